@@ -127,7 +127,7 @@ static int readWay(const CommandLine &line, Order &order) {
   if (order.stage == Stage::object) order.request.failedGuardsOf = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
   if (line.has("--name") && !isCName(line.get("--name", "")))
-    return fail("--name wants a C identifier, not '" + line.get("--name", "") + "'");
+    return fail("--name expects a C identifier, got '" + line.get("--name", "") + "'");
   if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
@@ -164,7 +164,7 @@ int compileMain(int argc, char **argv) {
   CompileRequest &request = order.request;
   if (int failed = readTarget(*line, request)) return failed;
   if (line->get("--until", "") == "steps") return listSteps(request);
-  if (line->words.size() != 1) return fail("compile wants one FILE");
+  if (line->words.size() != 1) return fail("compile expects one FILE");
   const std::string &path = line->words.front();
   if (int failed = readWay(*line, order)) return failed;
   std::optional<KernelOptions> options = readCodeOptions(*line);

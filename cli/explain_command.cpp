@@ -157,7 +157,7 @@ int explainMain(int argc, char **argv) {
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);
   if (line->words.empty()) printNames();
   for (const std::string &word : line->words) {
-    if (isFile(word)) return fail("explain wants one FILE, and nothing else");
+    if (isFile(word)) return fail("explain expects one FILE and no other argument");
     if (explainName(word) != success) status = userError;
   }
   return status;

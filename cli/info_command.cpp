@@ -176,7 +176,7 @@ int cacheMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(cacheSpec(), argc, argv, status);
   if (!line) return status;
-  if (line->words.size() > 1) return fail("cache wants one of path, size, list, clear");
+  if (line->words.size() > 1) return fail("cache expects one of path, size, list, clear");
   std::string action = line->words.empty() ? "" : line->words.front();
   if (action == "clear") {
     int64_t removed = clearCache();
@@ -185,7 +185,7 @@ int cacheMain(int argc, char **argv) {
     return success;
   }
   if (action == "list") return listKernels(line->has("--json"));
-  if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size, list and clear, not '" + action + "'");
+  if (!action.empty() && action != "path" && action != "size") return fail("cache expects path, size, list or clear, got '" + action + "'");
   if (line->has("--json")) {
     printJson(cacheProperties(cacheUse()));
     return success;

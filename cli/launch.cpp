@@ -62,7 +62,7 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
   addGridFunctions(setup.names);
   for (const std::string &text : setup.line.all("--arg")) {
     std::optional<std::pair<std::string, std::string>> pair = splitPair(text);
-    if (!pair) return fail("--arg wants NAME=VALUE, not '" + text + "'");
+    if (!pair) return fail("--arg expects NAME=VALUE, got '" + text + "'");
     const auto &[name, value] = *pair;
     setup.argumentNames.push_back(name);
     for (const char *foreign : {".npz", ".pt", ".pth", ".safetensors", ".csv"})
@@ -108,8 +108,8 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
   status = userError;
   std::string name = command;
   if (line.words.size() > 1 && line.has("--step"))
-    return fail("run wants one FILE, but got '" + line.words[1] + "' as well; a number of steps is written --step=5"), std::nullopt;
-  if (line.words.size() != 1) return fail(name + " wants one FILE"), std::nullopt;
+    return fail("run expects one FILE, but also got '" + line.words[1] + "'; a number of steps is written --step=5"), std::nullopt;
+  if (line.words.size() != 1) return fail(name + " expects one FILE"), std::nullopt;
   if (isIrFile(line.words.front())) return fail(name + " takes Python files; 'tilewright compile' takes IR text"), std::nullopt;
   std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
   if (!kernel) {
@@ -130,7 +130,7 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
     status = failed;
     return std::nullopt;
   }
-  if (!setup.line.has("--grid")) return fail(name + " wants --grid EXPR, as in --grid 'cdiv(n, BLOCK_SIZE)'"), std::nullopt;
+  if (!setup.line.has("--grid")) return fail(name + " needs --grid EXPR, as in --grid 'cdiv(n, BLOCK_SIZE)'"), std::nullopt;
   status = success;
   return setup;
 }

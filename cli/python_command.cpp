@@ -122,7 +122,7 @@ int profileMain(int argc, char **argv) {
   while (own < argc && argv[own][0] == '-')
     own += std::strcmp(argv[own], "--trace") == 0 ? 2 : 1;
   if (!readCommandLine(profileSpec(), std::min(own + 1, argc), argv, status)) return status;
-  if (own >= argc) return fail("profile wants a SCRIPT");
+  if (own >= argc) return fail("profile expects a SCRIPT");
   return startModule(profileSpec(), argc, argv);
 }
 

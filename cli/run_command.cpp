@@ -88,8 +88,8 @@ json::Value tensorProperties(const Tensor &tensor) {
   auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
   return json::Object{{"element", scalarName(tensor.element()).str()},
                       {"shape", std::move(shape)},
-                      {"least", number(found.least)},
-                      {"greatest", number(found.greatest)},
+                      {"min", number(found.min)},
+                      {"max", number(found.max)},
                       {"mean", number(found.mean)},
                       {"nans", found.nans}};
 }
@@ -214,9 +214,9 @@ int checkOptions(const Setup &setup) {
   for (const char *option : {"--out", "--check", "--print"})
     for (const std::string &text : line.all(option)) {
       std::optional<std::pair<std::string, std::string>> pair = splitPair(text);
-      bool wantsFile = std::string(option) != "--print";
-      if (wantsFile && !pair) return fail(std::string(option) + " wants NAME=FILE.npy, not '" + text + "'");
-      std::string name = wantsFile ? pair->first : text;
+      bool takesFile = std::string(option) != "--print";
+      if (takesFile && !pair) return fail(std::string(option) + " expects NAME=FILE.npy, got '" + text + "'");
+      std::string name = takesFile ? pair->first : text;
       if (!setup.tensor(name)) return fail(std::string(option) + ": there is no tensor argument '" + name + "'");
     }
   return success;

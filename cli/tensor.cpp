@@ -293,8 +293,8 @@ Extremes extremesOf(const Tensor &tensor) {
       ++found.nans;
       continue;
     }
-    found.least = std::min(found.least, value);
-    found.greatest = std::max(found.greatest, value);
+    found.min = std::min(found.min, value);
+    found.max = std::max(found.max, value);
     sum += value;
   }
   found.mean = sum / static_cast<double>(tensor.count() - found.nans);
@@ -307,7 +307,7 @@ std::string summary(const Tensor &tensor) {
   if (tensor.count() > found.nans) {
     char mean[64];
     std::snprintf(mean, sizeof(mean), "%.6g", found.mean);
-    text += "  least " + numberText(tensor, found.least) + ", greatest " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
+    text += "  min " + numberText(tensor, found.min) + ", max " + numberText(tensor, found.max) + ", mean " + mean + "\n";
   }
   if (found.nans) text += "  " + std::to_string(found.nans) + " elements are NaN\n";
   // One line a row, at most 8 rows of 8.

@@ -51,11 +51,11 @@ Result<void> writeTensor(const std::string &path, const Tensor &tensor);
 
 /// Statistics of the elements that are numbers. Without any, the bounds are infinite and the mean is NaN.
 struct Extremes {
-  double least = INFINITY, greatest = -INFINITY, mean = 0;
+  double min = INFINITY, max = -INFINITY, mean = 0;
   int64_t nans = 0;
 };
 Extremes extremesOf(const Tensor &tensor);
-/// Type, shape, least, greatest, mean, the first elements.
+/// Type, shape, min, max, mean, the first elements.
 std::string summary(const Tensor &tensor);
 /// "[3, 17]"
 std::string indexText(const Tensor &tensor, int64_t index);

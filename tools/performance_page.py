@@ -142,8 +142,8 @@ def machine_table(machine, rows):
     return lines
 
 
-def facts(machine, rows, newest):
-    """A machine: when and with what it was measured, and its times that have no baseline."""
+def machine_summary(machine, rows, newest):
+    """A line about a machine: the date, the versions, and the times without a baseline."""
     runs = {row.run["run"]: row.run for row in rows}.values()
     dates = sorted({run["date"] for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -161,7 +161,7 @@ def facts(machine, rows, newest):
 
 
 def machine_parts(data):
-    lines = [facts(machine, *data[machine]) for machine in MACHINES] + [""]
+    lines = [machine_summary(machine, *data[machine]) for machine in MACHINES] + [""]
     for machine in MACHINES:
         lines += machine_table(machine, data[machine][0]) + [""]
     return lines[:-1]

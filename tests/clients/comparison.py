@@ -123,9 +123,9 @@ def report(ours, stock, known):
             reasons.append((suite, test, outcome, reason or message))
             if not reason:
                 unexplained.append((suite, test, outcome, message))
-    judge = "Inductor's C++" if head["device"] == "cpu" else f"Triton {other['triton']}"
+    reference = "Inductor's C++" if head["device"] == "cpu" else f"Triton {other['triton']}"
     name = head["gpu"] if head["device"] == "cuda" else head["cpu"]
-    lines = [f"{name}, {time.strftime('%Y-%m-%d')}, PyTorch {head['torch']}, Python {head['python']}; compared with {judge}. "
+    lines = [f"{name}, {time.strftime('%Y-%m-%d')}, PyTorch {head['torch']}, Python {head['python']}; compared with {reference}. "
              f"{head['sample']} tests of each suite, seed {head['seed']}.", "", *table(classes)]
     if reasons:
         lines += ["", "| suite | test | here | why |", "| --- | --- | --- | --- |"]
