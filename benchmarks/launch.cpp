@@ -1,9 +1,9 @@
 // Prints the median microseconds of launching an empty kernel on a grid of two from C++, once everything is warm.
 //
 //   launch FILE     FILE holds `empty_kernel(x_ptr, n)`
+#include "../src/support/statistics.h"
 #include "tilewright/tilewright.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>
@@ -32,6 +32,5 @@ int main(int argc, char **argv) {
     std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
     samples.push_back(taken.count() / times);
   }
-  std::sort(samples.begin(), samples.end());
-  std::printf("%.3f\n", samples[samples.size() / 2]);
+  std::printf("%.3f\n", tilewright::medianOf(samples));
 }

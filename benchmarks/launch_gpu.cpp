@@ -1,10 +1,10 @@
-// Measures what a launch on a GPU costs from C++, beside the driver's own function in the same process. The target `launch_gpu` of a
+// Measures the time of a GPU launch from C++, compared with the driver's own function in the same process. The target `launch_gpu` of a
 // release build links all of Tilewright, so that the program can be carried to a machine with a GPU. It prints one JSON object:
 //
 //   {"ours": 2.91, "raw": 2.55, "raw_attributes": 3.01}     median microseconds of one warm launch
 //
-// `raw` is cuLaunchKernel of an empty kernel, the least that a launch can cost; `raw_attributes` the same by cuLaunchKernelEx with an
-// attribute. All three take turns.
+// `raw` is cuLaunchKernel of an empty kernel, the minimal cost of a launch; `raw_attributes` the same by cuLaunchKernelEx with an
+// attribute. All of them alternate.
 #include "tilewright/tilewright.h"
 
 #include <algorithm>
@@ -71,11 +71,6 @@ struct Driver {
 static const char emptyPtx[] = "//PTX\n.version 8.0\n.target sm_80\n.address_size 64\n"
                                ".visible .entry empty(.param .u64 x, .param .u32 n) { ret; }\n";
 
-static double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
-}
-
 int main() {
   Driver driver;
   if (const char *missing = driver.open()) return fail(std::string("there is no ") + missing);
@@ -114,17 +109,17 @@ int main() {
       [&] { return driver.cuLaunchKernelEx(&plainEx, function, parameters, nullptr) == 0; },
   };
   std::vector<double> samples[4];
-  for (int turn = 0; turn < 300; ++turn) {
+  for (int round = 0; round < 300; ++round) {
     for (size_t which = 0; which < 4; ++which) {
       constexpr int times = 100; // the device's queue never fills
       auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < times; ++i)
         if (!launches[which]()) return fail("a launch failed" + (problem.empty() ? "" : ": " + problem));
       std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-      if (turn >= 20) samples[which].push_back(taken.count() / times);
+      if (round >= 20) samples[which].push_back(taken.count() / times);
       if (driver.cuCtxSynchronize()) return fail("the device failed");
     }
   }
-  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f, \"raw_ex\": %.3f}\n", median(samples[0]), median(samples[1]),
-              median(samples[2]), median(samples[3]));
+  std::printf("{\"ours\": %.3f, \"raw\": %.3f, \"raw_attributes\": %.3f, \"raw_ex\": %.3f}\n", tilewright::medianOf(samples[0]),
+              tilewright::medianOf(samples[1]), tilewright::medianOf(samples[2]), tilewright::medianOf(samples[3]));
 }

@@ -1,5 +1,6 @@
 // `tilewright run`: runs a kernel from its file on data that the command line describes, checks it, times it, or steps through it.
 
+#include "author/comparison.h"
 #include "cli/json_output.h"
 #include "cli/launch.h"
 #include "cli/step.h"
@@ -8,6 +9,7 @@
 #include "runtime/simulated.h"
 #include "support/settings.h"
 #include "tune/measure.h"
+#include "tune/program_work.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -23,21 +25,22 @@ namespace tilewright {
 const CommandSpec &runSpec() {
   static const std::string simulateHelp = "compile for a GPU (" + defaultGpuText() + ") and simulate its threads; races are errors";
   static const CommandSpec spec = [] {
-    CommandSpec result{"run",
-                       "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
-                       "Runs a kernel on this machine's CPU, or on a GPU.",
-                       launchDetails,
-                       {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
-                        {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
-                        {"--rtol", "X", "relative tolerance; default by type"},
-                        {"--atol", "X", "absolute tolerance; default by type"},
-                        {"--print", "NAME", "show a tensor after the run"},
-                        {"--time", "", "repeat the launch and report its median time"},
-                        {"--json", "", "tensors, checks, the configuration and times as one JSON object"},
-                        {"--interpret", "", "run the reference interpreter instead of compiled code"},
-                        {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
-                        {"--simulate", "[=TARGET]", simulateHelp.c_str()},
-                        {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"}}};
+    CommandSpec result{
+        "run",
+        "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
+        "Runs a kernel on this machine's CPU, or on a GPU.",
+        launchDetails,
+        {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
+         {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
+         {"--rtol", "X", "relative tolerance; default as in verify, by type"},
+         {"--atol", "X", "absolute tolerance; the same defaults"},
+         {"--print", "NAME", "print a tensor after the run"},
+         {"--time", "", "repeat the launch and report its median time"},
+         {"--json", "", "print tensors, checks, the configuration and times as one JSON object"},
+         {"--interpret", "", "run the reference interpreter instead of compiled code"},
+         {"--sanitize", "", "interpret, and stop at the first access out of bounds, race, use of an undefined element, or deadlock"},
+         {"--simulate", "[=TARGET]", simulateHelp.c_str()},
+         {"--step", "[=N]", "interpret one operation at a time; with N: print the first N"}}};
     result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
@@ -48,33 +51,35 @@ const CommandSpec &runSpec() {
 
 namespace {
 
-int checkTensor(const Setup &setup, const std::string &text, json::Array &checks) {
+/// What the default tolerances of --check depend on, besides the type.
+struct Computed {
+  bool hasDot = false, isOnGpu = false;
+};
+
+int checkTensor(const Setup &setup, const Computed &computed, const std::string &text, json::Array &checks) {
   auto [name, path] = *splitPair(text);
   const Tensor &result = *setup.tensor(name);
   Result<Tensor> expected = makeTensor(path, 0);
   if (!expected) return fail("--check " + name + ": " + expected.error());
   if (expected->count() != result.count())
     return fail("--check " + name + ": '" + path + "' holds " + expected->describe() + ", the tensor is " + result.describe());
-  auto [rtol, atol] = defaultTolerances(result.element());
-  std::optional<double> givenRtol = setup.line.number("--rtol", rtol), givenAtol = setup.line.number("--atol", atol);
-  if (!givenRtol || !givenAtol) return userError;
-  Comparison comparison = compare(result, *expected, *givenRtol, *givenAtol);
-  checks.push_back(json::Object{{"tensor", name},
-                                {"wrong", comparison.wrong},
-                                {"greatest_difference", comparison.worst},
-                                {"rtol", *givenRtol},
-                                {"atol", *givenAtol}});
-  char numbers[128];
-  std::snprintf(numbers, sizeof(numbers), "greatest difference %.3g (rtol %g, atol %g)", comparison.worst, *givenRtol, *givenAtol);
+  author::Tolerances byType = author::tolerancesOf(author::typeName(result.element()), computed.hasDot, computed.isOnGpu);
+  std::optional<double> rtol = setup.line.number("--rtol", byType.relative), atol = setup.line.number("--atol", byType.absolute);
+  if (!rtol || !atol) return userError;
+  auto numbers = [](const Tensor &tensor) { return author::numbersOf(tensor.element(), tensor.contiguousBytes()); };
+  author::Comparison comparison = author::compare(numbers(result), numbers(*expected), {*rtol, *atol});
+  json::Value difference = std::isfinite(comparison.maxAbsolute) ? json::Value(comparison.maxAbsolute) : json::Value(nullptr);
+  checks.push_back(json::Object{
+      {"tensor", name}, {"wrong", comparison.wrong}, {"max_abs_difference", std::move(difference)}, {"rtol", *rtol}, {"atol", *atol}});
+  char differences[128];
+  std::snprintf(differences, sizeof(differences), "max abs difference %.3g (rtol %g, atol %g)", comparison.maxAbsolute, *rtol, *atol);
   if (comparison.wrong == 0) {
-    if (!setup.line.has("--json")) std::printf("check %s: ok, %s\n", name.c_str(), numbers);
+    if (!setup.line.has("--json")) std::printf("check %s: ok, %s\n", name.c_str(), differences);
     return success;
   }
-  char values[96];
-  std::snprintf(values, sizeof(values), "%.9g instead of %.9g", result.get(comparison.firstMismatch),
-                expected->get(comparison.firstMismatch));
   return fail("check " + name + ": " + std::to_string(comparison.wrong) + " of " + std::to_string(result.count()) +
-              " elements differ, first at " + indexText(result, comparison.firstMismatch) + ": " + values + "; " + numbers);
+              " elements differ, worst at " + indexText(result, static_cast<int64_t>(*comparison.worst)) + ": " + comparison.value->text() +
+              " instead of " + comparison.expected->text() + "; " + differences);
 }
 
 json::Value tensorProperties(const Tensor &tensor) {
@@ -83,14 +88,14 @@ json::Value tensorProperties(const Tensor &tensor) {
   auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
   return json::Object{{"element", scalarName(tensor.element()).str()},
                       {"shape", std::move(shape)},
-                      {"least", number(found.least)},
-                      {"greatest", number(found.greatest)},
+                      {"min", number(found.min)},
+                      {"max", number(found.max)},
                       {"mean", number(found.mean)},
                       {"nans", found.nans}};
 }
 
 /// Prints, writes and checks tensors after the run, and adds them to `results`.
-int showResults(const Setup &setup, json::Object &results) {
+int showResults(const Setup &setup, const Computed &computed, json::Object &results) {
   int status = success;
   json::Object tensors;
   for (const std::string &name : setup.line.all("--print")) {
@@ -104,7 +109,7 @@ int showResults(const Setup &setup, json::Object &results) {
   }
   json::Array checks;
   for (const std::string &text : setup.line.all("--check"))
-    if (int one = checkTensor(setup, text, checks); one != success) status = one;
+    if (int one = checkTensor(setup, computed, text, checks); one != success) status = one;
   results["kernel"] = setup.kernel.function->name;
   results["tensors"] = std::move(tensors);
   results["checks"] = std::move(checks);
@@ -209,9 +214,9 @@ int checkOptions(const Setup &setup) {
   for (const char *option : {"--out", "--check", "--print"})
     for (const std::string &text : line.all(option)) {
       std::optional<std::pair<std::string, std::string>> pair = splitPair(text);
-      bool wantsFile = std::string(option) != "--print";
-      if (wantsFile && !pair) return fail(std::string(option) + " wants NAME=FILE.npy, not '" + text + "'");
-      std::string name = wantsFile ? pair->first : text;
+      bool takesFile = std::string(option) != "--print";
+      if (takesFile && !pair) return fail(std::string(option) + " expects NAME=FILE.npy, got '" + text + "'");
+      std::string name = takesFile ? pair->first : text;
       if (!setup.tensor(name)) return fail(std::string(option) + ": there is no tensor argument '" + name + "'");
     }
   return success;
@@ -238,12 +243,18 @@ int runMain(int argc, char **argv) {
   std::optional<Grid> extents = grid(choice->arguments, diagnostics);
   if (!extents) return report(diagnostics, ourError);
 
+  Computed computed{false, setup.gpu || setup.line.has("--simulate")};
+  if (setup.line.has("--check")) {
+    Diagnostics ignored; // the run itself reports errors
+    std::optional<ProgramWork> work = workOfLaunch(setup.kernel.function, choice->arguments, choice->options, *extents, ignored);
+    computed.hasDot = work && work->dots > 0;
+  }
   json::Object results;
   if (choice->report) results["configuration"] = configText(*choice->report->best());
   bool isInterpreted = setup.line.has("--interpret") || setup.line.has("--sanitize") || setup.line.has("--step");
   if (isInterpreted || setup.line.has("--simulate")) {
     int ran = isInterpreted ? interpretRun(setup, *choice, *extents, diagnostics) : simulateRun(setup, *choice, *extents, diagnostics);
-    if (ran == success) ran = showResults(setup, results);
+    if (ran == success) ran = showResults(setup, computed, results);
     return finishRun(setup, std::move(results), ran);
   }
   std::shared_ptr<const CompiledKernel> compiled = tuned.kernel().compile(choice->arguments, choice->options, diagnostics);
@@ -252,7 +263,7 @@ int runMain(int argc, char **argv) {
   if (!launch()) return report(diagnostics, ourError);
   if (setup.gpu && !setup.gpu->fetch(diagnostics)) return report(diagnostics, ourError);
   report(diagnostics, success);
-  status = showResults(setup, results);
+  status = showResults(setup, computed, results);
   if (!checkIntact(setup)) return finishRun(setup, std::move(results), userError);
   if (!setup.line.has("--time")) return finishRun(setup, std::move(results), status);
 

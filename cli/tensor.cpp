@@ -82,6 +82,14 @@ void Tensor::set(int64_t index, double value) {
   storeElement(scalar, memory.get() + offset(index) * byteSize(scalar), value);
 }
 
+std::string Tensor::contiguousBytes() const {
+  std::string all(memory.get(), static_cast<size_t>(bytes()));
+  auto width = static_cast<size_t>(byteSize(scalar));
+  for (int64_t i = 0; isTransposed && i < total; ++i)
+    std::memcpy(&all[static_cast<size_t>(i) * width], memory.get() + static_cast<size_t>(offset(i)) * width, width);
+  return all;
+}
+
 static std::string shapeText(const std::vector<int64_t> &shape) {
   std::string text;
   for (int64_t extent : shape)
@@ -129,14 +137,14 @@ Result<Scalar> scalarWord(const std::string &word) {
   std::optional<Type> type = parseTypeName(word);
   if (type && type->isScalar() && type->scalar() == Scalar::fp8e4b15) return Failure{"numbers of fp8e4b15 cannot be written or read here"};
   if (type && type->isScalar() && type->scalar() != Scalar::void_) return type->scalar();
-  return Failure{"'" + word + "' is not an element type; write f32, f16, bf16, f64, i1, i8, i16, i32, i64, u8, ..., fp8e5 or fp8e4nv"};
+  return Failure{"'" + word + "' is not an element type; write fp32, fp16, bf16, fp64, i1, i8, i16, i32, i64, u8, ..., fp8e5 or fp8e4nv"};
 }
 
 Result<Source> parseSource(const std::string &text) {
   Source source;
   size_t colon = text.rfind(':'), open = text.find('[', colon == std::string::npos ? 0 : colon);
   if (colon == std::string::npos || open == std::string::npos)
-    return Failure{"'" + text + "' is not a tensor; write one as randn:f32[64x32]"};
+    return Failure{"'" + text + "' is not a tensor; write one as randn:fp32[64x32]"};
   std::string generator = text.substr(0, colon);
   if (size_t paren = generator.find('('); paren != std::string::npos) {
     if (generator.back() != ')') return Failure{"'" + generator + "' has no closing parenthesis"};
@@ -257,35 +265,8 @@ Result<void> writeTensor(const std::string &path, const Tensor &tensor) {
   else
     array.dtype = (isFloat(scalar) ? "f" : isSigned(scalar) ? "i" : "u") + size;
   array.shape = tensor.shape();
-  Tensor ordered(scalar, tensor.shape(), false);
-  bool isPlain = tensor.strides() == ordered.strides();
-  for (int64_t i = 0; !isPlain && i < tensor.count(); ++i)
-    ordered.set(i, tensor.get(i));
-  array.bytes.assign(static_cast<const char *>(isPlain ? tensor.data() : ordered.data()), static_cast<size_t>(tensor.bytes()));
+  array.bytes = tensor.contiguousBytes();
   return writeNpy(path, array);
-}
-
-Comparison compare(const Tensor &result, const Tensor &expected, double rtol, double atol) {
-  Comparison comparison;
-  for (int64_t i = 0; i < result.count(); ++i) {
-    double a = result.get(i), b = expected.get(i);
-    bool bothNan = a != a && b != b;
-    double difference = std::fabs(a - b);
-    bool close = bothNan || a == b || difference <= atol + rtol * std::fabs(b);
-    if (difference == difference && !std::isinf(difference)) comparison.worst = std::max(comparison.worst, difference);
-    if (close) continue;
-    if (comparison.wrong++ == 0) comparison.firstMismatch = i;
-  }
-  return comparison;
-}
-
-std::pair<double, double> defaultTolerances(Scalar scalar) {
-  if (!isFloat(scalar)) return {0, 0};
-  if (isFp8(scalar)) return {0.125, 0.0625};
-  if (scalar == Scalar::bf16) return {2e-2, 1e-2};
-  if (scalar == Scalar::fp16) return {1e-2, 1e-3};
-  if (scalar == Scalar::fp64) return {1e-9, 1e-10};
-  return {1e-4, 1e-5};
 }
 
 static std::string numberText(const Tensor &tensor, double value) {
@@ -312,8 +293,8 @@ Extremes extremesOf(const Tensor &tensor) {
       ++found.nans;
       continue;
     }
-    found.least = std::min(found.least, value);
-    found.greatest = std::max(found.greatest, value);
+    found.min = std::min(found.min, value);
+    found.max = std::max(found.max, value);
     sum += value;
   }
   found.mean = sum / static_cast<double>(tensor.count() - found.nans);
@@ -326,7 +307,7 @@ std::string summary(const Tensor &tensor) {
   if (tensor.count() > found.nans) {
     char mean[64];
     std::snprintf(mean, sizeof(mean), "%.6g", found.mean);
-    text += "  least " + numberText(tensor, found.least) + ", greatest " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
+    text += "  min " + numberText(tensor, found.min) + ", max " + numberText(tensor, found.max) + ", mean " + mean + "\n";
   }
   if (found.nans) text += "  " + std::to_string(found.nans) + " elements are NaN\n";
   // One line a row, at most 8 rows of 8.

@@ -26,9 +26,11 @@ public:
   /// True if the canary bytes between the tensor's end and the end of its last page are unchanged.
   bool isIntact() const;
   size_t guardedBytes() const;
+  /// Returns the elements in row-major order of the shape.
+  std::string contiguousBytes() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
-  /// "f32[64x32]"
+  /// "fp32[64x32]"
   std::string describe() const;
 
 private:
@@ -40,29 +42,20 @@ private:
   std::shared_ptr<char> memory;
 };
 
-/// Whether `text` is a tensor source: "randn:f32[64x32]", "randint(0,9):i32[7]", "randn:f16[64x32]^T", "x.npy", "x.npy:bf16".
+/// Whether `text` is a tensor source: "randn:fp32[64x32]", "randint(0,9):i32[7]", "randn:fp16[64x32]^T", "x.npy", "x.npy:bf16".
 bool isTensorSource(const std::string &text);
 /// Makes the tensor. `seed` is for the random generators.
 Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
 
 Result<void> writeTensor(const std::string &path, const Tensor &tensor);
 
-struct Comparison {
-  int64_t wrong = 0, firstMismatch = -1;
-  double worst = 0; // greatest absolute difference of finite elements
-};
-/// |a - b| <= atol + rtol * |b|; NaN equals NaN.
-Comparison compare(const Tensor &result, const Tensor &expected, double rtol, double atol);
-/// Tolerances for the rounding of this type.
-std::pair<double, double> defaultTolerances(Scalar scalar);
-
 /// Statistics of the elements that are numbers. Without any, the bounds are infinite and the mean is NaN.
 struct Extremes {
-  double least = INFINITY, greatest = -INFINITY, mean = 0;
+  double min = INFINITY, max = -INFINITY, mean = 0;
   int64_t nans = 0;
 };
 Extremes extremesOf(const Tensor &tensor);
-/// Type, shape, least, greatest, mean, the first elements.
+/// Type, shape, min, max, mean, the first elements.
 std::string summary(const Tensor &tensor);
 /// "[3, 17]"
 std::string indexText(const Tensor &tensor, int64_t index);

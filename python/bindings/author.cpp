@@ -223,7 +223,7 @@ static void defineVerify(nb::module_ &module) {
           if (std::optional<author::VariantKind> kind = author::kindNamed(name)) kinds.push_back(*kind);
         return author::variantsOf(toAllGuards(inputs), kinds);
       },
-      "All that can be derived from inputs: (shape or None, integer or None, greatest index) of each.", "inputs"_a, "kinds"_a);
+      "All that can be derived from inputs: (shape or None, integer or None, largest index) of each.", "inputs"_a, "kinds"_a);
   std::vector<std::string> kinds;
   for (author::VariantKind kind : author::allKinds)
     kinds.push_back(author::kindName(kind));
@@ -382,6 +382,15 @@ static void defineBench(nb::module_ &module) {
       "The rates of a call that are higher than the measured peak.", "peaks"_a, "work"_a, "seconds"_a, "cache_bytes"_a);
   module.def("compare_times", &author::compareTimes, "faster, slower or same: what the new times are.", "before"_a, "after"_a,
              "drift"_a = 1.0);
+  module.def(
+      "quantiles",
+      [](std::vector<double> values, const std::vector<double> &quantiles) {
+        if (values.empty()) throw nb::value_error("there are no values");
+        for (double quantile : quantiles)
+          if (!(quantile >= 0 && quantile <= 1)) throw nb::value_error("a quantile lies between 0 and 1");
+        return quantilesOf(std::move(values), quantiles);
+      },
+      "Quantiles (0 to 1) of the values in any order, interpolated linearly.", "values"_a, "quantiles"_a);
   module.def("interval_of_median", &author::intervalOfMedian, "times"_a);
   module.def(
       "draw_roofline",

@@ -4,6 +4,8 @@ PyTorch finds `compile` by the entry point `torch_dynamo_backends` of the packag
 import Triton. They have recorded that there is none, or another one. `adopt` makes these modules import it again.
 """
 
+import atexit
+import functools
 import importlib.util
 import sys
 
@@ -64,9 +66,28 @@ def adopt():
         workers.shutdown_compile_workers()  # the next ones find Tilewright
 
 
+def _end_unready_workers():
+    """Kills Inductor's compile workers if none of them has run a job yet. CPython 3.12 forbids new threads at exit, so in 3.12.1 a pool of processes
+    that has not passed on its first job never ends, and PyTorch waits minutes for it. This happens if a program ends soon after a compilation."""
+    workers = sys.modules["torch._inductor.async_compile"]
+    ready = workers.AsyncCompile._ready_future
+    if ready is None or ready.done():
+        return
+    for pool in workers._pool_set:
+        if process := getattr(pool, "process", None):
+            process.kill()  # its children end when their parent does
+
+
+@functools.cache
+def _end_unready_workers_at_exit():
+    import torch._inductor.async_compile  # registers the function that waits for the workers; what is registered later runs earlier
+    atexit.register(_end_unready_workers)
+
+
 def compile(graph, inputs, *, mode=None, options=None):
     """Compiles a graph of torch.compile for these inputs. mode and options are those of torch.compile for Inductor."""
     adopt()
+    _end_unready_workers_at_exit()
     import torch
     chosen = {"cpu_backend": "triton"}
     if all(value.device.type == "cpu" for value in inputs if isinstance(value, torch.Tensor)):

@@ -1,6 +1,5 @@
 """How long a call takes, on the machine of a driver (backends/driver.py)."""
 
-import math
 import statistics
 import time
 from functools import partial
@@ -10,20 +9,11 @@ from . import _core, knobs
 _LONG_FIRST = 1e3  # milliseconds: a longer first call is a sample, unless it compiled or tuned something
 
 
-def _quantile(times, quantile):
-    """A quantile (0 to 1) of sorted times, interpolated between the two nearest."""
-    position = quantile * (len(times) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(times) - 1)
-    return times[low] + (times[high] - times[low]) * (position - low)
-
-
 def summarize(times, quantiles, return_mode):
     """Returns a benchmark's result: `quantiles` of the times (one number for one quantile), or the statistic that return_mode names: "all" of them in
     their order, "min", "max", "mean" or "median"."""
     if quantiles is not None:
-        ordered = sorted(times)
-        values = [_quantile(ordered, quantile) for quantile in quantiles]
+        values = _core.quantiles(times, quantiles)
         return values[0] if len(values) == 1 else values
     if return_mode == "all":
         return times

@@ -119,7 +119,7 @@ static TwMeasurement *made(author::Measurement found) {
 /// Returns the type whose peak counts: that of the first tensor of floats.
 static std::string typeOf(llvm::ArrayRef<Argument> arguments) {
   for (const Argument &argument : arguments)
-    if (argument.isPointer() && isFloat(argument.element())) return typeName(argument.element());
+    if (argument.isPointer() && isFloat(argument.element())) return author::typeName(argument.element());
   return "float32";
 }
 
@@ -189,9 +189,9 @@ static author::Work workOf(const std::vector<Input> &inputs, const HostCall &cal
   author::Work work{0, call.operations, call.hasDot, ""};
   for (const Input &input : inputs) {
     work.bytes += static_cast<int64_t>(input.content.size());
-    if (work.type.empty() && input.isBlank) work.type = typeName(input.type);
+    if (work.type.empty() && input.isBlank) work.type = author::typeName(input.type);
   }
-  if (work.type.empty()) work.type = inputs.empty() ? "float32" : typeName(inputs[0].type);
+  if (work.type.empty()) work.type = inputs.empty() ? "float32" : author::typeName(inputs[0].type);
   return work;
 }
 
@@ -283,7 +283,7 @@ TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
   auto [referenceLow, referenceHigh] = author::spreadOf(found.reference);
   figures.seconds = found.milliseconds() / 1e3, figures.low = low / 1e3, figures.high = high / 1e3;
   figures.samples = measurement->samples.data(), figures.count = measurement->samples.size();
-  figures.referenceSeconds = author::medianOf(found.reference) / 1e3;
+  figures.referenceSeconds = medianOf(found.reference) / 1e3;
   figures.referenceLow = referenceLow / 1e3, figures.referenceHigh = referenceHigh / 1e3;
   figures.bytes = found.work.bytes, figures.operations = found.work.operations;
   figures.bytesPerSecond = found.bytesPerSecond(), figures.operationsPerSecond = found.operationsPerSecond();

@@ -12,19 +12,6 @@ namespace tilewright::api {
 static constexpr size_t guardBytes = size_t(1) << 20; // on either side
 static constexpr size_t alignment = 4096;
 
-std::string typeName(Scalar type) {
-  switch (type) {
-  case Scalar::int1: return "bool";
-  case Scalar::fp16: return "float16";
-  case Scalar::bf16: return "bfloat16";
-  case Scalar::fp32: return "float32";
-  case Scalar::fp64: return "float64";
-  case Scalar::fp8e5: return "float8_e5m2";
-  case Scalar::fp8e4nv: return "float8_e4m3fn";
-  default: return scalarName(type).str();
-  }
-}
-
 static size_t countOf(llvm::ArrayRef<int64_t> shape) {
   size_t count = 1;
   for (int64_t extent : shape)
@@ -219,30 +206,14 @@ std::string GuardedTensor::bytes() const {
   return all;
 }
 
-static author::Numbers numbersOf(Scalar type, std::string bytes) {
-  auto width = static_cast<size_t>(byteSize(type));
-  size_t count = bytes.size() / width;
-  if (!isFloat(type)) {
-    auto kind = type == Scalar::int1 ? author::NumberKind::boolean
-                : isSigned(type)     ? author::NumberKind::signedInt
-                                     : author::NumberKind::unsignedInt;
-    auto owner = std::make_shared<const std::string>(std::move(bytes));
-    return {kind, width, owner->data(), count, owner};
-  }
-  auto owner = std::make_shared<std::vector<double>>(count + 1); // one more than `count`, so it is never null
-  for (size_t i = 0; i < count; ++i)
-    (*owner)[i] = loadElement(type, &bytes[i * width]);
-  return {author::NumberKind::floating, sizeof(double), reinterpret_cast<const char *>(owner->data()), count, owner};
-}
-
 author::VerifiedOutput GuardedTensor::verifiedOutput() const {
   author::VerifiedOutput made;
-  made.name = input.title, made.type = typeName(input.type), made.text = made.type + author::listText(input.shape);
+  made.name = input.title, made.type = author::typeName(input.type), made.text = made.type + author::listText(input.shape);
   made.isTensor = made.hasShape = true;
   made.isFloat = isFloat(input.type), made.isOnGpu = device != nullptr;
   made.shape = input.shape, made.width = static_cast<size_t>(byteSize(input.type));
   std::string all = bytes();
-  made.numbers = [all, type = input.type] { return numbersOf(type, all); };
+  made.numbers = [all, type = input.type] { return author::numbersOf(type, all); };
   made.bytes = [all] { return all; };
   return made;
 }

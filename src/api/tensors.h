@@ -62,8 +62,5 @@ private:
   uint64_t onDevice = 0; // the device's copy of `storage`
 };
 
-/// Returns NumPy's name of a type: "float32", "bool", "float8_e5m2".
-std::string typeName(Scalar type);
-
 } // namespace api
 } // namespace tilewright

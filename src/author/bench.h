@@ -3,6 +3,7 @@
 
 #include "author/noise.h"
 #include "support/result.h"
+#include "support/statistics.h"
 #include "tune/machine_peaks.h"
 
 #include <optional>

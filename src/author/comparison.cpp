@@ -11,8 +11,9 @@ static constexpr struct {
   std::string_view type;
   double tolerance; // relative and absolute
 } rows[] = {
-    {"float16", 1e-3},    {"bfloat16", 1e-2},       {"float32", 1e-5},          {"float64", 1e-9},     {"complex64", 1e-5},
-    {"complex128", 1e-9}, {"float8_e4m3fn", 0.125}, {"float8_e4m3fnuz", 0.125}, {"float8_e5m2", 0.25}, {"float8_e5m2fnuz", 0.25},
+    {"float16", 1e-3},     {"bfloat16", 1e-2},        {"float32", 1e-5},        {"float64", 1e-9},
+    {"complex64", 1e-5},   {"complex128", 1e-9},      {"float8_e4m3fn", 0.125}, {"float8_e4m3fnuz", 0.125},
+    {"float8_e5m2", 0.25}, {"float8_e5m2fnuz", 0.25}, {"fp8e4b15", 0.125},
 };
 
 Tolerances tolerancesOf(std::string_view type, bool hasDot, bool isOnGpu) {

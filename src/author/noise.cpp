@@ -1,16 +1,11 @@
 #include "author/noise.h"
 
+#include "support/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 
 namespace tilewright::author {
-
-double medianOf(std::vector<double> times) {
-  if (times.empty()) return 0;
-  std::sort(times.begin(), times.end());
-  size_t middle = times.size() / 2;
-  return times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-}
 
 std::pair<double, double> intervalOfMedian(std::vector<double> times) {
   if (times.empty()) return {0, 0};

@@ -7,9 +7,6 @@
 
 namespace tilewright::author {
 
-/// Returns the median of sorted or unsorted times; 0 if there are none.
-double medianOf(std::vector<double> times);
-
 /// Returns the 99 % confidence interval of the median, for any distribution: a pair of order statistics.
 std::pair<double, double> intervalOfMedian(std::vector<double> times);
 

@@ -1,10 +1,41 @@
 #include "author/numbers.h"
 
+#include "runtime/element.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
 namespace tilewright::author {
+
+Numbers numbersOf(Scalar type, std::string bytes) {
+  auto width = static_cast<size_t>(byteSize(type));
+  size_t count = bytes.size() / width;
+  if (!isFloat(type)) {
+    auto kind = type == Scalar::int1 ? NumberKind::boolean : isSigned(type) ? NumberKind::signedInt : NumberKind::unsignedInt;
+    auto owner = std::make_shared<const std::string>(std::move(bytes));
+    return {kind, width, owner->data(), count, owner};
+  }
+  auto owner = std::make_shared<std::vector<double>>(count + 1); // one more than `count`, so it is never null
+  for (size_t i = 0; i < count; ++i)
+    (*owner)[i] = loadElement(type, &bytes[i * width]);
+  return {NumberKind::floating, sizeof(double), reinterpret_cast<const char *>(owner->data()), count, owner};
+}
+
+std::string typeName(Scalar type) {
+  switch (type) {
+  case Scalar::int1: return "bool";
+  case Scalar::fp16: return "float16";
+  case Scalar::bf16: return "bfloat16";
+  case Scalar::fp32: return "float32";
+  case Scalar::fp64: return "float64";
+  case Scalar::fp8e5: return "float8_e5m2";
+  case Scalar::fp8e4nv: return "float8_e4m3fn";
+  case Scalar::fp8e5b16: return "float8_e5m2fnuz";
+  case Scalar::fp8e4b8: return "float8_e4m3fnuz";
+  default: return scalarName(type).str();
+  }
+}
 
 template <typename T> static T loadAs(const void *p) {
   T value;

@@ -1,6 +1,8 @@
 // The elements of tensors as numbers of the host, independent of their type and of the owner of the memory.
 #pragma once
 
+#include "evaluate/types.h"
+
 #include "llvm/Support/JSON.h"
 
 #include <cstddef>
@@ -19,6 +21,12 @@ struct Numbers {
   size_t count = 0;
   std::shared_ptr<const void> owner; // of the memory; null if the caller owns it
 };
+
+/// Returns the elements of a tensor of this type from their contiguous bytes.
+Numbers numbersOf(Scalar type, std::string bytes);
+
+/// Returns the type's name in PyTorch: "float16", "bool", "float8_e5m2".
+std::string typeName(Scalar type);
 
 /// One number with its kind.
 struct Number {

@@ -2,6 +2,8 @@
 #include "evaluate/evaluate.h"
 
 #include "evaluate/builtins.h"
+#include "evaluate/packages.h"
+#include "support/options.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -127,15 +129,26 @@ std::optional<bool> isThere(llvm::StringRef path) {
   return llvm::none_of(others, [&](llvm::StringRef other) { return name.contains(other); });
 }
 
+Value packageVersion(llvm::StringRef package, std::string description) {
+  if (package == "triton") return Value::string(tritonVersion().text);
+  if (std::optional<std::string> version = installedVersion(package)) return Value::string(std::move(*version));
+  return package == "torch" ? Value::string(newestVersion.str()) : Value::host(std::move(description));
+}
+
+static Value optionalText(std::optional<std::string> text) {
+  return text ? Value::string(std::move(*text)) : Value::none();
+}
+
 Value hostAttribute(const HostValue &object, llvm::StringRef name) {
   if (object.members)
     if (auto member = object.members->find(name); member != object.members->end()) return member->second;
   std::string path = object.description + "." + name.str();
-  if (path == "torch.__version__") return Value::string("2.9.0");
+  if (name == "__version__") return packageVersion(object.description, path);
   if (path.find('(') == std::string::npos && name.starts_with("HAS_"))
     if (std::optional<bool> there = isThere(path)) return Value::boolean(*there);
   if (path == "torch.version.hip" || path == "torch.version.xpu") return Value::none();
-  if (path == "torch.version.cuda") return Value::string("12.8");
+  if (path == "torch.version.cuda")
+    return installedVersion("torch") ? optionalText(torchVersionMember("cuda")) : Value::string(newestVersion.str());
   return Value::host(std::move(path));
 }
 

@@ -8,21 +8,11 @@ namespace tilewright {
 
 namespace {
 
-/// Builtins of Python that only host code calls; they exist, so that naming them is no error.
-bool isHostBuiltin(llvm::StringRef name) {
-  static const llvm::StringSet<> names = [] {
-    llvm::StringSet<> made;
-    llvm::SmallVector<llvm::StringRef> words;
-    llvm::StringRef("open object super property staticmethod classmethod input exec eval vars globals locals dir memoryview bytes "
-                    "bytearray complex setattr delattr __import__ compile breakpoint hash iter type __file__ __doc__ __builtins__ "
-                    "issubclass ascii id Exception ValueError TypeError RuntimeError ImportError KeyError IndexError AttributeError "
-                    "AssertionError OSError StopIteration NotImplementedError ModuleNotFoundError BaseException ArithmeticError "
-                    "ZeroDivisionError NotImplemented Warning UserWarning DeprecationWarning FutureWarning KeyboardInterrupt OverflowError "
-                    "FileNotFoundError NameError ")
-        .split(words, ' ', -1, /*KeepEmpty=*/false);
-    made.insert(words.begin(), words.end());
-    return made;
-  }();
+/// True for a name that CPython defines in every module. Host code may use those that are not in pythonFunction.
+bool isPythonBuiltin(llvm::StringRef name) {
+  static const llvm::StringSet<> names = {
+#include "evaluate/python_builtins.inc"
+  };
   return names.contains(name);
 }
 
@@ -44,7 +34,7 @@ MaybeValue Evaluator::name(const ast::NameExpr &expr) {
   if (MaybeValue value = lookups.lookup(expr.name, diagnostics)) return value;
   if (errorCount(diagnostics) != errors) return std::nullopt;
   if (MaybeValue value = pythonFunction(expr.name)) return value;
-  if (isHostBuiltin(expr.name)) return Value::host("'" + expr.name + "'");
+  if (isPythonBuiltin(expr.name)) return Value::host("'" + expr.name + "'");
   std::vector<std::string> candidates = lookups.names();
   for (const Frame *f = frame.get(); f; f = f->outer.get())
     for (const auto &entry : f->names)

@@ -33,10 +33,10 @@ std::nullopt_t fail(Diagnostics &diagnostics, SourceRange range, Diag id, std::i
 /// As `fail`, with "did you mean" where one of `candidates` is close to `name`.
 std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args,
                            llvm::StringRef name, const std::vector<std::string> &candidates);
-/// The candidate that `name` is most likely a misspelling of; empty if none is near.
+/// The candidate that `name` is probably a misspelling of; empty if none is near.
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
-/// "a, b, c" and, if there are more than `most`, "...".
-std::string joinNames(const std::vector<std::string> &names, int64_t most);
+/// "a, b, c" and, if there are more than `limit`, "...".
+std::string joinNames(const std::vector<std::string> &names, int64_t limit);
 
 /// One call of a function that is written in C++ rather than in Python.
 struct NativeCall {
@@ -128,6 +128,8 @@ struct PlainFunction : Callable {
 /// while they choose configurations. The result is that of the GPU that kernels are tuned for
 /// (CUDA, capability 9.0), on any machine that compiles them.
 Value hostAttribute(const HostValue &object, llvm::StringRef name);
+/// The version of an installed package as a string (evaluate/packages.h). `description`: of the host value if it is not installed.
+Value packageVersion(llvm::StringRef package, std::string description);
 Value hostCall(const HostValue &callee);
 /// Files query packages and kinds of machines by names such as HAS_TRITON, has_triton, is_flash_attn_available,
 /// is_cuda. The result is false for other vendors' GPUs and true for everything else.

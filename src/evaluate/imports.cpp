@@ -1,6 +1,7 @@
 // Resolves `import x`: the language, Python's own modules, or files and folders next to the importing file. Everything else is host code.
 #include "evaluate/imports.h"
 
+#include "evaluate/packages.h"
 #include "support/files.h"
 #include "syntax/parser.h"
 
@@ -8,8 +9,6 @@
 #include "llvm/Support/Casting.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <cstdlib>
 
 namespace tilewright {
 
@@ -119,23 +118,6 @@ MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &d
     folder = std::string(above);
   }
   return findInOwnPackage(scope, dotted, diagnostics);
-}
-
-/// Where an installed package's files are: the folders of PYTHONPATH, and those of the virtual environment that is active.
-std::vector<std::string> installedFolders() {
-  std::vector<std::string> folders;
-  if (const char *given = std::getenv("PYTHONPATH")) {
-    llvm::SmallVector<llvm::StringRef> parts;
-    llvm::StringRef(given).split(parts, ':', -1, false);
-    for (llvm::StringRef part : parts)
-      folders.push_back(part.str());
-  }
-  if (const char *environment = std::getenv("VIRTUAL_ENV")) {
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator it(joined(environment, "lib"), error), end; !error && it != end; it.increment(error))
-      if (path::filename(it->path()).starts_with("python")) folders.push_back(joined(it->path(), "site-packages"));
-  }
-  return folders;
 }
 
 // An installed package. One part of PyTorch is read: the code that torch.compile

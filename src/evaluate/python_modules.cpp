@@ -376,8 +376,8 @@ std::shared_ptr<Namespace> makeModule(llvm::StringRef path) {
   } else if (path == "importlib.metadata") {
     module->add("version", nativeFunction("version", [](const NativeCall &call) -> MaybeValue {
                   const Value *name = call.argument(0, "distribution_name");
-                  if (name && *name == Value::string("triton")) return Value::string(tritonVersion().text);
-                  return name && *name == Value::string("torch") ? Value::string("2.9.0") : Value::host("importlib.metadata.version(...)");
+                  if (!name || !name->asString()) return Value::host("importlib.metadata.version(...)");
+                  return packageVersion(*name->asString(), "importlib.metadata.version('" + *name->asString() + "')");
                 }));
   } else if (path == "importlib.util") {
     module->add("find_spec", nativeFunction("find_spec", foundSpec))

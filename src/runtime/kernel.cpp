@@ -10,6 +10,7 @@
 #include "runtime/pool.h"
 #include "runtime/write_watch.h"
 #include "support/fork_gate.h"
+#include "support/statistics.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -708,9 +709,8 @@ std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSe
     times.push_back(after - before);
     before = after;
   }
-  std::sort(times.begin(), times.end());
-  auto quantile = [&](double q) { return times[static_cast<size_t>(q * static_cast<double>(times.size() - 1) + 0.5)]; };
-  return Timing{quantile(0.5), quantile(0.2), quantile(0.8), static_cast<int64_t>(times.size())};
+  std::vector<double> found = quantilesOf(times, {0.5, 0.2, 0.8});
+  return Timing{found[0], found[1], found[2], static_cast<int64_t>(times.size())};
 }
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/device.h"
 #include "runtime/pool.h"
+#include "support/statistics.h"
 #include "tune/result_check.h"
 
 #include <algorithm>
@@ -230,8 +231,7 @@ Measured LaunchMeter::measure(const std::function<bool(Diagnostics &)> &launch, 
 
 /// Returns the median, the 20th and the 80th percentile.
 static std::vector<double> percentiles(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times[times.size() / 5], times[times.size() * 4 / 5]};
+  return quantilesOf(std::move(times), {0.5, 0.2, 0.8});
 }
 
 /// Returns the relative standard error of the median. It assumes normally distributed times, whose 20th and 80th percentiles differ by

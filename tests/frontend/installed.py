@@ -1,4 +1,5 @@
 # Code that asks which packages are installed, or for the limits of number types, is evaluated as on a machine with everything that kernels need.
+# A package that is installed has the version of its metadata. Without one, PyTorch is newer than all releases.
 # RUN: tilewright compile %s --kernel k --signature '*i32' | FileCheck %s
 import sys
 from importlib.metadata import version as installed
