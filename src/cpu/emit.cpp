@@ -239,16 +239,8 @@ static Value toPointers(ImplicitLocOpBuilder &b, Value addresses) {
   return LLVM::IntToPtrOp::create(b, VectorType::get(type.getShape(), pointerType(b.getContext())), addresses);
 }
 
-static Value asPointer(ImplicitLocOpBuilder &b, Value address) {
-  return isa<LLVM::LLVMPointerType>(address.getType()) ? address : intToPointer(b, address);
-}
-
 Value gather(ImplicitLocOpBuilder &b, Type type, Value addresses, Value mask, Value other, int64_t alignment) {
   int64_t lanes = lanesOf(addresses.getType());
-  if (lanes == 1) {
-    Value pointer = asPointer(b, addresses);
-    return mask ? maskedLoad(b, type, pointer, mask, other, alignment) : load(b, type, pointer, alignment);
-  }
   Type storage = storageOf(type);
   if (!mask) mask = constantInt(b, vectorOf(b.getI1Type(), lanes), 1);
   SmallVector<Value> passThrough;
@@ -259,11 +251,6 @@ Value gather(ImplicitLocOpBuilder &b, Type type, Value addresses, Value mask, Va
 
 void scatter(ImplicitLocOpBuilder &b, Value value, Value addresses, Value mask, int64_t alignment) {
   int64_t lanes = lanesOf(addresses.getType());
-  if (lanes == 1) {
-    Value pointer = asPointer(b, addresses);
-    if (mask) return maskedStore(b, value, pointer, mask, alignment);
-    return store(b, value, pointer, alignment, /*nonTemporal=*/false);
-  }
   if (!mask) mask = constantInt(b, vectorOf(b.getI1Type(), lanes), 1);
   LLVM::masked_scatter::create(b, toStorage(b, value), toPointers(b, addresses), mask, static_cast<uint32_t>(alignment));
 }

@@ -18,7 +18,6 @@
 #include "ir/refusal.h"
 #include "ir/slots.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -77,56 +76,18 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
   return program;
 }
 
-using Blocks = llvm::DenseMap<Block *, Block *>;
-
-static LogicalResult lowerTerminator(Context &ctx, Operation *terminator, Blocks &blocks) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  b.setLoc(terminator->getLoc());
-  auto values = [&](OperandRange range) {
-    llvm::SmallVector<Value> result;
-    for (Value value : range)
-      result.push_back(scalar(ctx, value));
-    return result;
-  };
-  if (auto branch = dyn_cast<cf::BranchOp>(terminator)) {
-    cf::BranchOp::create(b, blocks[branch.getDest()], values(branch.getDestOperands()));
-  } else if (auto choice = dyn_cast<cf::CondBranchOp>(terminator)) {
-    cf::CondBranchOp::create(b, scalar(ctx, choice.getCondition()), blocks[choice.getTrueDest()], values(choice.getTrueDestOperands()),
-                             blocks[choice.getFalseDest()], values(choice.getFalseDestOperands()));
-  } else if (isa<ReturnOp>(terminator)) {
-    LLVM::ReturnOp::create(b, ValueRange());
-  } else {
-    return tilewright::bug(terminator, "unknown terminator in a kernel");
-  }
-  return success();
-}
-
-/// Lowers the kernel's blocks in order; almost always there is one.
+/// Lowers the kernel's block: the step inline-calls has turned branches between blocks into structured control flow.
 static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp program) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  Blocks blocks;
-  for (Block &block : source.getBody()) {
-    if (&block == &source.getBody().front()) {
-      blocks[&block] = &program.getBody().front();
-      continue;
-    }
-    Block *copy = b.createBlock(&program.getBody(), program.getBody().end());
-    for (BlockArgument argument : block.getArguments()) {
-      if (isTile(argument)) return tilewright::bug(source, "a branch between blocks carries a tile");
-      ctx.scalars[argument] = copy->addArgument(lowered(ctx, argument.getType()), argument.getLoc());
-    }
-    blocks[&block] = copy;
+  Block &block = source.getBody().front();
+  ctx.b.setInsertionPointToEnd(&program.getBody().front());
+  noteArguments(ctx, block);
+  for (Operation &op : block.without_terminator()) {
+    ++ctx.currentNest;
+    if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
+    noteVariables(ctx, &op);
   }
-  for (Block &block : source.getBody()) {
-    b.setInsertionPointToEnd(blocks[&block]);
-    noteArguments(ctx, block);
-    for (Operation &op : block.without_terminator()) {
-      ++ctx.currentNest;
-      if (failed(lowerOp(ctx, &op)) || ctx.failedAny) return failure();
-      noteVariables(ctx, &op);
-    }
-    if (failed(lowerTerminator(ctx, block.getTerminator(), blocks))) return failure();
-  }
+  ctx.b.setLoc(block.getTerminator()->getLoc());
+  LLVM::ReturnOp::create(ctx.b, ValueRange());
   return success();
 }
 

@@ -1,5 +1,6 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel softmax_rows | FileCheck %s --check-prefix=ROWS
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel other_axis | FileCheck %s --check-prefix=OTHER
+// RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel whole_tile | FileCheck %s --check-prefix=WHOLE
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_multiplied | FileCheck %s --check-prefix=MULTIPLIED
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_multiplied --no-fp-fusion | FileCheck %s --check-prefix=UNFUSED
 
@@ -57,6 +58,39 @@ tt.func public @other_axis(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
   %os = tt.splat %out : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
   %op = tt.addptr %os, %r : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>
   tt.store %op, %y : tensor<1024x!tt.ptr<f32>>
+  tt.return
+}
+
+// The maximum of all elements, as tl.max(x) takes it: of the reshaped tile.
+// WHOLE-LABEL: llvm.func internal @whole_tile.program
+// WHOLE-NOT: arith.shrui
+// WHOLE: arith.shli
+// WHOLE-NOT: arith.shrui
+// WHOLE: llvm.return
+tt.func public @whole_tile(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %stride: i32) {
+  %r = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+  %rows = tt.expand_dims %r {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+  %columns = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %strides = tt.splat %stride : i32 -> tensor<32x1xi32>
+  %far = arith.muli %rows, %strides : tensor<32x1xi32>
+  %down = tt.broadcast %far : tensor<32x1xi32> -> tensor<32x32xi32>
+  %across = tt.broadcast %columns : tensor<1x32xi32> -> tensor<32x32xi32>
+  %at = arith.addi %down, %across : tensor<32x32xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
+  %xp = tt.addptr %xs, %at : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>
+  %v = tt.load %xp : tensor<32x32x!tt.ptr<f32>>
+  %flat = tt.reshape %v allow_reorder : tensor<32x32xf32> -> tensor<1024xf32>
+  %max = "tt.reduce"(%flat) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.maxnumf %a, %b : f32
+    tt.reduce.return %c : f32
+  }) : (tensor<1024xf32>) -> f32
+  %m = tt.splat %max : f32 -> tensor<32x32xf32>
+  %d = arith.subf %v, %m : tensor<32x32xf32>
+  %e = math.exp %d : tensor<32x32xf32>
+  %os = tt.splat %out : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
+  %op = tt.addptr %os, %at : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>
+  tt.store %op, %e : tensor<32x32x!tt.ptr<f32>>
   tt.return
 }
 
