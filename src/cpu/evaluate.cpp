@@ -516,8 +516,7 @@ static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> oper
           value.getDefiningOp()->setAttr("fastmath", arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract));
         return value;
       })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
-          [&](auto) { return divideIntegers(ctx, op, operands, type, true); })
+      .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) { return divideIntegers(ctx, op, operands, type, true); })
       .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { return divideIntegers(ctx, op, operands, type, false); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return recreate(b, op, operands, computed); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto convert) {

@@ -49,18 +49,11 @@ std::optional<Refusal> refusalOf(mlir::Diagnostic &diagnostic) {
   return std::nullopt;
 }
 
-template <typename T> static std::string printed(T value) {
+std::string mlirText(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << value;
+  stream << type;
   return text;
-}
-
-std::string mlirText(Type type) {
-  return printed(type);
-}
-std::string mlirText(Attribute attribute) {
-  return printed(attribute);
 }
 
 } // namespace tilewright

@@ -39,6 +39,5 @@ std::optional<Refusal> refusalOf(mlir::Diagnostic &diagnostic);
 
 /// Returns a type or attribute as the IR prints it, for arguments of messages.
 std::string mlirText(mlir::Type type);
-std::string mlirText(mlir::Attribute attribute);
 
 } // namespace tilewright

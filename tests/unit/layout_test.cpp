@@ -214,13 +214,9 @@ TEST(LayoutAlgebra, compositionAndQuotient) {
   EXPECT_EQ(registersForTile(shuffled, tile), (std::vector<int64_t>{2, 1, 0}));
 }
 
-TEST(LayoutAlgebra, textAndHash) {
-  std::set<size_t> hashes;
-  for (const Layout &layout : samples()) {
+TEST(LayoutAlgebra, text) {
+  for (const Layout &layout : samples())
     EXPECT_EQ(Layout::parse(layout.shape, layout.text()), layout);
-    hashes.insert(hashOf(layout));
-  }
-  EXPECT_EQ(hashes.size(), samples().size());
   Layout scalar = Layout::blocked({}, {}, {}, {}, {});
   EXPECT_EQ(Layout::parse({}, scalar.text()), scalar);
   EXPECT_EQ(Layout::parse({8}, " reg = [ [1] , [2]] lane=[[4]] warp=[]  block=[] ")->text(), "reg=[[1],[2]] lane=[[4]] warp=[] block=[]");
@@ -231,7 +227,6 @@ TEST(LayoutAlgebra, textAndHash) {
   SharedLayout shared = SharedLayout::swizzled({64, 64}, 16, 128, {1, 0});
   EXPECT_EQ(SharedLayout::parse({64, 64}, shared.text()), shared);
   EXPECT_FALSE(SharedLayout::parse({2}, "bits=16 offset=[[0]]"));
-  EXPECT_NE(hashOf(shared), hashOf(SharedLayout::rowMajor({64, 64}, 16, {1, 0})));
 }
 
 //===--------------------------------------------------------------------------------------------------------------- shared layouts

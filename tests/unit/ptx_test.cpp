@@ -72,14 +72,13 @@ void expectLines(const std::string &text, std::initializer_list<const char *> ta
 TEST(Ptx, HardwareLocation) {
   expectLines(kernel(R"(
   %t = ptx.thread_id  %w = ptx.warp_id  %l = ptx.lane_id  %s = ptx.shared_base  %r = ptx.cluster_rank
-  %x = ptx.block_id 0 %y = ptx.block_id 1 %z = ptx.block_id 2 %n = ptx.block_count 0 %m = ptx.sm_id
-  %e = ptx.elect  %c = ptx.clock false  %d = ptx.clock true
+  %x = ptx.block_id 0 %y = ptx.block_id 1 %z = ptx.block_id 2 %n = ptx.block_count 0
+  %e = ptx.elect
   ptx.store_global %g, %t, %w, %l, %s if %e : i32, i32, i32, i32
   ptx.store_global %g, %x, %y, %z, %n : i32, i32, i32, i32
-  ptx.store_global %g, %r, %m : i32, i32
-  ptx.store_global %g, %c, %d : i64, i64)"),
+  ptx.store_global %g, %r : i32)"),
               {"sm_80", "sm_90a"},
-              {".reqntid 128", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x", "%smid", "%clock64", "%globaltimer",
+              {".reqntid 128", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x",
                ".extern .shared .align 1024 .b8 shared_memory[]", ".visible .entry kernel("});
 }
 
@@ -173,7 +172,6 @@ TEST(Ptx, Copies) {
   ptx.mbarrier_arrive %s
   %c0 = arith.constant 0 : i32
   ptx.mbarrier_wait %s, %c0
-  ptx.mbarrier_invalidate %s if %p
   %m:4 = ptx.ldmatrix %s {transposed, offset = 128 : i32} -> i32, i32, i32, i32
   %n = ptx.ldmatrix %s -> i32
   ptx.store_global %g, %m#0, %m#1, %m#2, %n : i32, i32, i32, i32)",
@@ -181,7 +179,7 @@ TEST(Ptx, Copies) {
               {"sm_80", "sm_90a"},
               {"cp.async.cg.shared.global [", ", 16, ", "cp.async.ca.shared.global [", "cp.async.commit_group;", "cp.async.wait_group 0;",
                "mbarrier.init.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _", "_wait.parity.shared::cta.b64 done",
-               "mbarrier.inval.shared::cta.b64", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+               "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
                "ldmatrix.sync.aligned.m8n8.x1.shared.b16"});
 }
 
@@ -271,12 +269,11 @@ std::string product(int64_t a, int64_t b, int64_t c, const std::string &operand,
 TEST(Ptx, Products) {
   std::string arguments = "%a: i32, %f: f32, %d: f64";
   expectLines(kernel(product(4, 2, 4, "i32", "f32", 0, 7) + product(4, 2, 4, "i32", "f32", 1, 7) + product(4, 2, 4, "i32", "f32", 2, 7) +
-                         product(4, 2, 4, "i32", "i32", 5, 8) + product(4, 2, 2, "i32", "i32", 0, 0) + product(1, 1, 2, "f64", "f64", 9, 9),
+                         product(4, 2, 4, "i32", "i32", 5, 8) + product(4, 2, 2, "i32", "i32", 0, 0),
                      arguments),
               {"sm_80", "sm_90a"},
               {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "m16n8k16.row.col.f32.bf16.bf16.f32",
-               "m16n8k8.row.col.f32.tf32.tf32.f32", "m16n8k32.row.col.s32.s8.s8.s32", "m16n8k16.row.col.f16.f16.f16.f16",
-               "m8n8k4.row.col.f64.f64.f64.f64"});
+               "m16n8k8.row.col.f32.tf32.tf32.f32", "m16n8k32.row.col.s32.s8.s8.s32", "m16n8k16.row.col.f16.f16.f16.f16"});
   std::string fp8 = kernel(product(4, 2, 4, "i32", "f32", 3, 7), arguments);
   expectLines(fp8, {"sm_89", "sm_90a"}, {"m16n8k32.row.col.f32.e4m3.e4m3.f32"});
   std::string error;

@@ -91,11 +91,6 @@ static LogicalResult lower(ptx::ClusterRankOp op, PrintContext &at) {
   return success();
 }
 
-static LogicalResult lower(ptx::SmIdOp op, PrintContext &at) {
-  replace(op, at.intrinsic("llvm.nvvm.read.ptx.sreg.smid", at.integer(32), {}));
-  return success();
-}
-
 /// The launch sets the size, so the symbol is external and has no size. It is aligned for the widest swizzle pattern.
 static LogicalResult lower(ptx::SharedBaseOp op, PrintContext &at) {
   static constexpr StringLiteral name = "shared_memory";
@@ -121,13 +116,6 @@ static LogicalResult lower(ptx::ElectOp op, PrintContext &at) {
   Type pair = LLVM::LLVMStructType::getLiteral(at.b.getContext(), {at.integer(32), at.integer(1)});
   Value both = at.intrinsic("llvm.nvvm.elect.sync", pair, at.i32(-1));
   replace(op, LLVM::ExtractValueOp::create(at.b, both, 1).getResult());
-  return success();
-}
-
-static LogicalResult lower(ptx::ClockOp op, PrintContext &at) {
-  Asm code(at);
-  std::string to = code.out(at.integer(64));
-  replace(op, code.emit("mov.u64 " + to + (op.getGlobal() ? ", %globaltimer;" : ", %clock64;"), Effect::writes));
   return success();
 }
 
@@ -410,8 +398,8 @@ static LogicalResult lower(ptx::AssertFailOp op, PrintContext &at) {
 
 static LogicalResult printOne(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp, ptx::SmIdOp,
-            ptx::SharedBaseOp, ptx::ElectOp, ptx::ClockOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
+      .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp,
+            ptx::SharedBaseOp, ptx::ElectOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
             ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp,
             ptx::PermuteOp, ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
           [&](auto concrete) { return lower(concrete, at); })

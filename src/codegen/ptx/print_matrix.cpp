@@ -19,7 +19,6 @@ namespace tilewright::ptx_print {
 
 static int64_t depthOf(ptx::Format format) {
   switch (format) {
-  case ptx::Format::f64: return 4;
   case ptx::Format::tf32: return 8;
   case ptx::Format::f16:
   case ptx::Format::bf16: return 16;
@@ -46,8 +45,7 @@ static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
       names[part].push_back(code.in(value));
     ++part;
   }
-  std::string shape = a == ptx::Format::f64 ? "m8n8k4" : "m16n8k" + std::to_string(depthOf(a));
-  std::string text = "mma.sync.aligned." + shape + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
+  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(depthOf(a)) + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
   for (ArrayRef<std::string> list : names)
     text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
   replace(op, code.emit(text + ";", Effect::together));

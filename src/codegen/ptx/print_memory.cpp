@@ -320,9 +320,6 @@ static LogicalResult onBarrier(Operation *op, PrintContext &at, const std::strin
 static LogicalResult lower(ptx::MbarrierInitOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.init.shared::cta.b64", op.getBarrier(), ", " + std::to_string(op.getCount()), op.getPredicate());
 }
-static LogicalResult lower(ptx::MbarrierInvalidateOp op, PrintContext &at) {
-  return onBarrier(op, at, "mbarrier.inval.shared::cta.b64", op.getBarrier(), "", op.getPredicate());
-}
 static LogicalResult lower(ptx::MbarrierInitFenceOp op, PrintContext &at) {
   return failed(need(op, at, at.target.clusters)) ? failure() : plain(op, at, "fence.mbarrier_init.release.cluster;");
 }
@@ -436,7 +433,7 @@ LogicalResult printMemory(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::LoadBlockOp, ptx::StoreSharedOp, ptx::AddSharedOp,
             ptx::LdmatrixOp, ptx::StmatrixOp, ptx::AtomicOp, ptx::CompareSwapOp, ptx::FenceOp, ptx::SleepOp, ptx::PrefetchTensorMapOp,
-            ptx::CopyAsyncOp, ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInvalidateOp, ptx::MbarrierInitFenceOp,
+            ptx::CopyAsyncOp, ptx::CopyCommitOp, ptx::CopyWaitOp, ptx::MbarrierInitOp, ptx::MbarrierInitFenceOp,
             ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp, ptx::TmaLoadOp, ptx::TmaStoreOp, ptx::TmaCommitOp,
             ptx::TmaWaitOp, ptx::FenceAsyncOp>([&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return printMatrix(op, at); });

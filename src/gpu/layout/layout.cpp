@@ -319,10 +319,6 @@ SharedLayout SharedLayout::transposed(const Dims &order) const {
   return result;
 }
 
-SharedLayout SharedLayout::reshaped(const Dims &newShape) const {
-  return SharedLayout{newShape, bases, elementBits};
-}
-
 bool SharedLayout::isBijection() const {
   int64_t size = static_cast<int64_t>(bases.size());
   return size == log2Of(elementCount(shape)) && map().rank() == size;
@@ -442,31 +438,6 @@ std::optional<SharedLayout> SharedLayout::parse(const Dims &shape, std::string_v
   SharedLayout layout{shape, *bases, *elementBits};
   if (!layout.isBijection()) return std::nullopt;
   return layout;
-}
-
-static size_t mixed(size_t hash, uint64_t value) {
-  return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
-}
-
-size_t hashOf(const Layout &layout) {
-  size_t hash = 1;
-  for (int64_t extent : layout.shape)
-    hash = mixed(hash, static_cast<uint64_t>(extent));
-  for (const std::vector<uint32_t> &axis : layout.bases) {
-    hash = mixed(hash, axis.size() + 0x100000000u); // distinguishes a bit of this axis from one of the next axis
-    for (uint32_t basis : axis)
-      hash = mixed(hash, basis);
-  }
-  return hash;
-}
-
-size_t hashOf(const SharedLayout &layout) {
-  size_t hash = mixed(2, static_cast<uint64_t>(layout.elementBits));
-  for (int64_t extent : layout.shape)
-    hash = mixed(hash, static_cast<uint64_t>(extent));
-  for (uint32_t basis : layout.bases)
-    hash = mixed(hash, basis);
-  return hash;
 }
 
 } // namespace tilewright::gpu

@@ -179,7 +179,6 @@ public:
 
   /// Dimension i of the result is dimension order[i] of this; the same bytes.
   SharedLayout transposed(const Dims &order) const;
-  SharedLayout reshaped(const Dims &newShape) const;
 
   int64_t elementBytes() const { return elementBits / 8; }
   int64_t bytes() const { return elementCount(shape) * elementBytes(); }
@@ -195,9 +194,6 @@ public:
 
   bool operator==(const SharedLayout &) const = default;
 };
-
-size_t hashOf(const Layout &layout);
-size_t hashOf(const SharedLayout &layout);
 
 //===-------------------------------------------------------------------------------------------------- registers and conversions
 
@@ -356,10 +352,3 @@ std::string picture(const SharedLayout &shared);
 std::string picture(const SharedLayout &shared, int64_t rows, int64_t columns);
 
 } // namespace tilewright::gpu
-
-template <> struct std::hash<tilewright::gpu::Layout> {
-  size_t operator()(const tilewright::gpu::Layout &layout) const { return tilewright::gpu::hashOf(layout); }
-};
-template <> struct std::hash<tilewright::gpu::SharedLayout> {
-  size_t operator()(const tilewright::gpu::SharedLayout &layout) const { return tilewright::gpu::hashOf(layout); }
-};

@@ -130,11 +130,4 @@ LinearMap LinearMap::compose(const LinearMap &inner) const {
   return result;
 }
 
-LinearMap LinearMap::product(const LinearMap &high, int64_t outputBits) const {
-  LinearMap result = *this;
-  for (uint32_t column : high.columns)
-    result.columns.push_back(column << outputBits);
-  return result;
-}
-
 } // namespace tilewright::gpu

@@ -57,7 +57,6 @@ public:
 
   uint32_t apply(uint64_t input) const;
   int64_t rank() const;
-  bool isInjective() const { return rank() == static_cast<int64_t>(columns.size()); }
   bool isSurjective(int64_t outputBits) const { return rank() == outputBits; }
   /// Returns the input with the smallest pivots for this output: input bits whose columns depend on earlier ones stay 0. Null if there is
   /// none.
@@ -67,8 +66,6 @@ public:
   LinearMap pseudoInverse(int64_t outputBits) const;
   /// Applies `inner` first, then this map.
   LinearMap compose(const LinearMap &inner) const;
-  /// Returns the direct sum: inputs and outputs of `high` above those of this map, which has `outputBits` outputs.
-  LinearMap product(const LinearMap &high, int64_t outputBits) const;
 
   bool operator==(const LinearMap &) const = default;
 };

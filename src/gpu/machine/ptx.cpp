@@ -18,11 +18,6 @@
 #define GET_OP_CLASSES
 #include "gpu/machine/ptx_ops.cpp.inc"
 
-/// At most 16 blocks per cluster, and only on request.
-void tilewright::ptx::ClusterRankOp::inferResultRanges(llvm::ArrayRef<mlir::ConstantIntRanges>, mlir::SetIntRangeFn set) {
-  set(getResult(), mlir::ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, 15)));
-}
-
 void tilewright::ptx::LoadGlobalOp::getEffects(
     llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>> &effects) {
   effects.emplace_back(mlir::MemoryEffects::Read::get());

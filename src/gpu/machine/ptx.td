@@ -9,7 +9,6 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def PtxDialect : Dialect {
@@ -75,7 +74,7 @@ class PtxEffect<string name, list<Trait> traits = []> : PtxOp<name, !listconcat(
 
 // ---- position
 
-class PtxSpecial<string name, string text, list<Trait> traits = []> : PtxOp<name, !listconcat([Pure], traits)> {
+class PtxSpecial<string name, string text> : PtxOp<name, [Pure]> {
   let summary = text;
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
@@ -84,8 +83,7 @@ def Ptx_ThreadIdOp : PtxSpecial<"thread_id", "thread of the CTA, 0 .. 32 * warps
 def Ptx_WarpIdOp : PtxSpecial<"warp_id", "thread_id / 32, known to be the same for the whole warp (shfl.idx 0)">;
 def Ptx_LaneIdOp : PtxSpecial<"lane_id", "thread_id mod 32">;
 def Ptx_SharedBaseOp : PtxSpecial<"shared_base", "address of the kernel's dynamic shared memory, a multiple of 1024">;
-def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "rank of the CTA in its cluster",
-                                    [DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]>;
+def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "rank of the CTA in its cluster">;
 class PtxAxis<string name, string text> : PtxOp<name, [Pure]> {
   let summary = text;
   let arguments = (ins I32Attr:$axis);
@@ -99,13 +97,6 @@ def Ptx_ElectOp : PtxTogether<"elect"> {
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";
 }
-def Ptx_ClockOp : PtxEffect<"clock"> {
-  let summary = "global = false: the SM's cycle counter; true: nanoseconds of the whole GPU";
-  let arguments = (ins BoolAttr:$global);
-  let results = (outs I64:$result);
-  let assemblyFormat = "$global attr-dict";
-}
-def Ptx_SmIdOp : PtxSpecial<"sm_id", "SM that this CTA runs on">;
 
 // ---- memory. All values of one access have one type of 8, 16, 32 or 64 bits (not i1) and are contiguous; there are 1, 2, 4 or 8 of them, at
 // most 16 bytes together. The address is a multiple of the size of the access. Without `predicate` the access always executes.
@@ -253,10 +244,6 @@ def Ptx_MbarrierInitOp : PtxEffect<"mbarrier_init"> {
   let arguments = (ins I32:$barrier, I32Attr:$count, Optional<I1>:$predicate);
   let assemblyFormat = "$barrier `,` $count (`if` $predicate^)? attr-dict";
 }
-def Ptx_MbarrierInvalidateOp : PtxEffect<"mbarrier_invalidate"> {
-  let arguments = (ins I32:$barrier, Optional<I1>:$predicate);
-  let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
-}
 def Ptx_MbarrierInitFenceOp : PtxEffect<"mbarrier_init_fence"> {
   let summary = "fence.mbarrier_init.release.cluster; a barrier must follow";
   let assemblyFormat = "attr-dict";
@@ -304,7 +291,7 @@ def Ptx_FenceAsyncOp : PtxEffect<"fence_async"> {
 
 def Ptx_MmaOp : PtxTogether<"mma", [AttrSizedOperandSegments]> {
   let summary = "mma.sync.m16n8kK.row.col: K from the format (f16, bf16 16; tf32 8; 8-bit 32). Registers of a warp as in the PTX manual; "
-                "a: i32 x 4, b: i32 x 2, c and d: f32, i32 (s32) or, for f16 accumulators, packed i32 x 2. f64: m8n8k4";
+                "a: i32 x 4, b: i32 x 2, c and d: f32, i32 (s32) or, for f16 accumulators, packed i32 x 2";
   let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$c, Ptx_Format:$aFormat, Ptx_Format:$bFormat,
                        Ptx_Format:$cFormat);
   let results = (outs Variadic<AnyType>:$d);

@@ -219,33 +219,11 @@ static bool runWhile(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool runSwitch(Warp &warp, const Step &step) {
-  auto select = cast<scf::IndexSwitchOp>(step.op);
-  uint32_t before = warp.mask, left = before;
-  for (size_t arm = 1; arm <= step.bodies.size(); ++arm) {
-    bool isDefault = arm == step.bodies.size(); // region 0, for the lanes that match no case
-    const Body &body = step.bodies[isDefault ? 0 : arm];
-    uint32_t taken = 0;
-    if (!isDefault)
-      for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-        taken |= uint32_t(warp.get(step, 0)[size_t(lane)] == uint64_t(select.getCases()[arm - 1])) << lane;
-    warp.mask = isDefault ? left : left & taken;
-    left &= ~warp.mask;
-    if (!warp.mask) continue;
-    if (!warp.run(body)) return false;
-    for (auto [from, to] : llvm::zip(body.yielded, step.results))
-      warp.copy(from, to);
-  }
-  warp.mask = before;
-  return true;
-}
-
 void addControlHandlers(HandlerTable &table) {
   table.handlers["scf.if"] = runIf;
   table.handlers["scf.for"] = runFor;
   table.handlers["scf.while"] = runWhile;
-  table.handlers["scf.index_switch"] = runSwitch;
-  for (const char *name : {"scf.if", "scf.for", "scf.while", "scf.index_switch"})
+  for (const char *name : {"scf.if", "scf.for", "scf.while"})
     table.forwards[name] = true;
 }
 

@@ -147,20 +147,6 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool mbarrierInvalidate(Warp &warp, const Step &step) {
-  uint32_t acts = warp.lanesWhere(step, cast<ptx::MbarrierInvalidateOp>(step.op).getPredicate() ? 1 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
-    if (!find(warp, step, lane, address)) return false;
-    warp.cta.mbarriers.erase(address);
-    for (uint64_t i = 0; i < 8; ++i)
-      warp.cta.state(address + i).holdsBarrier = false;
-    warp.cta.noteWrite(address, 8, warp.index, warp.clock[size_t(warp.index)], lane, step.number);
-  }
-  return true;
-}
-
 static void fenceBarriers(Warp &warp) {
   for (auto &[address, barrier] : warp.cta.mbarriers)
     if (barrier.initWarp == warp.index) barrier.fenced = true;
@@ -602,7 +588,6 @@ void addAsyncHandlers(HandlerTable &table) {
   handlers["ptx.copy_commit"] = copyCommit;
   handlers["ptx.copy_wait"] = copyWait;
   handlers["ptx.mbarrier_init"] = mbarrierInit;
-  handlers["ptx.mbarrier_invalidate"] = mbarrierInvalidate;
   handlers["ptx.mbarrier_init_fence"] = [](Warp &warp, const Step &) {
     fenceBarriers(warp);
     return true;

@@ -120,19 +120,6 @@ static bool mma(Warp &warp, const Step &step) {
   auto op = cast<ptx::MmaOp>(step.op);
   ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
   size_t aSize = op.getA().size(), bSize = op.getB().size(), cSize = op.getC().size();
-  if (aFormat == ptx::Format::f64) { // m8n8k4
-    if (aSize != 1 || bSize != 1 || cSize != 2 || step.results.size() != 2) return warp.fail(step, "m8n8k4 has 1, 1 and 2 registers");
-    auto real = [&](size_t operand, int64_t lane) { return llvm::bit_cast<double>(warp.get(step, operand)[size_t(lane)]); };
-    for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-      for (int64_t e = 0; e < 2; ++e) {
-        int64_t row = lane / 4, column = lane % 4 * 2 + e;
-        double sum = real(2 + size_t(e), lane);
-        for (int64_t k = 0; k < 4; ++k)
-          sum = std::fma(real(0, row * 4 + k), real(1, column * 4 + k), sum);
-        warp.result(step, size_t(e))[size_t(lane)] = llvm::bit_cast<uint64_t>(sum);
-      }
-    return true;
-  }
   size_t accumulators = format == ptx::Format::f16 ? 2 : 4;
   if (bitsOf(aFormat) != bitsOf(bFormat) || aSize != 4 || bSize != 2 || cSize != accumulators || step.results.size() != accumulators)
     return warp.fail(step, "m16n8 has 4, 2 and " + llvm::Twine(accumulators) + " registers and operands of one width");

@@ -642,7 +642,7 @@ static bool mayOverlap(Operation *here, Operation *there) {
   for (Region *region = here->getParentRegion(); region; region = region->getParentRegion())
     if (region->isAncestor(there->getParentRegion())) {
       Operation *up = region->findAncestorOpInRegion(*here), *to = region->findAncestorOpInRegion(*there);
-      return up == to && isa<scf::IfOp, scf::IndexSwitchOp>(up);
+      return up == to && isa<scf::IfOp>(up);
     }
   return true;
 }
@@ -702,7 +702,6 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
   handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.cta.base(); }); };
   handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.cta.rank; }); };
-  handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
     if (axis > 2) return warp.fail(step, "invalid axis");
@@ -715,10 +714,6 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.elect"] = [](Warp &warp, const Step &step) {
     return warp.needAllLanes(step) && perLane(warp, step, [](int64_t lane) { return lane == 0; });
-  };
-  handlers["ptx.clock"] = [](Warp &warp, const Step &step) {
-    uint64_t now = ++warp.cta.ticks;
-    return perLane(warp, step, [&](int64_t) { return now; });
   };
   handlers["ptx.load_global"] = loadGlobal;
   handlers["ptx.store_global"] = storeGlobal;

@@ -31,8 +31,6 @@ void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffer
 
 /// The registers of a thread at the start, in a CTA with a producer and, perhaps, a warpgroup that dequantizes.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);
-/// Registers of a thread that multiplies next to both.
-int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether a kernel may learn that another program has written something: a partition that does not wait with the other partitions would
 /// read too early.
 bool mayLearnOfWrites(tt::FuncOp function);

@@ -73,7 +73,6 @@ public:
       Unary function = llvm::StringSwitch<Unary>(name)
                            .Case("exp", &DoubleMath::exp)
                            .Case("exp2", &DoubleMath::exp2)
-                           .Case("exp10", &DoubleMath::exp10)
                            .Case("expm1", &DoubleMath::expm1)
                            .Case("log", &DoubleMath::log)
                            .Case("log2", &DoubleMath::log2)
@@ -161,13 +160,6 @@ private:
     x = clamp(x, -1080, 1025);
     Nearest k = nearest(x);
     return scale(expOfRest(m.multiply(m.subtract(x, k.whole), m.real(0.6931471805599453))), k.integer);
-  }
-  Value exp10(Value x) {
-    x = clamp(x, -330, 310);
-    Nearest k = nearest(m.multiply(x, m.real(3.321928094887362)));
-    Value minus = negate(k.whole);
-    Value rest = m.multiplyAdd(minus, 1.1451100898021838e-10, m.multiplyAdd(minus, 0.3010299955494702, x));
-    return scale(expOfRest(m.multiply(rest, m.real(2.302585092994046))), k.integer);
   }
   /// 2^k (e^r - 1) + (2^k - 1): the last difference is exact where it matters.
   Value expm1(Value x) {
@@ -555,7 +547,7 @@ private:
 std::optional<int64_t> doubleFunctionOperands(StringRef name) {
   if (llvm::is_contained({"pow", "atan2", "hypot"}, name)) return 2;
   bool known = llvm::StringSwitch<bool>(name)
-                   .Cases({"exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p"}, true)
+                   .Cases({"exp", "exp2", "expm1", "log", "log2", "log10", "log1p"}, true)
                    .Cases({"sin", "cos", "tan", "asin", "acos", "atan"}, true)
                    .Cases({"sinh", "cosh", "tanh", "asinh", "acosh", "atanh"}, true)
                    .Cases({"erf", "erfc", "cbrt"}, true)

@@ -243,10 +243,7 @@ public:
     if (name == "abs" || name == "fabs") return m.absolute(x[0]);
     if (name == "fmod") return fmod(x[0], x[1]);
     if (name == "copysign") return m.withSignOf(m.absolute(x[0]), x[1]);
-    if (name == "fmax") return arith::MaxNumFOp::create(b, x[0], x[1]);
-    if (name == "fmin") return arith::MinNumFOp::create(b, x[0], x[1]);
-    if (name == "div_rn" || name == "fdiv_rn" || name == "ddiv_rn") return m.divide(x[0], x[1]);
-    if (name == "sqrt_rn" || name == "fsqrt_rn" || name == "dsqrt_rn") return unit(ptx::Unit::sqrt_rn, x[0]);
+    if (name == "sqrt_rn") return unit(ptx::Unit::sqrt_rn, x[0]);
     if (m.width == 64) return {};
     if (name == "exp") return exp(x[0]);
     if (name == "exp2") return unit(ptx::Unit::ex2, x[0]);

@@ -207,9 +207,6 @@ void LayoutPlan::collect(Operation *op) {
       .Case([&](tt::StoreOp store) { addAccess(op, store.getPtr(), store.getMask(), store.getValue()); })
       .Case([&](tt::AtomicRMWOp atomic) { addAccess(op, atomic.getPtr(), atomic.getMask(), atomic.getVal()); })
       .Case([&](tt::AtomicCASOp atomic) { addAccess(op, atomic.getPtr(), Value(), atomic.getVal()); })
-      .Case<tt::DescriptorLoadOp, tt::DescriptorGatherOp>([&](auto load) { addAccess(op, Value(), Value(), load.getResult()); })
-      .Case<tt::DescriptorStoreOp, tt::DescriptorReduceOp, tt::DescriptorScatterOp>(
-          [&](auto store) { addAccess(op, Value(), Value(), store.getSrc()); })
       .Case([&](ttg::DescriptorLoadOp load) { addTmaTransfer(load.getResult(), load.getOrder()); })
       .Case([&](ttg::DescriptorStoreOp store) { addTmaTransfer(store.getSrc(), store.getOrder()); })
       .Case([&](tt::ReduceOp reduce) { addConversionPoint(op, reduce.getSrcs()[0], reduce.getResult()[0]); })

@@ -237,10 +237,6 @@ RankedTensorType ttg::withLayout(RankedTensorType tile, const gpu::Layout &layou
   return RankedTensorType::get(tile.getShape(), tile.getElementType(), LayoutAttr::get(tile.getContext(), layout));
 }
 
-OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
-  return getSrc().getType() == getType() ? OpFoldResult(getSrc()) : OpFoldResult();
-}
-
 //===---------------------------------------------------------------------------------------------------------------- launch guards
 
 address::FailedGuards ttg::failedGuardsOf(tt::FuncOp kernel) {

@@ -137,7 +137,6 @@ def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
   let arguments = (ins TTG_Tile:$src);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
-  let hasFolder = 1;
 }
 
 def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {

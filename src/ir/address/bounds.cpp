@@ -6,7 +6,6 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -149,17 +148,7 @@ struct Indices::Bounds {
         })
         .Case<arith::ShRSIOp>([&](auto o) { return ofShift(o, dims); })
         .Case<tt::ReshapeOp>([&](auto o) { return ofAll(o.getSrc()); })
-        .Case<InferIntRangeInterface>([&](auto o) { return o->getNumOperands() == 0 ? ofInterface(o, value) : ofType(value.getType()); })
         .Default([&](Operation *) { return ofType(value.getType()); });
-  }
-
-  /// Uses the range that the operation declares, for example the rank of a CTA in its cluster.
-  int64_t ofInterface(InferIntRangeInterface op, Value value) {
-    int64_t made = ofType(value.getType());
-    op.inferResultRanges(ArrayRef<ConstantIntRanges>(), [&](Value, const ConstantIntRanges &ranges) {
-      made = between(ranges.smin().getSExtValue(), ranges.smax().getSExtValue());
-    });
-    return made;
   }
 };
 

@@ -88,13 +88,6 @@ template <typename F> Meaning floatBinary(F) {
                        [&](int64_t i) { return encodeFloat(format, F()(decodeFloat(format, a[i]), decodeFloat(format, b[i]))); });
   };
 }
-template <typename F> Meaning floatTest(F) { // (value, format)
-  return [](Program &program, Operation *op) {
-    Format format = formatOf(op->getOperand(0).getType());
-    Reader a(program, op->getOperand(0));
-    return eachElement(program, op, [&](int64_t i) { return uint64_t(F()(decodeFloat(format, a[i]), format)); });
-  };
-}
 /// Converts: (bits, from, to).
 template <typename F> Meaning conversion(F) {
   return [](Program &program, Operation *op) {
@@ -103,35 +96,8 @@ template <typename F> Meaning conversion(F) {
     return eachElement(program, op, [&](int64_t i) { return F()(a[i], from, to) & to.mask(); });
   };
 }
-/// An integer operation with two results.
-template <typename F> Meaning integerPair(F) { // (a, b, width) -> pair
-  return [](Program &program, Operation *op) {
-    Format low = formatOf(op->getResult(0).getType()), high = formatOf(op->getResult(1).getType());
-    Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-    Tile lows(countOf(program, op), 0), highs(lows.size(), 0);
-    for (int64_t i = 0; i < lows.size(); ++i) {
-      std::pair<uint64_t, uint64_t> halves = F()(a[i], b[i], low.bits);
-      lows.elements[i] = halves.first & low.mask();
-      highs.elements[i] = halves.second & high.mask();
-    }
-    program.set(op->getResult(0), std::move(lows));
-    program.set(op->getResult(1), std::move(highs));
-    return success();
-  };
-}
 
 // ---- single elements
-
-uint64_t power(uint64_t base, uint64_t exponent) {
-  uint64_t result = 1;
-  for (; exponent; exponent >>= 1, base *= base)
-    if (exponent & 1) result *= base;
-  return result;
-}
-uint64_t powerSigned(int64_t base, int64_t exponent) {
-  if (exponent >= 0) return power(base, exponent);
-  return base == 1 ? 1 : base == -1 ? ((exponent & 1) ? -1 : 1) : 0;
-}
 
 uint64_t floatToSigned(double value, int64_t bits) {
   if (std::isnan(value)) return 0;
@@ -274,46 +240,12 @@ LogicalResult fusedMultiplyAdd(Program &program, Operation *op) {
 
 LogicalResult clamp(Program &program, Operation *op) {
   Format format = formatOf(op->getResult(0).getType());
-  auto ttClamp = dyn_cast<tt::ClampFOp>(op);
-  bool keepNan = ttClamp && ttClamp.getPropagateNan() == tt::PropagateNan::ALL;
+  bool keepNan = cast<tt::ClampFOp>(op).getPropagateNan() == tt::PropagateNan::ALL;
   Reader x(program, op->getOperand(0)), low(program, op->getOperand(1)), high(program, op->getOperand(2));
   return eachElement(program, op, [&](int64_t i) {
     double value = decodeFloat(format, x[i]);
     if (keepNan && std::isnan(value)) return x[i];
     return encodeFloat(format, minimumDroppingNan(maximumDroppingNan(value, decodeFloat(format, low[i])), decodeFloat(format, high[i])));
-  });
-}
-
-LogicalResult nextAfter(Program &program, Operation *op) {
-  Format format = formatOf(op->getResult(0).getType());
-  if (format.kind != Format::f32 && format.kind != Format::f64) return program.fail(op, "nextafter supports only f32 and f64");
-  Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  return eachElement(program, op, [&](int64_t i) {
-    double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]);
-    return encodeFloat(format, format.kind == Format::f32 ? std::nextafterf(float(x), float(y)) : std::nextafter(x, y));
-  });
-}
-
-LogicalResult sincos(Program &program, Operation *op) {
-  Format format = formatOf(op->getResult(0).getType());
-  Reader a(program, op->getOperand(0));
-  Tile sines(countOf(program, op), 0), cosines(sines.size(), 0);
-  for (int64_t i = 0; i < sines.size(); ++i) {
-    double x = decodeFloat(format, a[i]);
-    sines.elements[i] = encodeFloat(format, std::sin(x));
-    cosines.elements[i] = encodeFloat(format, std::cos(x));
-  }
-  program.set(op->getResult(0), std::move(sines));
-  program.set(op->getResult(1), std::move(cosines));
-  return success();
-}
-
-LogicalResult floatToIntegerPower(Program &program, Operation *op) {
-  Format format = formatOf(op->getResult(0).getType());
-  int64_t exponentBits = formatOf(op->getOperand(1).getType()).bits;
-  Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  return eachElement(program, op, [&](int64_t i) {
-    return encodeFloat(format, std::pow(decodeFloat(format, a[i]), double(signExtend(b[i], exponentBits))));
   });
 }
 
@@ -396,43 +328,19 @@ void addElements(Table &table) {
 #include "ir/interpret/scalar_ops.def"
 }
 
-/// Adds the operations that have attributes, several results, or operands of several kinds.
+/// Adds the operations that have attributes, or operands of several kinds.
 void addOthers(Table &table) {
-  using Wide = unsigned __int128;
   table["arith.constant"] = constant;
   table["arith.cmpi"] = compareIntegers;
   table["arith.cmpf"] = compareFloats;
   table["arith.select"] = select;
   table["math.fma"] = fusedMultiplyAdd;
-  table["tt.clampf"] = table["math.clampf"] = clamp;
-  table["math.sincos"] = sincos;
-  table["math.fpowi"] = floatToIntegerPower;
-  table["extern.nextafter"] = nextAfter;
+  table["tt.clampf"] = clamp;
   table["tt.addptr"] = addPointer;
   table["tt.ptr_to_int"] = pointerToInteger;
   table["tt.extern_elementwise"] = externElementwise;
   table["tt.fp_to_fp"] = floatToFloat;
   table["arith.truncf"] = truncateFloat;
-  table["arith.mului_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
-    Wide product = Wide(a) * b;
-    return std::pair(uint64_t(product), uint64_t(product >> width));
-  });
-  table["arith.mulsi_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
-    __int128 product = __int128(signExtend(a, width)) * signExtend(b, width);
-    return std::pair(uint64_t(product), uint64_t(product >> width));
-  });
-  table["arith.addui_extended"] = integerPair([](uint64_t a, uint64_t b, int64_t width) {
-    Wide sum = Wide(a) + b;
-    return std::pair(uint64_t(sum), uint64_t(sum >> width));
-  });
-}
-
-void addTests(Table &table) {
-  table["math.isnan"] = floatTest([](double x, const Format &) { return std::isnan(x); });
-  table["math.isinf"] = floatTest([](double x, const Format &) { return std::isinf(x); });
-  table["math.isfinite"] = floatTest([](double x, const Format &) { return std::isfinite(x); });
-  table["math.isnormal"] =
-      floatTest([](double x, const Format &format) { return std::isfinite(x) && std::fabs(x) >= std::ldexp(1.0, format.minExponent); });
 }
 
 void addConversions(Table &table) {
@@ -451,7 +359,7 @@ void addConversions(Table &table) {
 Meaning findRow(StringRef name) {
   static const Table table = [] {
     Table made;
-    for (auto *add : {addElements, addOthers, addTests, addConversions})
+    for (auto *add : {addElements, addOthers, addConversions})
       add(made);
     return made;
   }();

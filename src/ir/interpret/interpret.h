@@ -88,7 +88,7 @@ struct InterpretOptions {
   /// atomic. Two elements of one store that write different values to one address are errors too.
   bool checkRaces = false;
   std::vector<MemoryRange> memory;
-  /// If set, tt.assert and cf.assert are skipped, as in a kernel without debug checks.
+  /// If set, tt.assert is skipped, as in a kernel without debug checks.
   bool skipAsserts = false;
   /// If set, a zero divisor in any element of a tile is an error. Otherwise only a scalar zero divisor is an error, because elements that
   /// are not stored may have any value.

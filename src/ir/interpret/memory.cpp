@@ -8,7 +8,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -582,10 +581,6 @@ LogicalResult ttAssert(Program &program, Operation *op) {
   auto assertOp = cast<tt::AssertOp>(op);
   return checkCondition(program, op, assertOp.getCondition(), assertOp.getMessage());
 }
-LogicalResult cfAssert(Program &program, Operation *op) {
-  auto assertOp = cast<cf::AssertOp>(op);
-  return checkCondition(program, op, assertOp.getArg(), assertOp.getMsg());
-}
 
 } // namespace
 
@@ -605,7 +600,6 @@ Meaning findMemory(StringRef name) {
       {"tt.descriptor_scatter", descriptorScatter},
       {"tt.print", print},
       {"tt.assert", ttAssert},
-      {"cf.assert", cfAssert},
   };
   return table.lookup(name);
 }

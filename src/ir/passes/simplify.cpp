@@ -8,6 +8,7 @@
 #include "ir/passes.h"
 #include "ir/tt.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -257,6 +258,7 @@ FrozenRewritePatternSet collectPatterns(MLIRContext *context) {
   for (RegisteredOperationName op : context->getRegisteredOperations())
     if (isa<arith::ArithDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>(op.getDialect()))
       op.getCanonicalizationPatterns(patterns, context);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns); // back ends only divide toward zero
   patterns.add<ScalarizeElementwise, ShapeOfSplat<tt::BroadcastOp>, ShapeOfSplat<tt::ExpandDimsOp>, ShapeOfSplat<tt::ReshapeOp>,
                ShapeOfSplat<tt::TransOp>, AddToDot<arith::AddFOp>, AddToDot<arith::AddIOp>>(context);
   patterns.add(unsplatOfSplat).add(broadcastOfBroadcast).add(splitOfJoin).add(bitcastOfBitcast).add(pointerOfAddress).add(addOffsets);
