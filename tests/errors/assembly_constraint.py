@@ -5,6 +5,7 @@
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=*r,r"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=INDIRECT
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=f,r"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=X87
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=r,1"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=TIED
+# RUN: not tilewright compile %t/k.py --kernel k --signature '*fp64, HOW="=r,0"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=WIDTH
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW="r,=r"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=ORDER
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW="=r,r,~memory"' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=CLOBBER
 # RUN: not tilewright compile %t/k.py --kernel k --signature '*i32, HOW=""' --emit obj -o %t.o 2>&1 | FileCheck %s --check-prefix=NONE
@@ -19,6 +20,7 @@
 # INDIRECT: error: the constraint '=*r' of this assembly names no register of this target that can hold i32
 # X87: error: the constraint '=f' of this assembly names no register of this target that can hold i32
 # TIED: error: the constraint '1' of this assembly is tied to an output that does not exist
+# WIDTH: error: the constraint '0' of this assembly is tied to output 0, which has another size: i32, not f64
 # ORDER: error: the constraint '=r' of this assembly is in the wrong order
 # CLOBBER: error: the constraint '~memory' of this assembly is not a clobber
 # NONE: error: this assembly has 1 output and 1 input operands, but its constraints '' name 0 output and 0 input

@@ -82,6 +82,46 @@ def test_reductions(op, dtype, rows, columns, axis):
         np.testing.assert_array_equal(out, expected)
 
 
+@triton.jit
+def _multiply(a, b):
+    return a * b
+
+
+@triton.jit
+def _both(a, b):
+    return a & b
+
+
+@triton.jit
+def _larger_or_nan(a, b):
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def _smaller_or_nan(a, b):
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit(any_size=True)
+def combined_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, COMBINE: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+    tl.store(out_ptr + tl.arange(0, ROWS), tl.reduce(x, 1, COMBINE))
+
+
+@pytest.mark.parametrize("combine, function, dtype", [
+    (_multiply, np.multiply, "int32"), (_both, np.bitwise_and, "int32"), (_multiply, np.multiply, "fp32"),
+    (_larger_or_nan, np.maximum, "fp32"), (_smaller_or_nan, np.minimum, "fp32")])
+def test_combinations_with_a_neutral_element(combine, function, dtype):
+    x = random((5, 12), dtype, 3, *((-100, -1) if dtype == "int32" else ()))
+    if function in (np.maximum, np.minimum):
+        x[0] = np.inf if function is np.minimum else -np.inf
+        x[1, 7] = np.nan
+    out = np.zeros(5, DTYPES[dtype])
+    combined_kernel[(1, )](x, out, 5, 12, combine)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(out, function.reduce(x, axis=1, dtype=x.dtype), rtol=1e-6 if dtype == "fp32" else 0)
+
+
 @triton.jit(any_size=True)
 def extremes_kernel(x_ptr, out_ptr, B: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, B))

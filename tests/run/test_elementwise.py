@@ -290,6 +290,21 @@ def test_where_clamp_fma_and_nan():
 
 
 @triton.jit
+def fma_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)
+    tl.store(out_ptr + i, tl.fma(x, y, x))
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp64"])
+def test_fma_of_other_types(dtype):
+    x, y = random(256, dtype, 2), random(256, dtype, 3)
+    out = np.zeros(256, DTYPES[dtype])
+    fma_kernel[(1,)](x, y, out, BLOCK=256)
+    close(out, wide(x) * wide(y) + wide(x), dtype)
+
+
+@triton.jit
 def shift_right_kernel(x_ptr, y_ptr, out_ptr):
     i = tl.arange(0, 4)
     tl.store(out_ptr + i, tl.load(x_ptr + i) >> tl.load(y_ptr + i))

@@ -204,3 +204,23 @@ def test_false_hints_about_equal_rows_move_no_load(form):
     repeated_rows_kernel[(1,)](x, out, GROUP=3, FORM=form)
     rows = np.arange(16)
     np.testing.assert_array_equal(out, x[rows // 3 if form == "constancy" else rows * 3 % 16 // 4])
+
+
+@triton.jit
+def linked_kernel(x_ptr, step_ptr, out_ptr, steps, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at, total = x_ptr + i, tl.zeros([N], tl.int32)
+    step = tl.load(step_ptr + i)
+    for _ in range(steps):
+        total += tl.load(at)
+        at += step
+        step += 1
+    tl.store(out_ptr + i, total)
+
+
+def test_pointers_that_advance_by_different_steps():
+    x = np.random.default_rng(1).integers(-100, 100, 200, dtype=np.int32)
+    step, out = np.arange(32, dtype=np.int32) % 5, np.zeros(32, np.int32)
+    linked_kernel[(1,)](x, step, out, 4, N=32)
+    i = np.arange(32)
+    np.testing.assert_array_equal(out, sum(x[i + k * step + k * (k - 1) // 2] for k in range(4)))

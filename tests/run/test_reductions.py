@@ -110,6 +110,31 @@ def test_xor():
 
 
 @triton.jit
+def all_bits(a, b):
+    return a & b
+
+
+@triton.jit
+def any_bits(a, b):
+    return a | b
+
+
+@triton.jit
+def combine_kernel(x_ptr, out_ptr, COMBINE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(out_ptr, tl.reduce(tl.load(x_ptr + tl.arange(0, BLOCK)), 0, COMBINE))
+
+
+@pytest.mark.parametrize("combine, function", [(all_bits, np.bitwise_and), (any_bits, np.bitwise_or)])
+def test_bits(combine, function):
+    """Lanes of a warp combine 32-bit integers in one instruction."""
+    x = np.random.default_rng(1).integers(0, 2**31, 512, dtype=np.int32)
+    x = x | 0x10010 if combine is all_bits else x & 0x10010
+    out = np.zeros(1, np.int32)
+    combine_kernel[(1,)](x, out, combine, BLOCK=512)
+    assert out[0] == function.reduce(x)
+
+
+@triton.jit
 def reduce_2d_kernel(x_ptr, sum_ptr, max_ptr, arg_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
     kept = tl.arange(0, N if AXIS == 0 else M)

@@ -103,6 +103,18 @@ def test_gather_within_a_tile():
 
 
 @triton.jit
+def item_kernel(x_ptr, index, out_ptr):
+    picked = tl.gather(tl.load(x_ptr + tl.arange(0, 16)), tl.full([1], index, tl.int32), axis=0)
+    tl.store(out_ptr, tl.item(picked) * 2)
+
+
+def test_the_only_element_of_a_tile():
+    x, out = np.arange(16, dtype=np.int32), np.zeros(1, np.int32)
+    item_kernel[(1,)](x, 11, out)
+    assert out[0] == 22
+
+
+@triton.jit
 def histogram_kernel(x_ptr, out_ptr, N: tl.constexpr, BINS: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, BINS), tl.histogram(tl.load(x_ptr + tl.arange(0, N)), BINS))
 
