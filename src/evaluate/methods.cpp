@@ -88,12 +88,14 @@ MaybeValue split(llvm::StringRef text, const NativeCall &call) {
   return Value::list(std::move(items));
 }
 
+/// The end of the last line starts no other line.
 static MaybeValue lines(llvm::StringRef text) {
   Values all;
-  llvm::SmallVector<llvm::StringRef> parts;
-  text.split(parts, '\n');
-  for (llvm::StringRef part : parts)
-    all.push_back(Value::string(part.str()));
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    all.push_back(Value::string(line.str()));
+    text = rest;
+  }
   return Value::list(std::move(all));
 }
 
@@ -121,11 +123,12 @@ static MaybeValue join(const std::string &between, const Value &strings, const N
 }
 
 static MaybeValue replace(const std::string &text, const std::string &word, const NativeCall &call) {
-  const Value *second = call.argument(1, "");
+  const Value *second = call.argument(1, ""), *limit = call.argument(2, "count");
   if (!second || !second->asString() || word.empty()) return needs(call, "the text to replace and its replacement");
+  Int left = limit && limit->toInt() ? *limit->toInt() : -1; // negative: no limit
   std::string out;
   for (size_t at = 0; at <= text.size();) {
-    size_t found = text.find(word, at);
+    size_t found = left-- == 0 ? std::string::npos : text.find(word, at);
     out += text.substr(at, found == std::string::npos ? found : found - at);
     if (found == std::string::npos || !spendBytes(static_cast<int64_t>(second->asString()->size()))) break;
     out += *second->asString();
@@ -157,10 +160,22 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   if (name == "encode") return Value::host("a bytes object");
   if (name == "zfill") {
     if (!first || !first->toInt()) return needs(call, "a width");
-    return Value::string(std::string(static_cast<size_t>(std::clamp<Int>(*first->toInt() - static_cast<Int>(text.size()), 0, 10000)), '0') +
-                         text);
+    size_t sign = whole.starts_with("-") || whole.starts_with("+") ? 1 : 0;
+    std::string zeros(static_cast<size_t>(std::clamp<Int>(*first->toInt() - static_cast<Int>(text.size()), 0, 10000)), '0');
+    return Value::string(text.substr(0, sign) + zeros + text.substr(sign));
   }
   if (name == "join") return first ? join(text, *first, call) : needs(call, "the strings to join");
+  size_t start = 0;
+  if (call.args.size() > 1 && (name == "startswith" || name == "endswith" || name == "find" || name == "count")) {
+    if (!isAscii(text)) return call.badValue(name.str() + "() with positions in text that is not ASCII is not supported at compile time");
+    auto length = static_cast<Int>(text.size());
+    auto position = [&](size_t i, Int otherwise) {
+      Int at = i < call.args.size() && call.args[i].toInt() ? *call.args[i].toInt() : otherwise;
+      return static_cast<size_t>(std::clamp<Int>(at < 0 ? at + length : at, 0, length));
+    };
+    start = position(1, 0);
+    whole = whole.slice(start, std::max(start, position(2, length)));
+  }
   if (const Sequence *options = first ? first->asSequence() : nullptr; options && (name == "startswith" || name == "endswith")) {
     for (const Value &option : options->items)
       if (const std::string *part = option.asString())
@@ -174,9 +189,12 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
     name == "removeprefix" ? whole.consume_front(*word) : whole.consume_back(*word);
     return Value::string(whole.str());
   }
-  if (name == "find") return Value::integer(static_cast<int64_t>(whole.find(*word)));
+  if (name == "find") {
+    size_t found = whole.find(*word);
+    return Value::integer(found == llvm::StringRef::npos ? -1 : static_cast<int64_t>(start + found));
+  }
   if (name == "count")
-    return Value::integer(word->empty() ? static_cast<int64_t>(text.size()) + 1 : static_cast<int64_t>(whole.count(*word)));
+    return Value::integer(word->empty() ? static_cast<int64_t>(whole.size()) + 1 : static_cast<int64_t>(whole.count(*word)));
   return replace(text, *word, call);
 }
 
