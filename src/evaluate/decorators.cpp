@@ -12,10 +12,6 @@ namespace tilewright {
 
 namespace {
 
-SourceRange nameRange(const PlainFunction &function) {
-  return function.decl ? function.decl->nameRange : function.lambda->range;
-}
-
 /// The strings of a list of names; a position means the parameter there. Anything else is left to host code.
 std::vector<std::string> parameterNames(const Value *value, const PlainFunction *function) {
   std::vector<std::string> names;
@@ -35,7 +31,7 @@ MaybeValue makeJit(const Value &target, const NativeCall &call) {
   if (target.asFunction() || target.asHost()) return target;
   auto function = std::dynamic_pointer_cast<const PlainFunction>(target.asCallable());
   if (!function || !function->decl)
-    return fail(call.diagnostics, function ? nameRange(*function) : call.range, Diag::jitTarget, {"triton.jit", target.describe()});
+    return fail(call.diagnostics, function ? function->lambda->range : call.range, Diag::jitTarget, {"triton.jit", target.describe()});
   auto kernel = std::make_shared<JitFunction>();
   kernel->name = function->functionName;
   kernel->module = function->module;

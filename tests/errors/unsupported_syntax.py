@@ -2,6 +2,7 @@
 # RUN: not tilewright compile %s --kernel rest --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=REST
 # RUN: not tilewright compile %s --kernel grows --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=GROWS
 # RUN: not tilewright compile %s --kernel imports --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=IMPORTS
+# RUN: not tilewright compile %s --kernel ranges --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=RANGES
 import triton
 import triton.language as tl
 
@@ -34,3 +35,10 @@ def imports(x_ptr):
     # IMPORTS: :[[#@LINE+2]]:5: error: 'import' is not supported in a kernel
     # IMPORTS: help: write it at the top of the file
     import math
+
+
+@triton.jit
+def ranges(x_ptr):
+    # RANGES: :[[#@LINE+2]]:9: error: tl.range outside a 'for' is not supported in a kernel
+    # RANGES: help: write 'for i in tl.range(...):'
+    i = tl.range(0, 3)

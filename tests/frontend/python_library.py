@@ -1,5 +1,8 @@
 """Evaluation at compile time gives Python's results: functions of Python's modules, and methods. Each line has an expression and its value in CPython."""
 # RUN: tilewright compile %s --kernel k --signature '*fp32' -o %t.o
+# RUN: not tilewright compile %s --kernel bad_zfill --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=ZFILL
+# RUN: not tilewright compile %s --kernel bad_const --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=CONST
+# RUN: not tilewright compile %s --kernel bad_name --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=NAME
 import collections
 import copy
 import functools
@@ -62,7 +65,17 @@ def nested():
     return with_default(1), with_default(1, 1, 1, z=1), from_module()
 
 
+def printed():
+    print("compile-time code prints nothing")
+    breakpoint()
+    return 3
+
+
+[first, second] = 1, 2
+
 CHECKS = [
+    (printed(), 3), ([first, second], [1, 2]),
+    (triton.Config({"BLOCK": 32}, num_warps=2, num_stages=4).all_kwargs(), {"BLOCK": 32, "num_warps": 2, "num_stages": 4, "num_ctas": 1}),
     (math.exp(1) == math.e, True),
     ([round(f(0.5), 12) for f in (math.exp2, math.expm1, math.log2, math.log10, math.log1p, math.sin, math.cos, math.tan, math.asin, math.acos, math.atan)], [1.414213562373, 0.6487212707, -1.0, -0.301029995664, 0.405465108108, 0.479425538604, 0.87758256189, 0.546302489844, 0.523598775598, 1.047197551197, 0.463647609001]),
     ([round(f(0.5), 12) for f in (math.sinh, math.cosh, math.tanh, math.erf, math.erfc, math.gamma, math.lgamma, math.cbrt, math.radians, math.degrees)], [0.521095305494, 1.127625965206, 0.46211715726, 0.520499877813, 0.479500122187, 1.772453850906, 0.572364942925, 0.793700525984, 0.00872664626, 28.647889756541]),
@@ -122,3 +135,38 @@ WRONG = tl.constexpr([result for result, expected in CHECKS if result != expecte
 def k(x_ptr):
     tl.static_assert(len(WRONG) == 0, f"otherwise than in Python: {WRONG}")
     tl.store(x_ptr, 1.0)
+
+
+# ZFILL: :[[#@LINE+1]]:{{.*}} error: zfill() needs a width
+ZFILL = tl.constexpr(lambda: "a".zfill())
+# CONST: :[[#@LINE+1]]:{{.*}} error: tl.const is an annotation
+CONST = tl.constexpr(lambda: tl.const(3))
+
+
+def suggested():
+    value = 1
+
+    def inner():
+        # NAME: :[[#@LINE+2]]:{{.*}} error: name 'valeu' is not defined
+        # NAME: help: did you mean 'value'?
+        return valeu
+
+    return inner()
+
+
+@triton.jit
+def bad_zfill(x_ptr):
+    tl.store(x_ptr, ZFILL())
+
+
+@triton.jit
+def bad_const(x_ptr):
+    tl.store(x_ptr, CONST())
+
+
+NAME = tl.constexpr(suggested)
+
+
+@triton.jit
+def bad_name(x_ptr):
+    tl.store(x_ptr, NAME())

@@ -143,6 +143,12 @@ def descriptor_atomic_kernel(x_ptr, out_ptr, OP: tl.constexpr):
         block.atomic_max([0, 0], x)
     elif OP == "min":
         block.atomic_min([0, 0], x)
+    elif OP == "and":
+        block.atomic_and([0, 0], x)
+    elif OP == "or":
+        block.atomic_or([0, 0], x)
+    elif OP == "xor":
+        block.atomic_xor([0, 0], x)
     else:
         block.atomic_add([0, 0], x)
 
@@ -153,6 +159,15 @@ def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
     rng, bounds = np.random.default_rng(0), np.iinfo(dtype)
     x, out = (rng.integers(bounds.min, bounds.max, (8, 32), dtype) for _ in "ab")
     expected = FUNCTIONS[op](out, x)
+    descriptor_atomic_kernel[(1,)](x, out, OP=op)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("op, function", [("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)])
+def test_a_descriptor_combines_bits(op, function):
+    rng = np.random.default_rng(0)
+    x, out = (rng.integers(0, 2**31, (8, 32), dtype=np.int32) for _ in "ab")
+    expected = function(out, x)
     descriptor_atomic_kernel[(1,)](x, out, OP=op)
     np.testing.assert_array_equal(out, expected)
 

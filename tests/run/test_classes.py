@@ -265,3 +265,26 @@ def test_aggregates_on_the_host():
         tl.aggregate_replace(42, x=1)
     with pytest.raises(TypeError, match="Aggregates can only inherit from other aggregates"):
         triton.aggregate(type("Child", (Point, ), {}))
+
+
+@triton.aggregate
+class Sizes:
+    rows: tl.constexpr
+    columns: tl.constexpr
+
+    def __init__(self, rows, columns):
+        self.rows = tl.constexpr(rows)
+        self.columns = tl.constexpr(columns)
+
+
+@triton.jit
+def sizes_kernel(out_ptr):
+    sizes = Sizes(4, columns=8)
+    tl.static_assert(sizes.rows * sizes.columns == 32)
+    tl.store(out_ptr + tl.arange(0, sizes.rows * sizes.columns), sizes.columns)
+
+
+def test_constant_arguments_by_name_make_a_constant():
+    out = np.zeros(32, np.int32)
+    sizes_kernel[(1,)](out)
+    np.testing.assert_array_equal(out, 8)

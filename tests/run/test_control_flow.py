@@ -268,3 +268,18 @@ def test_pointers_as_conditions(engine):
     out = np.zeros(2, np.int32)
     null_kernel[(1,)](table, out, 1)
     assert out.tolist() == [23, 4]
+
+
+@triton.jit
+def pair_kernel(out_ptr, n):
+    pair = (1, 2)
+    for i in range(n):
+        tl.store(out_ptr + i, pair[0])
+        pair = (pair[1], pair[0] + pair[1])
+    tl.store(out_ptr + n, pair[1])
+
+
+def test_a_tuple_of_numbers_that_a_loop_replaces():
+    out = np.zeros(6, np.int32)
+    pair_kernel[(1,)](out, 5)
+    np.testing.assert_array_equal(out, [1, 2, 3, 5, 8, 21])

@@ -290,6 +290,20 @@ def test_where_clamp_fma_and_nan():
 
 
 @triton.jit
+def logical_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    tl.static_assert(tl.constexpr_type(3) == tl.constexpr_type(3))
+    tl.store(out_ptr + i, (x > 10).logical_or(x < -10))
+
+
+def test_logical_or():
+    x, out = random(128, "int32", 1, -20, 20), np.zeros(128, np.int32)
+    logical_kernel[(1,)](x, out, BLOCK=128)
+    np.testing.assert_array_equal(out, (x > 10) | (x < -10))
+
+
+@triton.jit
 def fma_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)

@@ -108,6 +108,15 @@ TEST(Indices, LoadedNumbersAreSigned) {
   EXPECT_TRUE(indices.isProven(loaded, INT32_MIN, INT32_MAX));
 }
 
+TEST(Indices, ElementsOfAReshapedTileAreBounded) {
+  Kernel kernel("%l = tt.splat %m : i32 -> tensor<64xi32>\n %c = arith.constant dense<7> : tensor<64xi32>\n"
+                "%y = arith.andi %l, %c : tensor<64xi32>\n %z = tt.reshape %y : tensor<64xi32> -> tensor<8x8xi32>\n"
+                "tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %z : tensor<8x8xi32>");
+  Indices indices(kernel.function(), nothing);
+  EXPECT_TRUE(indices.assumeNonNegativeElements(kernel.first<tt::ReshapeOp>().getResult()));
+  EXPECT_TRUE(indices.guards().empty());
+}
+
 TEST(Indices, AGuardThatOrdinaryLaunchesFailIsNotAssumed) {
   Kernel kernel("");
   Indices indices(kernel.function(), nothing);
