@@ -281,18 +281,6 @@ NB_MODULE(_core, module) {
       "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);
   module.def("default_device", [] { return defaultDevice().load(); });
   module.def("cache_directory", [] { return cacheDirectory(); });
-  module.def("cache_enabled", [] { return cacheEnabled(); });
-  module.def("cache_load", [](const std::string &key) -> nb::object {
-    Diagnostics diagnostics;
-    std::optional<std::string> bytes = loadCached(key, CacheKind::kernel, diagnostics);
-    showWarnings(diagnostics);
-    return bytes ? nb::object(nb::bytes(bytes->data(), bytes->size())) : nb::none();
-  });
-  module.def("cache_store", [](const std::string &key, nb::bytes bytes) {
-    Diagnostics diagnostics;
-    storeCached(key, CacheKind::kernel, std::string_view(bytes.c_str(), bytes.size()), diagnostics);
-    showWarnings(diagnostics);
-  });
   module.def(
       "element_type",
       [](nb::handle dtype) -> nb::object {

@@ -187,12 +187,6 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   return true;
 }
 
-bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
-                            Diagnostics &diagnostics) const {
-  if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
-  return launchOnGpu(grid, slots, {}, options, diagnostics);
-}
-
 bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options,
                             Diagnostics &diagnostics) const {
   llvm::SmallVector<uint64_t, 32> slots;
@@ -689,11 +683,6 @@ bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const 
 int64_t Kernel::compiledCount() const {
   std::lock_guard<std::mutex> guard(mapLock);
   return static_cast<int64_t>(versions.size());
-}
-
-void Kernel::clear() {
-  std::lock_guard<std::mutex> guard(mapLock);
-  versions.clear();
 }
 
 std::optional<Timing> timeRuns(const std::function<bool()> &run, double warmUpSeconds, double seconds) {

@@ -87,14 +87,12 @@ public:
   bool fromCache() const { return cached; }
   /// Returns the seconds of each step of its compilation, in order; empty if the kernel came from the cache.
   const std::vector<std::pair<std::string, double>> &stepSeconds() const { return steps; }
-  KernelEntry entry() const { return function; }
 
   /// Runs all programs of the grid and returns when they are done. `slots`: as in artifact().slots. False, after an error, for an invalid
   /// grid.
   bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, int64_t threads, Diagnostics &diagnostics) const;
-  /// The same for kernels of both kinds. On a GPU it returns when the launch is queued; a later call reports its errors.
-  bool launch(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
-  /// Launches with arguments, which know the sizes of the tensors. `slots` do not, so tensors may count as overlapping.
+  /// The same for kernels of both kinds, with arguments, which know the sizes of the tensors. `slots` do not, so tensors may count as
+  /// overlapping. On a GPU it returns when the launch is queued; a later call reports its errors.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) const;
   /// Appends the slots of the arguments, one for each parameter of the kernel, including constants (which have no slot). False after an
   /// error.
@@ -173,8 +171,6 @@ public:
 
   /// Returns the number of specializations in memory.
   int64_t compiledCount() const;
-  /// Drops those in memory; running launches keep theirs.
-  void clear();
 
 private:
   struct KeyHash {

@@ -6,7 +6,7 @@
 // so the compiler describes how the map follows from them, and the runtime evaluates that at each launch:
 //     map 0: base slot 0, dims {K, M}, strides {K}, box {64, 128}, swizzle 128
 //
-// The parameters of the PTX entry, in order: one for each slot (parameterBytes() of its kind, pointers 8), then one of 128 bytes (align 64,
+// The parameters of the PTX entry, in order: one for each slot (the bytes of its kind, pointers 8), then one of 128 bytes (align 64,
 // grid_constant) for each map.
 #pragma once
 

@@ -21,8 +21,6 @@ std::string hashHex(std::string_view bytes) {
 
 Hasher::Hasher() : state(std::make_unique<State>()) {}
 Hasher::~Hasher() = default;
-Hasher::Hasher(Hasher &&other) noexcept = default;
-Hasher &Hasher::operator=(Hasher &&other) noexcept = default;
 
 Hasher &Hasher::add(std::string_view field) {
   addInteger(static_cast<int64_t>(field.size()));

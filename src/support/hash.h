@@ -16,8 +16,6 @@ class Hasher {
 public:
   Hasher();
   ~Hasher();
-  Hasher(Hasher &&other) noexcept;
-  Hasher &operator=(Hasher &&other) noexcept;
 
   Hasher &add(std::string_view field);
   Hasher &addInteger(int64_t field);

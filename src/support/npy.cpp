@@ -10,13 +10,6 @@
 
 namespace tilewright {
 
-int64_t NpyArray::elements() const {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
-}
-
 // Returns the text after `'key':` in the header, without leading blanks.
 static std::string_view valueOf(std::string_view header, std::string_view key) {
   for (char quote : {'\'', '"'}) {

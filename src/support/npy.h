@@ -15,7 +15,6 @@ struct NpyArray {
   std::vector<int64_t> shape;
   bool fortranOrder = false;
   std::string bytes; // little endian
-  int64_t elements() const;
 };
 
 /// Reads versions 1 to 3 of the format, with little-endian data of fixed-size elements.

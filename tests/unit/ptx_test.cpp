@@ -78,8 +78,8 @@ TEST(Ptx, HardwareLocation) {
   ptx.store_global %g, %x, %y, %z, %n : i32, i32, i32, i32
   ptx.store_global %g, %r : i32)"),
               {"sm_80", "sm_90a"},
-              {".reqntid 128", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x",
-               ".extern .shared .align 1024 .b8 shared_memory[]", ".visible .entry kernel("});
+              {".reqntid 128", "%tid.x", "shfl.sync.idx.b32", "%ctaid.z", "%nctaid.x", ".extern .shared .align 1024 .b8 shared_memory[]",
+               ".visible .entry kernel("});
 }
 
 TEST(Ptx, Memory) {
@@ -179,8 +179,7 @@ TEST(Ptx, Copies) {
               {"sm_80", "sm_90a"},
               {"cp.async.cg.shared.global [", ", 16, ", "cp.async.ca.shared.global [", "cp.async.commit_group;", "cp.async.wait_group 0;",
                "mbarrier.init.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _", "_wait.parity.shared::cta.b64 done",
-               "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
-               "ldmatrix.sync.aligned.m8n8.x1.shared.b16"});
+               "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"});
 }
 
 TEST(Ptx, Tensors) {

@@ -398,10 +398,10 @@ static LogicalResult lower(ptx::AssertFailOp op, PrintContext &at) {
 
 static LogicalResult printOne(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp,
-            ptx::SharedBaseOp, ptx::ElectOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp,
-            ptx::BarrierArriveOp, ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp,
-            ptx::PermuteOp, ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
+      .Case<ptx::ThreadIdOp, ptx::WarpIdOp, ptx::LaneIdOp, ptx::BlockIdOp, ptx::BlockCountOp, ptx::ClusterRankOp, ptx::SharedBaseOp,
+            ptx::ElectOp, ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp, ptx::BarrierOp, ptx::BarrierArriveOp,
+            ptx::WarpBarrierOp, ptx::ClusterArriveOp, ptx::ClusterWaitOp, ptx::SpecialOp, ptx::FmaOp, ptx::DivideOp, ptx::PermuteOp,
+            ptx::PackOp, ptx::UnpackOp, ptx::ConvertPairOp, ptx::ConvertOp, ptx::InlineOp, ptx::PrintOp, ptx::AssertFailOp>(
           [&](auto concrete) { return lower(concrete, at); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](Operation *convert) {
         printConversion(convert, at);

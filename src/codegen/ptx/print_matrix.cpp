@@ -45,7 +45,8 @@ static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
       names[part].push_back(code.in(value));
     ++part;
   }
-  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(depthOf(a)) + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
+  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(depthOf(a)) + ".row.col" + formats(c, a, op.getBFormat()) + "." +
+                     ptx::stringifyFormat(c).str() + " ";
   for (ArrayRef<std::string> list : names)
     text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
   replace(op, code.emit(text + ";", Effect::together));

@@ -8,7 +8,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
