@@ -52,13 +52,18 @@ template <typename T> static double magnitude(T value) {
     return std::abs(static_cast<double>(value));
 }
 
-/// Compares all elements. `of(numbers, i)` returns an element as a T.
-template <typename T, typename F>
-static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances, F of) {
+template <typename T> static T element(const Numbers &numbers, size_t index) {
+  T value;
+  std::memcpy(&value, numbers.data + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Compares all elements, which are of type T.
+template <typename T> static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances) {
   Comparison found;
   double furthest = 0;
   for (size_t i = 0; i < result.count; ++i) {
-    T value = of(result, i), wanted = of(expected, i);
+    T value = element<T>(result, i), wanted = element<T>(expected, i);
     double distance = difference(value, wanted);
     if (distance == 0) continue;
     double size = magnitude(wanted), beyond = distance - (std::isfinite(size) ? tolerances.absolute + tolerances.relative * size : 0);
@@ -72,20 +77,8 @@ static Comparison compareAs(const Numbers &result, const Numbers &expected, cons
   return found;
 }
 
-template <typename T> static T plain(const Numbers &numbers, size_t index) {
-  T value;
-  std::memcpy(&value, numbers.data + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-static double asDouble(const Numbers &numbers, size_t index) {
-  return numberAt(numbers, index).asDouble();
-}
-
 Comparison compare(const Numbers &result, const Numbers &expected, const Tolerances &tolerances) {
-  bool isSame = result.kind == expected.kind && result.width == expected.width;
-  auto as = [&]<typename T>(T) { return compareAs<T>(result, expected, tolerances, plain<T>); };
-  if (!isSame) return compareAs<double>(result, expected, tolerances, asDouble);
+  auto as = [&]<typename T>(T) { return compareAs<T>(result, expected, tolerances); };
   bool isSigned = result.kind == NumberKind::signedInt;
   if (result.kind == NumberKind::floating) return as(double());
   if (result.kind == NumberKind::complex) return as(std::complex<double>());

@@ -274,3 +274,33 @@ def test_pytorch(tmp_path):
     path.write_text(text.replace("triton.cdiv(x.numel(), 256)", "x.numel() // 256"))
     report = verify.verify(str(path), verify.Options(device="cpu"))
     assert named(report, "2048 -> 2047").outputs[0].unwritten == 255
+
+
+def test_the_worst_element_of_an_output(checked):
+    output = checked(("+ tl.load(y_ptr", "+ 3 + tl.load(y_ptr"), kinds=("given",)).results[0].outputs[0]
+    assert (output.name, output.dtype, output.shape, output.is_right, output.wrong) == ("output 0", "float32", [2048], False, 2048)
+    assert (output.rtol, output.atol) == (1e-5, 1e-5) and len(output.worst) == 1
+    assert abs(output.value - output.expected - 3) < 1e-5 and abs(output.max_abs_diff - 3) < 1e-5 and output.max_rel_diff >= 3 / 10
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_results(checked, dtype):
+    changes = ("return out", f"return out.astype(np.{dtype}) * 1j"), ("return x + y", f"return (x + y).astype(np.{dtype}) * 1j")
+    assert checked(*changes, kinds=("given",)).correct
+    report = checked(changes[0], (changes[1][0], changes[1][1] + " + (np.arange(x.size) == 7)"), kinds=("given",))
+    assert not report.correct and "1 of 2048 elements" in report.results[0].details
+    output = report.results[0].outputs[0]
+    assert output.worst == (7,) and output.expected - output.value == 1 and output.max_abs_diff == 1
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integer_results(checked, dtype):
+    result = checked(("return out", f"return np.full(out.shape, 2, np.{dtype})"), ("return x + y", f"return np.full(x.shape, 3, np.{dtype})"),
+                     kinds=("given",)).results[0]
+    assert (result.kind, result.outcome) == ("given", "wrong") and (result.outputs[0].value, result.outputs[0].expected) == (2, 3)
+
+
+def test_an_integer_input_follows_the_sizes(checked):
+    report = checked(("def kernel_fn(x, y):", "def kernel_fn(x, y, n):\n    assert n == x.size"), ("def reference_fn(x, y)", "def reference_fn(x, y, n)"),
+                     ("astype(np.float32)]", "astype(np.float32), 2048]"))
+    assert report.correct and {result.outcome for result in report.results} == {"right"}

@@ -75,14 +75,14 @@ def is_float(value):
 
 
 def to_numpy(value):
-    """The elements as a NumPy array: floats as float64; complex numbers, integers and booleans exactly."""
+    """The elements as a NumPy array: floats as float64, complex numbers as complex128, integers and booleans as they are."""
     if _is_torch(value):
         value = value.detach().cpu()
         if value.is_floating_point():
             value = value.double()
         value = value.resolve_conj().numpy()
     value = numpy.asarray(value)
-    return value if value.dtype.kind in "biuc" else value.astype(numpy.float64)
+    return value if value.dtype.kind in "biu" else value.astype(numpy.complex128 if value.dtype.kind == "c" else numpy.float64)
 
 
 def new_like(value, shape):
