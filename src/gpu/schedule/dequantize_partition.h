@@ -5,10 +5,7 @@
 
 namespace tilewright::gpu {
 
-/// Gives the dequantization of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The
-/// loop's copies need a producer then.
-bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop is such a one. What the dequantize partition makes has as many stages as the circular buffers.
+/// Whether a warpgroup of its own dequantizes the second operand in this loop. What it makes has as many stages as the circular buffers.
 bool isDequantizing(mlir::scf::ForOp loop);
 
 /// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
@@ -31,8 +28,6 @@ void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffer
 
 /// The registers of a thread at the start, in a CTA with a producer and, perhaps, a warpgroup that dequantizes.
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);
-/// Registers of a thread that multiplies next to both.
-int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether a kernel may learn that another program has written something: a partition that does not wait with the other partitions would
 /// read too early.
 bool mayLearnOfWrites(tt::FuncOp function);

@@ -142,8 +142,6 @@ mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
 llvm::SmallVector<DeeperBuffer> bytesHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
-/// Branches that store tiles once more (tt.overwrites) wait until all that TMA stores before has been written.
-void waitForStores(tt::FuncOp function);
 
 /// A result on its way out, in a loop: barrier    store_shared    fence_async    barrier    tma_store    tma_store_wait 0. The buffer
 /// has no other use.
@@ -173,14 +171,13 @@ mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
-/// Gives every transfer through a tensor map buffers of its own (tma_staging_buffers.cpp): afterwards each load through a map has one use,
-/// the store to a buffer that TMA can fill, in the same block, and no store through a map is left.
-llvm::LogicalResult stageTmaTransfers(tt::FuncOp function);
 /// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
 void eraseStore(ttg::StoreSharedOp store);
 
-/// Keeps long rows that are reduced several times in shared memory, in the form in which they came (stage_rows.cpp).
-void stageRowsInShared(tt::FuncOp function);
+/// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.
+mlir::Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals);
+/// Returns an i32 constant at the function's entry, which everything in the function may use.
+mlir::Value entryConstant(tt::FuncOp function, int64_t value);
 
 /// The alloc that stages and views refer to; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);

@@ -44,10 +44,6 @@ int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
   return consumerRegisters(config, target, /*dequantizes=*/0);
 }
 
-int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, dequantizeRegisters);
-}
-
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
 static bool isAsked(const LoopSchedule &schedule) {
   for (Operation *op = schedule.loop; op; op = op->getParentOp())

@@ -3,10 +3,8 @@
 //   after:  start the copies of iterations 0 .. S-2 into stages of a circular buffer
 //           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the MMA before    barrier    start the copy of i + S-1 }
 // Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
-// divided and barriers are initialized once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map
-// go by way of a buffer: what is left has no tile that TMA moves. What an iteration looks like is decided in schedule_loop.cpp.
+// divided and barriers are initialized once. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/passes.h"
-#include "gpu/schedule/copy_group.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
@@ -31,92 +29,16 @@ public:
       : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
-    waitForStores(function);
-    if (target.cpAsync) stageRowsInShared(function);
-    bool dequantizes = partitionDequantize(function, config, target);
-    if (failed(stageTmaTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    warpSpecialized = dequantizes || choosePartitions();
+    warpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
-
-    SmallVector<ttg::DescriptorLoadOp> left;
-    function.walk([&](ttg::DescriptorLoadOp load) { left.push_back(load); });
-    while (!left.empty())
-      if (failed(copyWithoutPipelining(left))) return failure();
     ttg::eraseDead(function);
     return success();
   }
 
 private:
   Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
-
-  /// A constant that everything in the function may use.
-  Value entryI32(int64_t value) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&function.getBody().front());
-    return i32(function.getLoc(), value);
-  }
-
-  Value allocBarriers(int64_t count, int64_t arrivals) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&function.getBody().front());
-    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
-                                        static_cast<uint32_t>(arrivals));
-  }
-
-  /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
-  /// before.
-  void barrierBefore(const CopyGroup &group, Location loc) {
-    ttg::StoreSharedOp first = group.first;
-    bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
-    Operation *sync = first->getPrevNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) sync = nullptr;
-    b.setInsertionPoint(first);
-    if (again && !sync) sync = ttg::CtaBarrierOp::create(b, loc);
-    if (again && group.threadsRead) {
-      b.setInsertionPoint(sync);
-      ttg::FenceAsyncOp::create(b, loc);
-    }
-    if (!again && sync && group.others == 0) sync->erase();
-  }
-
-  /// The first of `left`, and those stored next to it: the copies start where the tiles were stored, and the first reader of one waits.
-  LogicalResult copyWithoutPipelining(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
-    CopyGroup group = groupOf(left.front(), left);
-    Location loc = group.stores.front().getLoc();
-    Value barriers = allocBarriers(1, 1), zero = entryI32(0);
-    barrierBefore(group, loc);
-    b.setInsertionPoint(group.first); // the stores that stay remain side by side
-    Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
-      FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
-      if (failed(map)) return failure();
-      auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
-      for (StringRef name : {ttg::notPipelinedName, ttg::ctaSplitName})
-        if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
-    }
-    if (group.reader) b.setInsertionPoint(group.reader);
-    auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      llvm::erase(left, load);
-      eraseStore(store);
-      load.erase();
-    }
-    return LogicalResult(carryState(
-        wait, {zero},
-        [&](ValueRange state) -> SmallVector<Value> {
-          wait.getParityMutable().assign(state.front());
-          if (state.front() == zero) return {zero};
-          b.setInsertionPointAfter(wait);
-          return {arith::XOrIOp::create(b, loc, state.front(), i32(loc, 1))};
-        },
-        [](Operation *, Operation *) {}));
-  }
 
   int64_t wantedStages(scf::ForOp loop) {
     if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
@@ -353,7 +275,7 @@ private:
 
   LogicalResult expand(LoopSchedule &schedule) {
     bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
-    Value zero = entryI32(0);
+    Value zero = entryConstant(function, 0);
     LogicalResult done = success();
     auto update = [&](ValueRange state) -> SmallVector<Value> {
       SmallVector<Value> next(state);
@@ -447,7 +369,7 @@ private:
     function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
     ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
-    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(e.stages, config.getWarps());
+    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(function, e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
@@ -465,7 +387,7 @@ private:
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
-      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup),
+      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(function, e.stages, warpsOfGroup),
                       e.dequantizedEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
@@ -483,10 +405,10 @@ private:
     Value shared;
     for (auto [index, stageBuffers] : llvm::enumerate(e.stageBuffers)) {
       if (index == 0 && e.schedule.prefetchedMma && e.stageBuffers.size() > 1) {
-        stageBuffers.empty = allocBarriers(e.stages, readers);
+        stageBuffers.empty = allocBarriers(function, e.stages, readers);
         continue;
       }
-      if (!shared) shared = allocBarriers(e.stages, readers);
+      if (!shared) shared = allocBarriers(function, e.stages, readers);
       stageBuffers.empty = shared;
     }
   }
@@ -545,7 +467,7 @@ private:
     b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
-      if (circular.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
+      if (circular.tma) stageBuffers.barriers = allocBarriers(function, e.stages, 1);
       for (Copy copy : circular.copies) {
         ttg::BufferType type = copy.alloc.getType();
         stageBuffers.bytes += copiedBytes(copy.alloc);
@@ -611,7 +533,7 @@ private:
     auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsIteration(b, 0), /*withElseRegion=*/false);
     b.setInsertionPoint(isThere.thenYield());
-    if (failed(startTile(e, next, entryI32(0), of))) return failure();
+    if (failed(startTile(e, next, entryConstant(function, 0), of))) return failure();
     return next;
   }
 
@@ -791,7 +713,7 @@ private:
 
 } // namespace
 
-LogicalResult pipeline(ModuleOp module) {
+LogicalResult pipelineLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     return Pipeliner(function, config, target).run();
   });
