@@ -124,7 +124,7 @@ protected:
 
 TEST_F(Schedule, productsThatRunOn) {
   loadGemm();
-  LoopSchedule good = schedule(3, /*roles=*/false);
+  LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 1u);
   ASSERT_EQ(good.inFlight.size(), 1u);
   EXPECT_EQ(good.circularBuffers[0].releaseDistance, 1);
@@ -157,7 +157,7 @@ TEST_F(Schedule, lastProductRunsOn) {
     caught(good, [](LoopSchedule &s) { s.drainingWait = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
   }
   loadBackward("128"); // no registers for its first operand beside all sums
-  LoopSchedule good = schedule(3, /*roles=*/false);
+  LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   EXPECT_FALSE(good.drainingWait);
   EXPECT_TRUE(good.inFlight.empty());
 }
@@ -190,7 +190,7 @@ TEST_F(Schedule, accumulatorsOneAfterTheOther) {
 
 TEST_F(Schedule, productStartedAhead) {
   loadAttention("0");
-  LoopSchedule good = schedule(2, /*roles=*/false);
+  LoopSchedule good = schedule(2, /*warpSpecialized=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 2u);
   ASSERT_TRUE(good.prefetchedMma);
   caught(good, [](LoopSchedule &s) { std::swap(s.circularBuffers[0], s.circularBuffers[1]); });
@@ -202,7 +202,7 @@ TEST_F(Schedule, productStartedAhead) {
 /// A warp of its own fills the slots that the others give back.
 TEST_F(Schedule, slotsGivenBack) {
   loadAttention("0");
-  LoopSchedule good = schedule(3, /*roles=*/true);
+  LoopSchedule good = schedule(3, /*warpSpecialized=*/true);
   ASSERT_TRUE(good.prefetchedMma);
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = s.circularBuffers[1].releaseDistance = 1; });
@@ -210,12 +210,12 @@ TEST_F(Schedule, slotsGivenBack) {
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // the next iteration's product still reads
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].tma = false; });
   // Two slots are enough: that of what starts ahead is given back where its product is over, not at the end of the iteration.
-  EXPECT_TRUE(schedule(2, /*roles=*/true).prefetchedMma);
+  EXPECT_TRUE(schedule(2, /*warpSpecialized=*/true).prefetchedMma);
 }
 
 TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
-  LoopSchedule good = schedule(2, /*roles=*/false);
+  LoopSchedule good = schedule(2, /*warpSpecialized=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 2u);
   ASSERT_FALSE(good.prefetchedMma);
   EXPECT_EQ(good.circularBuffers[0].releaseDistance, 0);
@@ -254,7 +254,7 @@ TEST_F(Schedule, copiesByThreads) {
   auto stored = mlir::cast<ttg::StoreSharedOp>(second);
   mlir::OpBuilder b(stored.getSrc().getDefiningOp());
   stored.getSrcMutable().assign(b.clone(*stored.getSrc().getDefiningOp())->getResult(0));
-  LoopSchedule good = schedule(3, /*roles=*/false);
+  LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_FALSE(good.circularBuffers.empty());
   EXPECT_FALSE(good.circularBuffers[0].tma);
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // behind the sync that shows the data

@@ -113,7 +113,7 @@ static int64_t heldBy(tt::LoadOp load) {
   return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
 }
 
-/// Makes the load an iteration early, before `place`, in a loop that carries what it brings.
+/// Moves the load to the previous iteration, before `insertionPoint`, in a loop that carries the loaded tile.
 static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   OpBuilder b(schedule.loop);
   LoopIterations before(schedule.loop);
