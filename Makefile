@@ -1,4 +1,4 @@
-# The front door. Everything lands in build/; `make` alone sets the machine up and builds the command and the package.
+# The targets for development. All output is in build/. `make` without a target installs what is missing and builds the command and the package.
 
 BUILD := build
 PYTHON := $(BUILD)/venv/bin/python
@@ -23,32 +23,32 @@ setup:
 demo: all
 	@$(PYTHON) -m tilewright examples/run_all.py
 
-# What to run after each change, in a few minutes: unit tests, lit with all error messages, and a fifth of tests/run, each case on one engine.
+# A sample of the tests, in a few minutes: unit tests, lit with all error messages, and a fifth of tests/run, each case on one engine.
 check: all
 	@$(PYTHON) tools/run_tests.py --build $(BUILD) --only unit lit run --sample 20 $(TEST_FLAGS)
 
-# Closes with "N passed, N failed, N skipped".
+# The last line is "N passed, N failed, N skipped".
 test: all
 	@$(PYTHON) tools/run_tests.py --build $(BUILD) $(TEST_FLAGS)
 
 bench: all
 	@$(PYTHON) benchmarks/bench.py $(BENCH_FLAGS)
 
-# Self-contained: LLVM is linked in, nothing but the C and C++ libraries is needed to run it.
+# Links LLVM statically. The result needs only the C and C++ libraries.
 release: setup
 	@cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	@ninja -C $(BUILD)/release -j $(JOBS)
 	@$(PYTHON) tools/size.py $(BUILD)/release
 
-# dist/*.whl for each Python, checked against what their names promise.
+# Builds dist/*.whl for each Python version and checks each against the tags in its name.
 wheel: setup
 	@python3 tools/wheel.py --jobs $(JOBS) $(WHEEL_FLAGS)
 
-# Installs them into fresh environments and runs tests/wheel there. Closes with "N passed, N failed".
+# Installs the wheels into fresh environments and runs tests/wheel there. The last line is "N passed, N failed".
 wheel-test:
 	@python3 tools/wheel_test.py $(WHEEL_TEST_FLAGS)
 
-# The site, in English and Chinese. Its tools have an environment of their own, made at the first call.
+# Builds the site in English and Chinese. The first call creates a virtual environment for its tools.
 docs: all
 	@test -x $(BUILD)/site-venv/bin/mkdocs && cmp -s tools/site_requirements.txt $(BUILD)/site-venv/stamp || { \
 	  python3 -m venv $(BUILD)/site-venv && $(BUILD)/site-venv/bin/pip install --quiet --disable-pip-version-check -r tools/site_requirements.txt && \
@@ -57,7 +57,7 @@ docs: all
 	@NO_MKDOCS_2_WARNING=1 $(BUILD)/site-venv/bin/mkdocs build --quiet --strict
 	@echo 'build/site/index.html'
 
-# LLVM itself is not instrumented: what its libraries allocate and ours free is not looked at, nor calls into compiled kernels.
+# LLVM and compiled kernels are not instrumented. Memory that LLVM allocates and Tilewright frees is not checked.
 asan: export ASAN_OPTIONS := alloc_dealloc_mismatch=0:allocator_may_return_null=1:detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
 asan: export UBSAN_OPTIONS := halt_on_error=1:print_stacktrace=1
 asan: setup
@@ -65,14 +65,14 @@ asan: setup
 	@ninja -C $(BUILD)/asan -j $(JOBS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)/asan --only unit lit
 
-# Launches and compilation from eight threads. Neither LLVM nor compiled kernels are instrumented; no report is suppressed.
+# Launches and compiles from eight threads. LLVM and compiled kernels are not instrumented. No report is suppressed.
 tsan: export TSAN_OPTIONS := ignore_noninstrumented_modules=1:history_size=4:allocator_may_return_null=1:die_after_fork=0
 tsan: setup
 	@cmake --preset tsan
 	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test
 	@ctest --test-dir $(BUILD)/tsan --output-on-failure -R 'threads_test|runtime_test'
 
-# How much of each folder the tests of `make check` execute, at least as much as tests/coverage.json says.
+# Measures the coverage of each folder by the tests of `make check`. Fails below the floors in tests/coverage.json.
 coverage: setup
 	@cmake --preset coverage -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 	@ninja -C $(BUILD)/coverage -j $(JOBS)
@@ -91,12 +91,12 @@ help:
 	@echo 'make wheel      build dist/*.whl            (WHEEL_FLAGS="--python 3.12")'
 	@echo 'make wheel-test install and test them       (WHEEL_TEST_FLAGS="--only 3.12-numpy2")'
 	@echo 'make docs       build the site into build/site'
-	@echo 'make asan       build and test with the address and undefined-behaviour sanitizers'
+	@echo 'make asan       build and test with the address and undefined-behavior sanitizers'
 	@echo 'make tsan       build and test launches and compilation from eight threads with the thread sanitizer'
 	@echo 'make coverage   report what the tests of make check execute, by folder'
 	@echo 'make format     format the C++ sources'
 	@echo 'make clean      remove what was built'
 
-# The virtual environment stays: it is not made from the sources.
+# Keeps the virtual environment, which does not depend on the sources.
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Rows of bench.py whose rival is PyTorch: products of narrow types (its oneDNN), attention forward and backward.
+"""Rows of bench.py whose rival is PyTorch: matmuls of narrow types (its oneDNN), attention forward and backward.
 
 Each of ours and of PyTorch's results is compared before anything is timed. PyTorch's tensors go to the kernels as they are.
 """
@@ -19,9 +19,9 @@ def compared(bench, name, size, dtype, threads, operations, ours, theirs, reach,
     bench.report.row(name, size, dtype, threads, "GFLOP/s", speed["ours"], {"torch": speed["torch"]}, "torch", reach, win)
 
 
-def products(bench):
+def low_precision_gemm(bench):
     if bench.torch is None:
-        return print("narrow products against oneDNN: PyTorch is not installed")
+        return print("low-precision matmul against oneDNN: PyTorch is not installed")
     torch = bench.torch
     int8 = bench.example("10").int8_matmul_kernel
     configs = [triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k}) for m, n, k in INT8_BLOCKS]
@@ -62,27 +62,27 @@ def forward(bench):
     if bench.torch is None:
         return print("attention forward: PyTorch is not installed")
     torch, module = bench.torch, bench.example("07")
-    torch.set_num_threads(bench.most)
+    torch.set_num_threads(bench.max_threads)
     for dtype, shape, causal in shapes():
         q, k, v = (torch.randn(shape).to(getattr(torch, dtype)) for _ in range(3))
         out = torch.empty_like(q)
         strides = [step for tensor in (q, k, v, out) for step in tensor.stride()]
         grid = lambda meta: (triton.cdiv(shape[2], meta["BLOCK_M"]), shape[1])
         ours = lambda: module.attention_kernel[grid](
-            q, k, v, out, 1 / math.sqrt(shape[3]), *shape[:3], *strides, HEAD_DIM=shape[3], CAUSAL=causal, num_threads=bench.most)
+            q, k, v, out, 1 / math.sqrt(shape[3]), *shape[:3], *strides, HEAD_DIM=shape[3], CAUSAL=causal, num_threads=bench.max_threads)
         theirs = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
         name, short = named("attention", dtype, causal)
         ours()
         require_close(out.float(), theirs().float(), name, 1e-4 if short == "fp32" else 2e-2)
-        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
+        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.max_threads, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
 
 
 def backward(bench):
     if bench.torch is None:
         return print("attention backward: PyTorch is not installed")
     torch, module = bench.torch, bench.example("13")
-    triton._core.set_default_threads(bench.most)
-    torch.set_num_threads(bench.most)
+    triton._core.set_default_threads(bench.max_threads)
+    torch.set_num_threads(bench.max_threads)
     for dtype, shape, causal in shapes():
         q, k, v = (torch.randn(shape).to(getattr(torch, dtype)).requires_grad_() for _ in range(3))
         grad = torch.randn(shape).to(q.dtype)
@@ -102,4 +102,4 @@ def backward(bench):
         ours()
         for mine, other in zip(out, expected):
             require_close(mine.float(), other.float(), name, 1e-4 if short == "fp32" else 3e-2)
-        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.most, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)
+        compared(bench, name, "x".join(map(str, shape[1:])), short, bench.max_threads, module.flops(*shape, causal), ours, theirs, 1.0, 2.0)

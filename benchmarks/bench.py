@@ -1,11 +1,11 @@
-"""Measures Tilewright on this CPU against what people use instead, side by side (`make bench`).
+"""Compares the speed of Tilewright on this CPU with its rivals (`make bench`).
 
     benchmarks/bench.py [--only gemm softmax ...] [--seconds 1]
-    benchmarks/bench.py --sweep [products softmax layer_norm] [--threads 1] [--largest 4096]     sizes that suit nobody: sweep.py
+    benchmarks/bench.py --sweep [matmul softmax layer_norm] [--threads 1] [--largest 4096]     irregular sizes: sweep.py
 
 The kernels are those of examples/, unedited. Rows go to build/bench/cpu.jsonl, one JSON object a line, and to a table
-with the ratio to the named rival (at least 1 is as good), the ratio to reach and the one to win with. See measure.py for
-how, and rivals.py and rivals.c for against whom.
+with the ratio to the named rival (at least 1: as fast or faster), the ratio to reach and the ratio to win. measure.py says
+how it is measured. The rivals are in rivals.py and rivals.c.
 """
 
 import argparse
@@ -77,12 +77,12 @@ LONG_KERNELS = {
 
 
 class Bench:
-    """`busy`: others use the machine; one thread, by its own processor time, the fastest of many turns."""
+    """`busy`: other programs use the machine. Measures one thread by its CPU time, and takes the fastest of many samples."""
 
     def __init__(self, report, seconds, busy=False):
         self.report, self.seconds, self.busy = report, seconds, busy
         self.threads = (1,) if busy else (1, 2)
-        self.most = self.threads[-1]
+        self.max_threads = self.threads[-1]
         self.blas, self.torch = rivals.openblas_or_none(), rivals.torch_or_none()
 
     @functools.cached_property
@@ -94,7 +94,7 @@ class Bench:
     def times(self, **calls):
         return fastest(calls, self.seconds, 1) if self.busy else interleaved(calls, self.seconds)
 
-    # --- matrix products -------------------------------------------------------------------------------------------
+    # --- matmul ----------------------------------------------------------------------------------------------------
 
     def tuned(self, a, b, c, threads):
         (m, k), n = a.shape, b.shape[1]
@@ -189,13 +189,13 @@ class Bench:
         n = 1 << 26
         x, y, out, expected = randn((n,), seed=1), randn((n,), seed=2), aligned((n,)), aligned((n,))
         kernel = example("01").add_kernel
-        ours = lambda: kernel[(triton.cdiv(n, 65536),)](x, y, out, n, BLOCK_SIZE=65536, num_threads=self.most)
-        hand_c = lambda: self.hand_c.add(x, y, expected, self.most, True)
+        ours = lambda: kernel[(triton.cdiv(n, 65536),)](x, y, out, n, BLOCK_SIZE=65536, num_threads=self.max_threads)
+        hand_c = lambda: self.hand_c.add(x, y, expected, self.max_threads, True)
         ours(), hand_c()
         if not np.array_equal(out, expected):
             raise AssertionError("vector add: wrong result; nothing is timed")
         speed = {name: 12e-9 * n / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
-        self.report.row("vector add", "64 Mi", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.0)
+        self.report.row("vector add", "64 Mi", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.0)
 
     def softmax(self):
         kernel = example("02").softmax_kernel
@@ -203,13 +203,13 @@ class Bench:
             columns = 1024
             x, out, expected = randn((rows, columns)), aligned((rows, columns)), aligned((rows, columns))
             programs = min(rows, 64)
-            ours = lambda: kernel[(programs,)](out, x, columns, columns, rows, columns, columns, 2, num_threads=self.most)
-            hand_c = lambda: self.hand_c.softmax(x, expected, self.most, streaming)
+            ours = lambda: kernel[(programs,)](out, x, columns, columns, rows, columns, columns, 2, num_threads=self.max_threads)
+            hand_c = lambda: self.hand_c.softmax(x, expected, self.max_threads, streaming)
             ours(), hand_c()
             require_close(out, expected, "softmax", 1e-5)
             speed = {name: 8e-9 * rows * columns / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
             self.report.row(
-                "softmax", f"{rows}x{columns}", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 1.0, win)
+                "softmax", f"{rows}x{columns}", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 1.0, win)
 
     def layer_norm(self):
         kernel = example("09").layer_norm_kernel
@@ -218,14 +218,14 @@ class Bench:
             x, weight, bias = randn((rows, columns), seed=1), randn((columns,), seed=2), randn((columns,), seed=3)
             outs = [(aligned((rows, columns)), aligned((rows,)), aligned((rows,))) for _ in range(2)]
             ours = lambda: kernel[(rows,)](
-                x, weight, bias, *outs[0], columns, columns, columns, 1e-5, BLOCK_SIZE=columns, num_threads=self.most)
-            hand_c = lambda: self.hand_c.layer_norm(x, weight, bias, *outs[1], 1e-5, self.most, streaming)
+                x, weight, bias, *outs[0], columns, columns, columns, 1e-5, BLOCK_SIZE=columns, num_threads=self.max_threads)
+            hand_c = lambda: self.hand_c.layer_norm(x, weight, bias, *outs[1], 1e-5, self.max_threads, streaming)
             ours(), hand_c()
             for mine, theirs in zip(*outs):
                 require_close(mine, theirs, "layer norm", 1e-5)
             speed = {name: 8e-9 * rows * columns / value for name, value in self.times(ours=ours, hand_c=hand_c).items()}
             self.report.row(
-                "layer norm", f"{rows}x{columns}", "fp32", self.most, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.15)
+                "layer norm", f"{rows}x{columns}", "fp32", self.max_threads, "GB/s", speed["ours"], {"hand C": speed["hand_c"]}, "hand C", 0.95, 1.15)
 
     # --- attention -------------------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Bench:
             scale = 1 / math.sqrt(shape[3])
             strided = [step for array in (q, k, v, out) for step in strides(array)]
             ours = lambda: module.attention_kernel[grid](
-                q, k, v, out, scale, *shape[:3], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=self.most)
+                q, k, v, out, scale, *shape[:3], *strided, HEAD_DIM=64, CAUSAL=causal, num_threads=self.max_threads)
             bias = np.where(np.tri(shape[2], dtype=bool), 0, -np.inf).astype(np.float32) if causal else np.float32(0)
 
             def numpy():
@@ -250,7 +250,7 @@ class Bench:
             require_close(out, module.reference_fn(q, k, v, causal), "attention", 1e-4)
             calls = {"ours": ours, "NumPy": numpy}
             if self.torch:
-                self.torch.set_num_threads(self.most)
+                self.torch.set_num_threads(self.max_threads)
                 tensors = [self.torch.from_numpy(array) for array in (q, k, v)]
                 calls["torch"] = lambda: self.torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=causal)
             operations = module.flops(*shape, causal)
@@ -258,7 +258,7 @@ class Bench:
             mine = speed.pop("ours")
             against = "torch" if self.torch else "NumPy"
             name = "attention causal" if causal else "attention"
-            self.report.row(name, "8x1024x64", "fp32", self.most, "GFLOP/s", mine, speed, against, 1.0, 2.0)
+            self.report.row(name, "8x1024x64", "fp32", self.max_threads, "GFLOP/s", mine, speed, against, 1.0, 2.0)
 
     # --- compiling and launching -----------------------------------------------------------------------------------
 
@@ -305,7 +305,7 @@ class Bench:
             more_is_better=False)
 
     def compile_steps(self, name, count):
-        """Of a kernel that repeats one statement: milliseconds of the processor, and those of each step by the clock."""
+        """Compiles a kernel that repeats one statement: milliseconds of CPU time, and those of each step by the clock."""
         path = out_folder / f"long_{count}.py"
         loop = "" if name == "statements" else f"    for j in tl.static_range({count}):\n    "
         path.write_text(LONG_HEAD + loop + LONG_KERNELS[name](count) + "    tl.store(out_ptr + i, y)\n")
@@ -366,8 +366,8 @@ class Bench:
             self.report.row("installed size", "stripped", "", 1, "MB", total, {"goal": 60}, "goal", 1.0, None, more_is_better=False)
 
 
-    def narrow_products(self):
-        against_torch.products(self)
+    def low_precision_gemm(self):
+        against_torch.low_precision_gemm(self)
 
     def attention_forward(self):
         against_torch.forward(self)
@@ -380,28 +380,28 @@ class Bench:
 
 
 ORDER = [
-    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "narrow_products",
+    "launching", "small_gemm", "gemm", "transposed", "narrow_gemm", "vector_add", "softmax", "layer_norm", "attention", "low_precision_gemm",
     "attention_forward", "attention_backward", "elements", "compiling", "compile_profile", "size",
 ]
 
 
 def machine():
-    """What the machine is, and what it reaches at best in GFLOP/s and GB/s, by element type or unit and number of threads."""
-    facts = {name: value for name, value in triton._core.target().items()}
-    facts["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    hand_c, roof = rivals.HandC(out_folder), triton._core.measure_cpu()
+    """Returns the machine's properties, and its peaks in GFLOP/s and GB/s by element type or unit and number of threads."""
+    properties = {name: value for name, value in triton._core.target().items()}
+    properties["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    hand_c, rates = rivals.HandC(out_folder), triton._core.measure_cpu()
     peaks = {(dtype, threads): 1e-9 * rate for threads in (1, 2) for dtype, rate in hand_c.peaks(threads).items() if rate}
-    return facts, peaks | {("GB/s", 2): 1e-9 * roof["bytes_per_second"]}
+    return properties, peaks | {("GB/s", 2): 1e-9 * rates["bytes_per_second"]}
 
 
 def main():
     parser = argparse.ArgumentParser(description="Benchmarks on the CPU.")
     parser.add_argument("--only", nargs="+", choices=ORDER, default=ORDER)
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each comparison runs")
-    parser.add_argument("--busy", action="store_true", help="others use the machine: one thread by its own time, the fastest of many turns")
-    parser.add_argument("--sweep", nargs="*", choices=["products", "softmax", "layer_norm"], help="sweeps over sizes instead")
-    parser.add_argument("--threads", type=int, default=2, help="of a sweep")
-    parser.add_argument("--largest", type=int, default=4096, help="product of a sweep")
+    parser.add_argument("--busy", action="store_true", help="other programs use the machine: measure one thread by its CPU time, the fastest of many samples")
+    parser.add_argument("--sweep", nargs="*", choices=["matmul", "softmax", "layer_norm"], help="sweeps over sizes instead")
+    parser.add_argument("--threads", type=int, default=2, help="threads of a sweep")
+    parser.add_argument("--largest", type=int, default=4096, help="largest matmul of a sweep")
     options = parser.parse_args()
     if options.sweep is not None:
         return sweep.run(Bench(None, options.seconds), out_folder, options.threads, options.largest, options.sweep)

@@ -1,4 +1,4 @@
-"""Rows of bench.py that move, gather, scan, sort and count 4 Mi elements, beside PyTorch: milliseconds of a call."""
+"""Rows of bench.py that move, gather, scan, sort and count 4 Mi elements, compared with PyTorch: milliseconds per call."""
 
 import tilewright as triton
 import tilewright.language as tl

@@ -1,10 +1,10 @@
-// Measures what a launch on a GPU costs from C++, beside the driver's own function in the same process. The target `launch_gpu` of a
+// Measures the time of a GPU launch from C++, compared with the driver's own function in the same process. The target `launch_gpu` of a
 // release build links all of Tilewright, so that the program can be carried to a machine with a GPU. It prints one JSON object:
 //
 //   {"ours": 2.91, "raw": 2.55, "raw_attributes": 3.01}     median microseconds of one warm launch
 //
-// `raw` is cuLaunchKernel of an empty kernel, the least that a launch can cost; `raw_attributes` the same by cuLaunchKernelEx with an
-// attribute. All three take turns.
+// `raw` is cuLaunchKernel of an empty kernel, the minimal cost of a launch; `raw_attributes` the same by cuLaunchKernelEx with an
+// attribute. All of them alternate.
 #include "tilewright/tilewright.h"
 
 #include <algorithm>
@@ -109,14 +109,14 @@ int main() {
       [&] { return driver.cuLaunchKernelEx(&plainEx, function, parameters, nullptr) == 0; },
   };
   std::vector<double> samples[4];
-  for (int turn = 0; turn < 300; ++turn) {
+  for (int round = 0; round < 300; ++round) {
     for (size_t which = 0; which < 4; ++which) {
       constexpr int times = 100; // the device's queue never fills
       auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < times; ++i)
         if (!launches[which]()) return fail("a launch failed" + (problem.empty() ? "" : ": " + problem));
       std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-      if (turn >= 20) samples[which].push_back(taken.count() / times);
+      if (round >= 20) samples[which].push_back(taken.count() / times);
       if (driver.cuCtxSynchronize()) return fail("the device failed");
     }
   }

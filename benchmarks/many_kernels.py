@@ -4,7 +4,7 @@
     benchmarks/many_kernels.py --kernels 10000 --target cuda:90      PTX
 
 Each kernel differs from all others in constants and in names, so that types, attributes and locations differ as well. The first tenth
-fills pools and allocators; growth is counted from there. With --most-growth MB it fails where memory grew by more.
+fills pools and allocators; growth is counted from there. With --max-growth MB it fails where memory grew by more.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=int, default=10000)
     parser.add_argument("--target", default="cpu", help="cpu, or cuda:CAPABILITY")
-    parser.add_argument("--most-growth", type=float, help="MB")
+    parser.add_argument("--max-growth", type=float, help="MB")
     args = parser.parse_args()
     name, _, capability = args.target.partition(":")
     target = GPUTarget(name, int(capability), 32) if capability else GPUTarget("cpu", "", 1)
@@ -71,8 +71,8 @@ def main():
         os.unlink(path)
     growth = resident() - warm
     print(f"{args.kernels:6} kernels  {resident():7.1f} MB  {mappings():5} mappings  {time.time() - start:.0f} s; grew by {growth:.1f} MB")
-    if args.most_growth is not None and growth > args.most_growth:
-        sys.exit(f"memory grew by {growth:.1f} MB, more than {args.most_growth} MB")
+    if args.max_growth is not None and growth > args.max_growth:
+        sys.exit(f"memory grew by {growth:.1f} MB, more than {args.max_growth} MB")
 
 
 if __name__ == "__main__":

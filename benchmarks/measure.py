@@ -1,7 +1,7 @@
 """How the benchmarks measure, and what they write.
 
-Ours and its rivals take turns in one process, so that clock changes and noisy neighbours strike all alike; what counts is
-the median of each and the ratio of the medians. Nothing is timed before its result was found correct, and inputs are
+Tilewright and its rivals alternate in one process, so that clock changes and other programs affect all of them alike. The
+result is the median of each and the ratio of the medians. A call is timed only after its result was checked. Inputs are
 standard normal.
 """
 
@@ -29,10 +29,10 @@ def randn(shape, dtype=np.float32, seed=0):
     return out
 
 
-def turns(calls, seconds, clock):
-    """The seconds of each call in each of its turns; the calls take turns. A turn repeats a short call until it can be timed well.
-    Its first millisecond does not count: the team of the call before goes on spinning (libgomp's, as rivals.py has it, for 0.4 to 0.5 ms),
-    and takes a processor from this call's threads."""
+def samples_of(calls, seconds, clock):
+    """Returns the seconds of each sample of each call. The calls alternate. A sample repeats a short call until it can be timed well.
+    The first millisecond of a sample is not timed: the threads of the previous call still spin (libgomp with the settings of rivals.py for
+    0.4 to 0.5 ms) and take a CPU from this call's threads."""
     repeats, untimed = {}, {}
     for name, call in calls.items():
         call()
@@ -56,13 +56,13 @@ def turns(calls, seconds, clock):
 
 def interleaved(calls, seconds):
     """Median seconds of each call."""
-    return {name: float(np.median(taken)) for name, taken in turns(calls, seconds, time.perf_counter).items()}
+    return {name: float(np.median(taken)) for name, taken in samples_of(calls, seconds, time.perf_counter).items()}
 
 
 def fastest(calls, seconds, threads):
-    """The seconds of each call's fastest turn. Of one thread, its own: what others take of the processor does not count."""
+    """Returns the seconds of each call's fastest sample. With one thread, this is the CPU time of the thread, without other programs."""
     clock = time.thread_time if threads == 1 else time.perf_counter
-    return {name: min(taken) for name, taken in turns(calls, seconds, clock).items()}
+    return {name: min(taken) for name, taken in samples_of(calls, seconds, clock).items()}
 
 
 def require_close(actual, expected, what, tolerance=1e-4):
@@ -74,15 +74,15 @@ def require_close(actual, expected, what, tolerance=1e-4):
 
 
 class Report:
-    """Collects rows, prints each as it comes and writes it as a line of JSON. `facts`: of the machine, the first line. `peaks`: what it
-    reaches at best, in the rows' units, by element type or unit and threads; of that each row has the share."""
+    """Collects rows, prints each as it comes and writes it as a line of JSON. `machine`: its properties, the first line. `peaks`: the
+    machine's measured peaks in the rows' units, by element type or unit and threads. Each row has its fraction of the peak."""
 
-    def __init__(self, path, facts=None, peaks=None):
+    def __init__(self, path, machine=None, peaks=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("w")
         self.rows, self.peaks = [], peaks or {}
-        if facts:
-            shown = {"machine": facts, "peaks": {f"{name}, {threads}": rate for (name, threads), rate in self.peaks.items()}}
+        if machine:
+            shown = {"machine": machine, "peaks": {f"{name}, {threads}": rate for (name, threads), rate in self.peaks.items()}}
             self.file.write(json.dumps(shown) + "\n")
             print("\n".join(f"{name:<14}{value}" for part in shown.values() for name, value in part.items()))
 
@@ -103,10 +103,10 @@ class Report:
         self.file.flush()
         self.rows.append(row)
         shown = ", ".join(f"{rival} {value:.4g}" for rival, value in rivals.items())
-        verdict = "" if ratio is None or reach is None else "win" if win and ratio >= win else "reached" if ratio >= reach else "short"
+        result = "" if ratio is None or reach is None else "win" if win and ratio >= win else "reached" if ratio >= reach else "short"
         number = lambda value: "" if value is None else f"{value:.2f}"
         numbers = (number(value) for value in (ratio, reach, win, share))
-        print(LINE.format(name, size, dtype, threads, f"{ours:.4g}", unit, shown, *numbers, verdict), flush=True)
+        print(LINE.format(name, size, dtype, threads, f"{ours:.4g}", unit, shown, *numbers, result), flush=True)
 
     def problem(self, name, error):
         self.file.write(json.dumps({"name": name, "error": str(error)}) + "\n")

@@ -74,8 +74,8 @@ static int has(int kind) {
   }
 }
 
-/// Operations a second of `threads` cores; 0 where the processor has no such instructions. 0: multiply-adds of fp32 in 32 bytes, 1: in 64,
-/// 2: products of bf16, 3: of bytes, 4: of bf16 in tiles, 5: of bytes in tiles.
+/// Operations a second of `threads` cores; 0 if the CPU lacks the instructions. 0: multiply-adds of fp32 in 32 bytes, 1: in 64,
+/// 2: dot products of bf16, 3: of bytes, 4: of bf16 in tiles, 5: of bytes in tiles.
 double rival_peak(int kind, int threads) {
   if (!has(kind)) return 0;
   double best = 0;

@@ -2,8 +2,8 @@
 // streaming stores where the output is larger than the caches, OpenMP over rows. Built by bench.py with -O3
 // -march=native, so that the vectors are as wide as the machine's.
 //
-// A streaming store writes past the caches: it saves reading the line first (a third of an addition's traffic), and costs
-// up to twice the time where the output would have fitted. So the caller says which it wants.
+// A streaming (non-temporal) store saves reading the line first, which is a third of an addition's traffic. It takes up to
+// twice the time if the output fits into the caches. So the caller chooses.
 
 #include <immintrin.h>
 #include <math.h>

@@ -7,11 +7,11 @@ import subprocess
 
 import numpy as np
 
-# A team of threads that spins on after its work would take the processor from whoever runs next: OpenBLAS's for 2^26 cycles, unless told.
+# Threads that spin after their work would take the CPU from the next call. By default, OpenBLAS's spin for 2^26 cycles.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
-# Where TILEWRIGHT_CPU lowers our instruction set, the libraries have no more than that either: OpenBLAS, PyTorch itself, its oneDNN and MKL.
+# If TILEWRIGHT_CPU limits Tilewright's instruction set, the libraries get the same limit: OpenBLAS, PyTorch, its oneDNN and MKL.
 LIBRARY_LEVELS = {
     "avx2": {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
     "avx512": {"OPENBLAS_CORETYPE": "SkylakeX", "ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "MKL_ENABLE_INSTRUCTIONS": "AVX512"},
@@ -20,9 +20,9 @@ LIBRARY_LEVELS = {
 for name, value in LIBRARY_LEVELS.get(os.environ.get("TILEWRIGHT_CPU"), {}).items():
     os.environ.setdefault(name, value)
 
-# An OpenBLAS older than the processor takes an Intel that it does not know for one of long ago: 31 GFLOP/s on an Emerald Rapids in place of 154.
-processor = pathlib.Path("/proc/cpuinfo").read_text()
-if "GenuineIntel" in processor and "avx512f" in processor:
+# An OpenBLAS older than the CPU uses very old code on an Intel CPU that it does not know: 31 GFLOP/s on an Emerald Rapids instead of 154.
+cpu_info = pathlib.Path("/proc/cpuinfo").read_text()
+if "GenuineIntel" in cpu_info and "avx512f" in cpu_info:
     os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
 
 folder = pathlib.Path(__file__).resolve().parent
@@ -33,7 +33,7 @@ def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
-# The hand-written C has no more instructions than ours: TILEWRIGHT_CPU, and what GCC calls it. Its vectors take AVX2 at least.
+# The hand-written C has the same instruction set: TILEWRIGHT_CPU and GCC's name for it. Its vectors need AVX2 or newer.
 LEVELS = {"sse2": "x86-64-v3", "avx2": "x86-64-v3", "avx512": "x86-64-v4", "avx512-dot": "x86-64-v4", "amx": "x86-64-v4"}
 
 # The levels that have each of the instructions that peaks.c measures.

@@ -1,8 +1,8 @@
-"""Sweeps over sizes that suit nobody, so that no cliff hides between the round ones (`benchmarks/bench.py --sweep`).
+"""Sweeps over irregular sizes, to find performance cliffs between the round ones (`benchmarks/bench.py --sweep`).
 
-Products of 64 to 4096, every multiple of 48 and sizes next to powers of two, and thin ones; rows of softmax and layer norm
-of 100 to 50257 elements. The rivals are OpenBLAS and PyTorch, as far as they are installed. What counts here is the fastest of
-many turns: a sweep is long, and a neighbor that takes the processor for a while must not look like a cliff. Writes
+Matmuls of 64 to 4096, every multiple of 48 and sizes next to powers of two, and matrix-vector shapes; rows of softmax and layer
+norm of 100 to 50257 elements. The rivals are OpenBLAS and PyTorch, if installed. The result is the fastest of many samples: a
+sweep is long, and another program that uses the CPU for a while must not look like a cliff. Writes
 sweep.jsonl and a picture of each sweep, and ends with the worst ratios.
 """
 
@@ -54,7 +54,7 @@ class Sweep:
         require_close(c, expected, f"{name} {m}x{n}x{k}")
         return self.row(name, m if m == n == k else f"{m}x{n}x{k}", "GFLOP/s", 2e-9 * m * n * k, calls)
 
-    def products(self):
+    def matmul(self):
         sizes = square_sizes(self.largest)
         rates = [self.product("gemm sweep", size, size, size) for size in sizes]
         self.draw("gemm", f"C = A B, fp32, {self.threads} threads", "rows and columns", "GFLOP/s", sizes, rates)
@@ -109,7 +109,7 @@ def run(bench, folder, threads, largest, only):
     report = Report(folder / "sweep.jsonl")
     report.header()
     sweep = Sweep(bench, report, folder, threads, largest)
-    for name in only or ["products", "softmax", "layer_norm"]:
+    for name in only or ["matmul", "softmax", "layer_norm"]:
         getattr(sweep, name)()
     worst = sorted((row for row in report.rows if row["ratio"]), key=lambda row: row["ratio"])[:10]
     ratios = [row["ratio"] for row in report.rows if row["ratio"]]

@@ -67,7 +67,7 @@ def rotary(q, cos, sin):
     return q * cos + torch.cat((-right, left), -1) * sin
 
 
-def between_products(x, *weights):
+def between_matmuls(x, *weights):
     for weight in weights:
         x = torch.tanh(x @ weight) + 1
     return x
@@ -85,7 +85,7 @@ def programs():
     scaled = lambda w, i: w[i] * 1.5
     block = lambda x, y: torch.softmax(F.gelu(x) + y.sin(), -1)
     yield "10 numbers", lambda x: x + 1, (torch.randn(10),), {}
-    yield "eight kernels between products", between_products, (torch.randn(8, 32), *(torch.randn(32, 32) / 6 for _ in range(8))), {}
+    yield "eight kernels between matmuls", between_matmuls, (torch.randn(8, 32), *(torch.randn(32, 32) / 6 for _ in range(8))), {}
     yield "gelu 2^20", F.gelu, (torch.randn(1 << 20),), {}
     yield "softmax 1024x1000", lambda x: torch.softmax(x, -1), (torch.randn(1024, 1000),), {}
     yield "layer norm 1024x768", lambda x: F.layer_norm(x, (768,)), (torch.randn(1024, 768),), {}

@@ -35,14 +35,14 @@ std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t oth
   int64_t value = std::strtoll(text.c_str(), &end, 10);
   bool outOfRange = errno == ERANGE;
   if (!text.empty() && *end == 0 && !outOfRange) return value;
-  fail(name + " wants an integer" + (outOfRange ? " of 64 bits" : "") + ", not '" + text + "'");
+  fail(name + " expects " + (outOfRange ? "a 64-bit integer" : "an integer") + ", got '" + text + "'");
   return std::nullopt;
 }
 
-std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const {
+std::optional<int64_t> CommandLine::integer(const std::string &name, int64_t otherwise, int64_t min, int64_t max) const {
   std::optional<int64_t> value = integer(name, otherwise);
-  if (!value || !has(name) || (*value >= least && *value <= greatest)) return value;
-  fail(name + " wants a number from " + std::to_string(least) + " to " + std::to_string(greatest) + ", not " + std::to_string(*value));
+  if (!value || !has(name) || (*value >= min && *value <= max)) return value;
+  fail(name + " expects an integer from " + std::to_string(min) + " to " + std::to_string(max) + ", got " + std::to_string(*value));
   return std::nullopt;
 }
 
@@ -52,7 +52,7 @@ std::optional<double> CommandLine::number(const std::string &name, double otherw
   char *end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   if (!text.empty() && *end == 0) return value;
-  fail(name + " wants a number, not '" + text + "'");
+  fail(name + " expects a number, got '" + text + "'");
   return std::nullopt;
 }
 
@@ -252,7 +252,7 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
   if (!tree) return std::nullopt;
   const auto *statement = tree->body.size() == 1 ? llvm::dyn_cast<ast::ExprStmt>(tree->body.front()) : nullptr;
   if (!statement) {
-    diagnostics.error({}, Diag::invalidOption, {what + " wants an expression, not '" + text + "'", ""});
+    diagnostics.error({}, Diag::invalidOption, {what + " expects an expression, got '" + text + "'", ""});
     return std::nullopt;
   }
   std::optional<Value> value = evaluate(*statement->value, module, &names, diagnostics);
@@ -265,12 +265,12 @@ std::optional<Value> evaluateText(const std::string &text, const std::string &wh
 }
 
 std::vector<OptionSpec> codeOptions() {
-  return {{"--num-warps", "N", "as in a launch; a hint on CPUs"},
-          {"--num-ctas", "N", "as in a launch: CTAs of a cluster; ignored on CPUs"},
-          {"--num-stages", "N", "as in a launch; a hint on CPUs"},
-          {"--debug", "", "keep device_assert and overflow checks"},
-          {"--no-fp-fusion", "", "do not fuse a*b+c into one rounding"},
-          {"--numerics", "3.9|3.10|strict", "how exactly floating-point arithmetic follows the source"}};
+  return {{"--num-warps", "N", "warps per program; no effect on CPUs"},
+          {"--num-ctas", "N", "CTAs of the cluster that runs a program; no effect on CPUs"},
+          {"--num-stages", "N", "stages of software pipelining; no effect on CPUs"},
+          {"--debug", "", "compile device_assert and overflow checks"},
+          {"--no-fp-fusion", "", "do not fuse a*b+c into one operation (FMA)"},
+          {"--numerics", "3.9|3.10|strict", "how strictly floating-point arithmetic follows the source"}};
 }
 
 } // namespace tilewright

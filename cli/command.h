@@ -41,7 +41,7 @@ public:
   /// The option as a number; null, after an error, if it is not a number.
   std::optional<int64_t> integer(const std::string &name, int64_t otherwise) const;
   /// The same, within bounds.
-  std::optional<int64_t> integer(const std::string &name, int64_t otherwise, int64_t least, int64_t greatest) const;
+  std::optional<int64_t> integer(const std::string &name, int64_t otherwise, int64_t min, int64_t max) const;
   std::optional<double> number(const std::string &name, double otherwise) const;
 
   std::map<std::string, std::vector<std::string>> values;

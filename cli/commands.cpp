@@ -17,15 +17,15 @@ static constexpr Command commands[] = {
     {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileSpec, compileMain},
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
     {"tune", "measure a kernel's configurations and store the best; list, export and import stored results", tuneSpec, tuneMain},
-    {"verify", "does a kernel compute what its reference computes, for inputs of all kinds?", verifySpec, verifyMain},
-    {"bench", "how fast is a kernel, compared with its reference and the machine's peak?", benchSpec, benchMain},
-    {"profile", "where does a script's time go, kernel by kernel, compared with the machine's peak?", profileSpec, profileMain},
+    {"verify", "compare a kernel with its reference, for inputs of many shapes", verifySpec, verifyMain},
+    {"bench", "measure a kernel, and compare it with its reference and the machine's peaks", benchSpec, benchMain},
+    {"profile", "list the kernels of a script by their time, compared with the machine's peaks", profileSpec, profileMain},
     {"opt", "run passes on IR text", nullptr, nullptr},
-    {"explain", "what an error means, what a builtin does, how a kernel was compiled", explainSpec, explainMain},
-    {"info", "version, CPU, threads, caches, settings", infoSpec, infoMain},
-    {"cache", "the folder of compiled kernels: where, how much, which ones; clear it", cacheSpec, cacheMain},
-    {"completion", "a script that makes a shell complete commands and options", completionSpec, completionMain},
-    {"man", "all of this as a manual page", manSpec, manMain},
+    {"explain", "explain an error, a builtin, or how a kernel was compiled", explainSpec, explainMain},
+    {"info", "show the version, CPU, threads, caches and settings", infoSpec, infoMain},
+    {"cache", "show, list or clear the folder of compiled kernels", cacheSpec, cacheMain},
+    {"completion", "print a script that makes a shell complete commands and options", completionSpec, completionMain},
+    {"man", "print all of this as a manual page", manSpec, manMain},
 };
 
 llvm::ArrayRef<Command> tilewright::allCommands() {
@@ -33,13 +33,13 @@ llvm::ArrayRef<Command> tilewright::allCommands() {
 }
 
 static int printHelp(std::FILE *file, int status) {
-  std::fprintf(file, "usage: tilewright COMMAND [ARGUMENTS]\n\nThe Triton tile language, compiled.\n\ncommands:\n");
+  std::fprintf(file,
+               "usage: tilewright COMMAND [ARGUMENTS]\n\nCompiles, runs and measures kernels of the Triton tile language.\n\ncommands:\n");
   for (const auto &command : commands)
     std::fprintf(file, "  %-10s %s\n", command.name, command.summary);
-  std::fprintf(
-      file,
-      "\n'tilewright COMMAND --help' shows its options. Exit status: 0, 1 for a mistake in the input, 2 for one of ours. With --json\n"
-      "the standard output is one JSON value, after a mistake {\"error\": TEXT}.\n");
+  std::fprintf(file, "\n'tilewright COMMAND --help' shows its options. Exit status: 0 for success, 1 for an error in the input, 2 for a "
+                     "bug in Tilewright.\n"
+                     "With --json, the standard output is one JSON value; after an error it is {\"error\": TEXT}.\n");
   return status;
 }
 

@@ -19,21 +19,21 @@ const CommandSpec &compileSpec() {
         "FILE[:KERNEL] [--signature TEXT] [--emit STAGE] [-o OUT]",
         "Compiles a kernel for a CPU or a GPU and prints it at one stage. FILE is a Python file with @triton.jit functions, or "
         "tt IR (.ttir, .mlir), or TTGIR whose loops are not pipelined (.ttgir).",
-        "A signature names what each parameter is compiled for, by name or in order:\n"
+        "A signature gives the type or the constant of each parameter, by name or in order:\n"
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
-        "Parameters left out take their defaults.\n",
-        {{"--kernel", "NAME", "the function; not needed where the file has one"},
+        "Parameters that it omits take their defaults.\n",
+        {{"--kernel", "NAME", "the kernel; optional if the file has only one"},
          {"--signature", "TEXT", "the types and constants of the parameters"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targets.c_str()},
          {"--emit", "STAGE",
-          "ast, tt, loops, llvm, asm, obj or header (C, for the object); of GPUs ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
-         {"--until", "STEP", "in place of --emit: stop after this step; --until steps lists them"},
-         {"--from", "STEP", "FILE is the dump of a kernel before this step: continue with it"},
+          "ast, tt, loops, llvm, asm, obj or header (C, for the object); for a GPU ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
+         {"--until", "STEP", "instead of --emit: stop after this step; '--until steps' lists all"},
+         {"--from", "STEP", "FILE is a dump of the IR before this step: continue from there"},
          {"--dump", "DIR", "write the IR after each step to numbered files in this folder"},
-         {"-o", "OUT", "a file; default the standard output"},
+         {"-o", "OUT", "the output file; default: standard output"},
          {"--name", "NAME",
-          "of the function in an object and its header; default the kernel's name with a hash of signature, target and options"},
-         {"--time", "", "print the seconds of each step"}}};
+          "the function's name in an object and its header; default: the kernel's name and a hash of signature, target and options"},
+         {"--time", "", "print the time of each step in seconds"}}};
     for (const OptionSpec &option : codeOptions())
       result.options.push_back(option);
     return result;
@@ -127,7 +127,7 @@ static int readWay(const CommandLine &line, Order &order) {
   if (order.stage == Stage::object) order.request.failedGuards = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
   if (line.has("--name") && !isCName(line.get("--name", "")))
-    return fail("--name wants a C identifier, not '" + line.get("--name", "") + "'");
+    return fail("--name expects a C identifier, got '" + line.get("--name", "") + "'");
   if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
@@ -164,7 +164,7 @@ int compileMain(int argc, char **argv) {
   CompileRequest &request = order.request;
   if (int failed = readTarget(*line, request)) return failed;
   if (line->get("--until", "") == "steps") return listSteps(request);
-  if (line->words.size() != 1) return fail("compile wants one FILE");
+  if (line->words.size() != 1) return fail("compile expects one FILE");
   const std::string &path = line->words.front();
   if (int failed = readWay(*line, order)) return failed;
   std::optional<KernelOptions> options = readCodeOptions(*line);

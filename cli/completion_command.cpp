@@ -66,14 +66,14 @@ int completionMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(completionSpec(), argc, argv, status);
   if (!line) return status;
-  if (line->words.empty()) return fail("completion wants one of bash, zsh, fish");
+  if (line->words.empty()) return fail("completion expects one of bash, zsh, fish");
   if (line->words.front() == "words") return printWords(line->words);
   for (const auto &[shell, script] : scripts) {
     if (line->words.front() != shell) continue;
     std::fputs(script, stdout);
     return success;
   }
-  return fail("completion knows bash, zsh and fish, not '" + line->words.front() + "'");
+  return fail("completion expects bash, zsh or fish, got '" + line->words.front() + "'");
 }
 
 } // namespace tilewright

@@ -126,23 +126,21 @@ const CommandSpec &explainSpec() {
     CommandSpec result{
         "explain",
         "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT]]",
-        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or what the compiler made of a kernel. Without a "
-        "name: lists all.",
-        "Of a kernel in a Python file, line by line: how it reaches memory, how each dot was lowered, what was fused and "
-        "what stored. On GPUs\n"
-        "also which loads are prefetched and how, buffers and bank conflicts, and which thread holds which element of each tile. "
-        "A signature is as\n"
-        "in 'tilewright compile'. The page of --html needs nothing but a browser: source, remarks, the text of every stage, "
-        "linked by lines.\n"
-        "With --arg and --grid, as in 'tilewright run', it also says how long the launch takes at least on this machine, or "
-        "on a GPU of that\n"
-        "target, and how long by estimate, line by line; with --time how long it takes.\n",
+        "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or how a kernel was compiled. Without an argument, it "
+        "lists all names.",
+        "For a kernel in a Python file, the report shows line by line how memory is accessed, how each dot is lowered, and which tiles\n"
+        "are fused or stored. For GPUs, it adds prefetched loads, buffers, bank conflicts, and the layout of each tile: which thread "
+        "holds\n"
+        "which element. A signature is written as for 'tilewright compile'. --html writes a page that needs only a browser. It links the\n"
+        "lines of the source with the remarks and the text of every stage.\n"
+        "With --arg and --grid, as in 'tilewright run', the report also has a lower bound and an estimate of the launch's time, for this\n"
+        "machine or for a GPU of the target. --time measures it.\n",
         {{"--signature", "TEXT", "the types and constants of the parameters"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targetHelp.c_str()},
          {"--json", "", "the same as JSON"},
-         {"--html", "OUT", "a kernel's page, to a file"},
-         {"--layout", "L3|LINE", "only this layout, or those of a line of the file, in larger pictures"},
-         {"--time", "", "run the launch, and say how long it takes"}}};
+         {"--html", "OUT", "write the report on a kernel as a web page"},
+         {"--layout", "L3|LINE", "draw only this layout, or those of a source line, in full"},
+         {"--time", "", "measure the launch"}}};
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
     return result;
@@ -159,7 +157,7 @@ int explainMain(int argc, char **argv) {
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);
   if (line->words.empty()) printNames();
   for (const std::string &word : line->words) {
-    if (isFile(word)) return fail("explain wants one FILE, and nothing else");
+    if (isFile(word)) return fail("explain expects one FILE and no other argument");
     if (explainName(word) != success) status = userError;
   }
   return status;

@@ -131,14 +131,16 @@ static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics 
 
 /// Checks that this machine is the target of the kernel. Returns 0, or the exit status.
 static int checkTime(const Inquiry &inquiry, Diagnostics &diagnostics) {
-  if (!inquiry.launch) return fail("--time runs the kernel, and wants --arg and --grid");
+  if (!inquiry.launch) return fail("--time runs the kernel: it needs --arg and --grid");
   const CompileRequest &request = inquiry.request;
   if (!request.gpu)
-    return request.target.name == hostCpu().name ? int(success) : fail("--time wants code for this CPU, cpu:" + hostCpu().name);
+    return request.target.name == hostCpu().name ? int(success)
+                                                 : fail("--time needs this CPU as the target: --target cpu:" + hostCpu().name);
   const gpu::CudaDevice *device = gpu::CudaDevice::get(0, diagnostics);
   if (!device) return report(diagnostics, userError);
-  return device->target.name == request.gpu->name ? int(success)
-                                                  : fail("--time wants code for this machine's GPU, cuda:" + device->target.name);
+  return device->target.name == request.gpu->name
+             ? int(success)
+             : fail("--time needs this machine's GPU as the target: --target cuda:" + device->target.name);
 }
 
 /// Returns 0, or the exit status.

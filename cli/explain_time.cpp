@@ -53,9 +53,9 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
   }
   llvm::sort(lines, [](const auto &a, const auto &b) { return std::tie(a.first, b.second.where) > std::tie(b.first, a.second.where); });
   RemarkSection section{"Where the time goes, by estimate", {}};
-  constexpr double least = 0.02;
+  constexpr double minFraction = 0.02;
   for (auto &[seconds, remark] : lines) {
-    if (seconds < least * all || remark.where.file.empty()) continue;
+    if (seconds < minFraction * all || remark.where.file.empty()) continue;
     remark.text = std::to_string(std::lround(100 * seconds / all)) + " %: " + remark.text;
     section.remarks.push_back(std::move(remark));
   }

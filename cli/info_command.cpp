@@ -35,7 +35,7 @@ const CommandSpec &infoSpec() {
       "info",
       "",
       "Shows the version, the CPU as the compiler sees it, the threads, NUMA nodes, the cache folder and all settings.",
-      "Settings are variables of the environment. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
+      "Settings are environment variables. 1, true, yes, on or y switches a setting on, and 0, false, no, off or n\n"
       "switches it off; any other word leaves it at its default.\n",
       {{"--json", "", "the same as JSON"}}};
   return spec;
@@ -142,9 +142,9 @@ const CommandSpec &cacheSpec() {
   static const CommandSpec spec{
       "cache",
       "[path | size | list | clear]",
-      "The folder of compiled kernels and tuning results. Without a word: path and size.",
-      "'list' sums up the compiled kernels by name and machine; 'tilewright tune --list' has the results of tuning.\n",
-      {{"--json", "", "path and size, the list, or how many entries were removed, as JSON"}}};
+      "Shows, lists or clears the folder of compiled kernels and tuning results. Without an argument, it prints path and size.",
+      "'list' counts the compiled kernels by name and machine; 'tilewright tune --list' lists the results of tuning.\n",
+      {{"--json", "", "print path and size, the list, or the number of removed entries as JSON"}}};
   return spec;
 }
 
@@ -176,7 +176,7 @@ int cacheMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(cacheSpec(), argc, argv, status);
   if (!line) return status;
-  if (line->words.size() > 1) return fail("cache wants one of path, size, list, clear");
+  if (line->words.size() > 1) return fail("cache expects one of path, size, list, clear");
   std::string action = line->words.empty() ? "" : line->words.front();
   if (action == "clear") {
     int64_t removed = clearCache();
@@ -185,7 +185,7 @@ int cacheMain(int argc, char **argv) {
     return success;
   }
   if (action == "list") return listKernels(line->has("--json"));
-  if (!action.empty() && action != "path" && action != "size") return fail("cache knows path, size, list and clear, not '" + action + "'");
+  if (!action.empty() && action != "path" && action != "size") return fail("cache expects path, size, list or clear, got '" + action + "'");
   if (line->has("--json")) {
     printJson(cacheProperties(cacheUse()));
     return success;

@@ -11,27 +11,27 @@ namespace tilewright {
 
 const char *const launchDetails =
     "A VALUE is a tensor or a Python expression over the file's globals and the arguments before it:\n"
-    "  --arg x_ptr=randn:f32[98432]           generators: randn rand randint(low,high) arange ones zeros full(value) empty\n"
-    "  --arg a_ptr=randn:f16[64x32]^T         the last two axes swapped in memory\n"
+    "  --arg x_ptr=randn:fp32[98432]          generators: randn rand randint(low,high) arange ones zeros full(value) empty\n"
+    "  --arg a_ptr=randn:fp16[64x32]^T        the last two axes swapped in memory\n"
     "  --arg y_ptr=data.npy                   a file; data.npy:bf16 reads its bits as another type of that size\n"
     "  --arg n=98432  --arg ACTIVATION=\"'relu'\"  --arg EVEN='n % 128 == 0'\n"
-    "Element types: f32 f16 bf16 f64 i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv ...\n"
-    "The grid is one to three expressions over the arguments, those chosen by @triton.autotune and @triton.heuristics included:\n"
+    "Element types: fp32 fp16 bf16 fp64 i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e5 fp8e4nv ...\n"
+    "The grid is one to three expressions over the arguments, including those that @triton.autotune and @triton.heuristics choose:\n"
     "  --grid 'cdiv(n, BLOCK_SIZE)'           --grid 'cdiv(M, BM), cdiv(N, BN)'\n";
 
 std::vector<OptionSpec> launchOptions() {
-  std::vector<OptionSpec> options = {{"--kernel", "NAME", "the function; not needed where the file has one"},
-                                     {"--grid", "EXPR", "how many programs"},
-                                     {"--arg", "NAME=VALUE", "one argument; repeat it"},
-                                     {"--threads", "N", "workers; default TILEWRIGHT_NUM_THREADS or all CPUs"},
-                                     {"--seed", "N", "for the generators; default 0"}};
+  std::vector<OptionSpec> options = {{"--kernel", "NAME", "the kernel; optional if the file has only one"},
+                                     {"--grid", "EXPR", "the number of programs along each axis; see below"},
+                                     {"--arg", "NAME=VALUE", "an argument; give the option once per argument"},
+                                     {"--threads", "N", "worker threads; default TILEWRIGHT_NUM_THREADS or all CPUs"},
+                                     {"--seed", "N", "the seed of the generators; default 0"}};
   for (const OptionSpec &option : codeOptions())
     options.push_back(option);
   return options;
 }
 
 OptionSpec deviceOption() {
-  return {"--device", "cpu|cuda[:N]", "where it runs; default cpu"};
+  return {"--device", "cpu|cuda[:N]", "the device that runs the kernel; default cpu"};
 }
 
 std::vector<NamedArgument> Setup::named() const {
@@ -62,7 +62,7 @@ static int readArguments(Setup &setup, Diagnostics &diagnostics) {
   addGridFunctions(setup.names);
   for (const std::string &text : setup.line.all("--arg")) {
     std::optional<std::pair<std::string, std::string>> pair = splitPair(text);
-    if (!pair) return fail("--arg wants NAME=VALUE, not '" + text + "'");
+    if (!pair) return fail("--arg expects NAME=VALUE, got '" + text + "'");
     const auto &[name, value] = *pair;
     setup.argumentNames.push_back(name);
     for (const char *foreign : {".npz", ".pt", ".pth", ".safetensors", ".csv"})
@@ -108,8 +108,8 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
   status = userError;
   std::string name = command;
   if (line.words.size() > 1 && line.has("--step"))
-    return fail("run wants one FILE, but got '" + line.words[1] + "' as well; a number of steps is written --step=5"), std::nullopt;
-  if (line.words.size() != 1) return fail(name + " wants one FILE"), std::nullopt;
+    return fail("run expects one FILE, but also got '" + line.words[1] + "'; a number of steps is written --step=5"), std::nullopt;
+  if (line.words.size() != 1) return fail(name + " expects one FILE"), std::nullopt;
   if (isIrFile(line.words.front())) return fail(name + " takes Python files; 'tilewright compile' takes IR text"), std::nullopt;
   std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
   if (!kernel) {
@@ -130,7 +130,7 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
     status = failed;
     return std::nullopt;
   }
-  if (!setup.line.has("--grid")) return fail(name + " wants --grid EXPR, as in --grid 'cdiv(n, BLOCK_SIZE)'"), std::nullopt;
+  if (!setup.line.has("--grid")) return fail(name + " needs --grid EXPR, as in --grid 'cdiv(n, BLOCK_SIZE)'"), std::nullopt;
   status = success;
   return setup;
 }

@@ -75,8 +75,8 @@ int manMain(int argc, char **argv) {
     print("", meaning);
   }
   print(".SH EXIT STATUS\n",
-        "0, 1 for a mistake in the input (and where verify or bench find a kernel wrong or slower), 2 for a mistake of tilewright's. "
-        "With --json the standard output is one JSON value, after a mistake {\"error\": TEXT}.");
+        "0 for success; 1 for an error in the input, and if verify or bench find a kernel wrong or slower; 2 for a bug in Tilewright. "
+        "With --json, the standard output is one JSON value; after an error it is {\"error\": TEXT}.");
   return success;
 }
 

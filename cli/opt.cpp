@@ -38,8 +38,8 @@ private:
 
 /// LLVM's own help has hundreds of options of other tools.
 int printHelp() {
-  std::printf("usage: tilewright opt [FILE.mlir] --PASS ...\n\nRuns passes on IR text, from the standard input where no FILE is "
-              "given.\n\npasses:\n");
+  std::printf("usage: tilewright opt [FILE.mlir] --PASS ...\n\nRuns passes on IR text, from standard input if there is no FILE."
+              "\n\npasses:\n");
   for (const tilewright::Step &step : tilewright::allSteps())
     if (step.pass) std::printf("  --%-24s %s\n", step.name.str().c_str(), step.summary.str().c_str());
   std::printf("\nMLIR's own passes and options work as well, --split-input-file and --mlir-print-ir-after-all among them; --help-hidden "

@@ -6,10 +6,10 @@ namespace tilewright {
 
 std::optional<KernelOptions> readCodeOptions(const CommandLine &line) {
   KernelOptions options;
-  constexpr int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
-  std::optional<int64_t> warps = line.integer("--num-warps", options.numWarps, least, most),
-                         ctas = line.integer("--num-ctas", options.numCtas, least, most),
-                         stages = line.integer("--num-stages", options.numStages, least, most);
+  constexpr int64_t min = std::numeric_limits<int64_t>::min(), max = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> warps = line.integer("--num-warps", options.numWarps, min, max),
+                         ctas = line.integer("--num-ctas", options.numCtas, min, max),
+                         stages = line.integer("--num-stages", options.numStages, min, max);
   if (!warps || !ctas || !stages) return std::nullopt;
   options.numWarps = *warps;
   options.numCtas = *ctas;

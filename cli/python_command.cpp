@@ -17,16 +17,16 @@
 namespace tilewright {
 
 static constexpr const char *fileDetails =
-    "FILE is Python, and defines\n"
+    "FILE is a Python file that defines\n"
     "  kernel_fn(*inputs)     the function to verify: it launches kernels, and returns tensors or writes to its inputs\n"
     "  reference_fn(*inputs)  the function that computes the expected results\n"
-    "  get_inputs()           fresh inputs: a list, or a dict by parameter\n";
+    "  get_inputs()           new inputs: a list, or a dict by parameter name\n";
 
 static std::vector<OptionSpec> verifierOptions() {
-  return {{"--rtol", "R", "relative tolerance; default by type: float16 1e-3, bfloat16 1e-2, float32 1e-5"},
-          {"--atol", "A", "absolute tolerance; likewise"},
-          {"--device", "cpu|cuda[:N]", "where PyTorch's tensors are, whatever FILE says"},
-          {"--seed", "N", "for random inputs; default 0"},
+  return {{"--rtol", "R", "relative tolerance; default by type: fp16 1e-3, bf16 1e-2, fp32 1e-5"},
+          {"--atol", "A", "absolute tolerance; the same defaults"},
+          {"--device", "cpu|cuda[:N]", "move PyTorch tensors to this device, whatever FILE uses"},
+          {"--seed", "N", "the seed of random inputs; default 0"},
           {"--json", "", "one JSON object on the standard output"}};
 }
 
@@ -34,7 +34,7 @@ const CommandSpec &verifySpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "verify", "FILE [options]",
-        "Compares a kernel with its reference for inputs of all kinds: as given, strided, empty, of one element, of odd sizes.",
+        "Compares a kernel with its reference for several variants of its inputs: as given, strided, empty, of one element, of odd sizes.",
         fileDetails, verifierOptions()};
     result.options.push_back({"--variants", "A,B", "given, strided, empty, one, odd; default all"});
     return result;
@@ -45,15 +45,15 @@ const CommandSpec &verifySpec() {
 const CommandSpec &benchSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{"bench", "FILE [options] | --compare OLD.json NEW.json",
-                       "Verifies a kernel, then measures it and its reference, and compares both with the measured peak of this machine.",
+                       "Verifies a kernel, then measures it and its reference, and compares both with the measured peaks of this machine.",
                        fileDetails, verifierOptions()};
     for (const OptionSpec &option :
          {OptionSpec{"--warmup", "N", "calls before the measured ones; default 10"},
           OptionSpec{"--repeat", "N", "measured calls; default 40"},
           OptionSpec{"--roofline", "FILE.svg", "draw the kernel on the machine's roofline"},
           OptionSpec{"--output", "FILE.json", "write the results, for --compare"},
-          OptionSpec{"--compare", "", "two results: which differ by more than noise? Status 1 where one is slower"},
-          OptionSpec{"--measure-peaks", "", "measure the machine again, and store the result"}})
+          OptionSpec{"--compare", "", "compare two results; exit status 1 if the second is slower by more than the noise"},
+          OptionSpec{"--measure-peaks", "", "measure the peaks of the machine again, and store them"}})
       result.options.push_back(option);
     return result;
   }();
@@ -64,13 +64,13 @@ const CommandSpec &profileSpec() {
   static const CommandSpec spec{
       "profile",
       "[options] SCRIPT [ARGUMENTS ...]",
-      "Runs a Python script, in which `import triton` means Tilewright, and says where its kernels' time went: calls, GB/s, TFLOP/s,\n"
+      "Runs a Python script, in which `import triton` means Tilewright, and lists its kernels: time, calls, GB/s, TFLOP/s,\n"
       "and the fraction of this machine's measured roofline.",
-      "The script's own options follow its name.\n"
+      "Options after the script's name are the script's own.\n"
       "  tilewright profile --trace trace.json script.py --its-own-option\n",
       {{"--json", "", "one JSON object on the standard output"},
-       {"--trace", "FILE", "write launches, and compilations step by step, as Chrome's tracing viewer reads them"},
-       {"--no-peaks", "", "do not measure the machine"}}};
+       {"--trace", "FILE", "write launches and compilation steps in the format of Chrome's tracing viewer"},
+       {"--no-peaks", "", "do not measure the peaks of the machine"}}};
   return spec;
 }
 
@@ -122,7 +122,7 @@ int profileMain(int argc, char **argv) {
   while (own < argc && argv[own][0] == '-')
     own += std::strcmp(argv[own], "--trace") == 0 ? 2 : 1;
   if (!readCommandLine(profileSpec(), std::min(own + 1, argc), argv, status)) return status;
-  if (own >= argc) return fail("profile wants a SCRIPT");
+  if (own >= argc) return fail("profile expects a SCRIPT");
   return startModule(profileSpec(), argc, argv);
 }
 

@@ -25,21 +25,22 @@ namespace tilewright {
 const CommandSpec &runSpec() {
   static const std::string simulateHelp = "compile for a GPU (" + defaultGpuText() + ") and simulate its threads; races are errors";
   static const CommandSpec spec = [] {
-    CommandSpec result{"run",
-                       "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
-                       "Runs a kernel on this machine's CPU, or on a GPU.",
-                       launchDetails,
-                       {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
-                        {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
-                        {"--rtol", "X", "relative tolerance; default as in verify, by type"},
-                        {"--atol", "X", "absolute tolerance; likewise"},
-                        {"--print", "NAME", "show a tensor after the run"},
-                        {"--time", "", "repeat the launch and report its median time"},
-                        {"--json", "", "tensors, checks, the configuration and times as one JSON object"},
-                        {"--interpret", "", "run the reference interpreter instead of compiled code"},
-                        {"--sanitize", "", "interpret, and stop at the first access outside its tensor, race, or wait without end"},
-                        {"--simulate", "[=TARGET]", simulateHelp.c_str()},
-                        {"--step", "[=N]", "interpret one operation at a time; with N: show the first N"}}};
+    CommandSpec result{
+        "run",
+        "FILE[:KERNEL] --grid EXPR --arg NAME=VALUE ... [--check NAME=FILE.npy] [--time]",
+        "Runs a kernel on this machine's CPU, or on a GPU.",
+        launchDetails,
+        {{"--out", "NAME=FILE.npy", "write a tensor after the run"},
+         {"--check", "NAME=FILE.npy", "compare a tensor with a file after the run"},
+         {"--rtol", "X", "relative tolerance; default as in verify, by type"},
+         {"--atol", "X", "absolute tolerance; the same defaults"},
+         {"--print", "NAME", "print a tensor after the run"},
+         {"--time", "", "repeat the launch and report its median time"},
+         {"--json", "", "print tensors, checks, the configuration and times as one JSON object"},
+         {"--interpret", "", "run the reference interpreter instead of compiled code"},
+         {"--sanitize", "", "interpret, and stop at the first access out of bounds, race, use of an undefined element, or deadlock"},
+         {"--simulate", "[=TARGET]", simulateHelp.c_str()},
+         {"--step", "[=N]", "interpret one operation at a time; with N: print the first N"}}};
     result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
@@ -87,8 +88,8 @@ json::Value tensorProperties(const Tensor &tensor) {
   auto number = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
   return json::Object{{"element", scalarName(tensor.element()).str()},
                       {"shape", std::move(shape)},
-                      {"least", number(found.least)},
-                      {"greatest", number(found.greatest)},
+                      {"min", number(found.min)},
+                      {"max", number(found.max)},
                       {"mean", number(found.mean)},
                       {"nans", found.nans}};
 }
@@ -213,9 +214,9 @@ int checkOptions(const Setup &setup) {
   for (const char *option : {"--out", "--check", "--print"})
     for (const std::string &text : line.all(option)) {
       std::optional<std::pair<std::string, std::string>> pair = splitPair(text);
-      bool wantsFile = std::string(option) != "--print";
-      if (wantsFile && !pair) return fail(std::string(option) + " wants NAME=FILE.npy, not '" + text + "'");
-      std::string name = wantsFile ? pair->first : text;
+      bool takesFile = std::string(option) != "--print";
+      if (takesFile && !pair) return fail(std::string(option) + " expects NAME=FILE.npy, got '" + text + "'");
+      std::string name = takesFile ? pair->first : text;
       if (!setup.tensor(name)) return fail(std::string(option) + ": there is no tensor argument '" + name + "'");
     }
   return success;

@@ -137,14 +137,14 @@ Result<Scalar> scalarWord(const std::string &word) {
   std::optional<Type> type = parseTypeName(word);
   if (type && type->isScalar() && type->scalar() == Scalar::fp8e4b15) return Failure{"numbers of fp8e4b15 cannot be written or read here"};
   if (type && type->isScalar() && type->scalar() != Scalar::void_) return type->scalar();
-  return Failure{"'" + word + "' is not an element type; write f32, f16, bf16, f64, i1, i8, i16, i32, i64, u8, ..., fp8e5 or fp8e4nv"};
+  return Failure{"'" + word + "' is not an element type; write fp32, fp16, bf16, fp64, i1, i8, i16, i32, i64, u8, ..., fp8e5 or fp8e4nv"};
 }
 
 Result<Source> parseSource(const std::string &text) {
   Source source;
   size_t colon = text.rfind(':'), open = text.find('[', colon == std::string::npos ? 0 : colon);
   if (colon == std::string::npos || open == std::string::npos)
-    return Failure{"'" + text + "' is not a tensor; write one as randn:f32[64x32]"};
+    return Failure{"'" + text + "' is not a tensor; write one as randn:fp32[64x32]"};
   std::string generator = text.substr(0, colon);
   if (size_t paren = generator.find('('); paren != std::string::npos) {
     if (generator.back() != ')') return Failure{"'" + generator + "' has no closing parenthesis"};
@@ -293,8 +293,8 @@ Extremes extremesOf(const Tensor &tensor) {
       ++found.nans;
       continue;
     }
-    found.least = std::min(found.least, value);
-    found.greatest = std::max(found.greatest, value);
+    found.min = std::min(found.min, value);
+    found.max = std::max(found.max, value);
     sum += value;
   }
   found.mean = sum / static_cast<double>(tensor.count() - found.nans);
@@ -307,7 +307,7 @@ std::string summary(const Tensor &tensor) {
   if (tensor.count() > found.nans) {
     char mean[64];
     std::snprintf(mean, sizeof(mean), "%.6g", found.mean);
-    text += "  least " + numberText(tensor, found.least) + ", greatest " + numberText(tensor, found.greatest) + ", mean " + mean + "\n";
+    text += "  min " + numberText(tensor, found.min) + ", max " + numberText(tensor, found.max) + ", mean " + mean + "\n";
   }
   if (found.nans) text += "  " + std::to_string(found.nans) + " elements are NaN\n";
   // One line a row, at most 8 rows of 8.

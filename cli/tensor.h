@@ -30,7 +30,7 @@ public:
   std::string contiguousBytes() const;
   double get(int64_t index) const;
   void set(int64_t index, double value);
-  /// "f32[64x32]"
+  /// "fp32[64x32]"
   std::string describe() const;
 
 private:
@@ -42,7 +42,7 @@ private:
   std::shared_ptr<char> memory;
 };
 
-/// Whether `text` is a tensor source: "randn:f32[64x32]", "randint(0,9):i32[7]", "randn:f16[64x32]^T", "x.npy", "x.npy:bf16".
+/// Whether `text` is a tensor source: "randn:fp32[64x32]", "randint(0,9):i32[7]", "randn:fp16[64x32]^T", "x.npy", "x.npy:bf16".
 bool isTensorSource(const std::string &text);
 /// Makes the tensor. `seed` is for the random generators.
 Result<Tensor> makeTensor(const std::string &text, uint64_t seed);
@@ -51,11 +51,11 @@ Result<void> writeTensor(const std::string &path, const Tensor &tensor);
 
 /// Statistics of the elements that are numbers. Without any, the bounds are infinite and the mean is NaN.
 struct Extremes {
-  double least = INFINITY, greatest = -INFINITY, mean = 0;
+  double min = INFINITY, max = -INFINITY, mean = 0;
   int64_t nans = 0;
 };
 Extremes extremesOf(const Tensor &tensor);
-/// Type, shape, least, greatest, mean, the first elements.
+/// Type, shape, min, max, mean, the first elements.
 std::string summary(const Tensor &tensor);
 /// "[3, 17]"
 std::string indexText(const Tensor &tensor, int64_t index);

@@ -19,16 +19,16 @@ const CommandSpec &tuneSpec() {
     CommandSpec result{
         "tune",
         "FILE[:KERNEL] [--space TEXT] [--budget TIME] --grid EXPR --arg NAME=VALUE ... | [--list] [--export FILE] [--import FILE]",
-        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports stored results. Exit status 1: "
-        "the "
-        "configurations compute different results.",
+        "Measures the configurations of @triton.autotune and stores the best; lists, exports and imports stored results. The exit "
+        "status is 1 if configurations compute different results.",
         launchDetails,
-        {{"--space", "TEXT", "measure all combinations in place of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},
-         {"--budget", "TIME", "begin no other configuration after 90s, or 2m"},
-         {"--list", "", "stored configurations, from the command line, Python and C++ alike"},
-         {"--export", "FILE", "write stored configurations to a file, of one kernel with --kernel. TILEWRIGHT_TUNED=FILE pins its winners"},
-         {"--import", "FILE", "store the configurations of such a file"},
-         {"--json", "", "measurements, or with --list stored configurations, as one JSON object"}}};
+        {{"--space", "TEXT", "measure all combinations instead of the kernel's list: 'BLOCK_M=32,64,128 num_warps=4,8'"},
+         {"--budget", "TIME", "start no further configuration after this time, such as 90s or 2m"},
+         {"--list", "", "list the stored configurations of all front ends: command line, Python and C++"},
+         {"--export", "FILE",
+          "write stored configurations to a file, with --kernel those of one kernel; TILEWRIGHT_TUNED=FILE pins its winners"},
+         {"--import", "FILE", "store the configurations of an exported file"},
+         {"--json", "", "print the measurements, or with --list the stored configurations, as one JSON object"}}};
     result.options.push_back(deviceOption());
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);

@@ -1,4 +1,4 @@
-# The software bill of materials and the licenses of what is linked in (PEP 770). The linker lists the archives that it took members of.
+# The software bill of materials and the licenses of all statically linked libraries (PEP 770). The linker lists the archives it used.
 if(TILEWRIGHT_STATIC)
   set(taken "")
   foreach(target tilewright_shared tilewright_python)
@@ -13,5 +13,5 @@ if(TILEWRIGHT_STATIC)
   add_custom_target(tilewright_bill DEPENDS ${bill}/sboms/tilewright.cdx.json)
   install(DIRECTORY ${bill}/ DESTINATION ${SKBUILD_METADATA_DIR} COMPONENT python EXCLUDE_FROM_ALL)
 else()
-  add_custom_target(tilewright_bill) # LLVM is a shared library of the machine, and nothing else is linked in
+  add_custom_target(tilewright_bill) # LLVM is a shared library of the system, and no other library is linked statically
 endif()

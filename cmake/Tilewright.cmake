@@ -1,8 +1,8 @@
-# The functions that build files use.
+# Functions for the build files.
 
-# tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library that sees only what it needs.
+# tilewright_library(gpu NEEDS ir support FILES a.cpp b.cpp): a static library with the include folders of its dependencies.
 # PRECOMPILED: its files include MLIR's headers, which src/ir/precompiled.h compiles once.
-# FOR_PYTHON: the Python extension calls its functions, so that libtilewright must be able to export them (Exports.cmake chooses).
+# FOR_PYTHON: the Python extension calls its functions, so libtilewright must be able to export them (Exports.cmake selects them).
 function(tilewright_library name)
   cmake_parse_arguments(ARG "FOR_PYTHON;PRECOMPILED" "" "NEEDS;FILES" ${ARGN})
   add_library(tilewright_${name} STATIC ${ARG_FILES})
@@ -23,8 +23,8 @@ function(tilewright_library name)
   endforeach()
 endfunction()
 
-# tilewright_precompile(target owner HEADERS): the target uses the owner's precompiled headers. The owner itself states them; all targets of an owner
-# have the same options for the compiler. Headers in <> keep the path of the checkout out of what ccache compares.
+# tilewright_precompile(target owner HEADERS): the target uses the owner's precompiled headers. The owner lists them. All targets of one owner have
+# the same compiler options. Headers in <> keep the path of the checkout out of ccache's keys.
 function(tilewright_precompile target owner)
   if(NOT TILEWRIGHT_PCH OR NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
     return()
@@ -37,7 +37,7 @@ function(tilewright_precompile target owner)
   endif()
 endfunction()
 
-# tilewright_dialect(tt): the generated parts of src/ir/tt.td, in the build folder beside it.
+# tilewright_dialect(tt): the generated parts of src/ir/tt.td, in the corresponding build folder.
 function(tilewright_dialect name)
   set(LLVM_TARGET_DEFINITIONS ${name}.td)
   mlir_tablegen(${name}_dialect.h.inc -gen-dialect-decls -dialect=${name})
@@ -53,11 +53,11 @@ function(tilewright_dialect name)
   add_public_tablegen_target(tilewright_${name}_tablegen)
 endfunction()
 
-# What everything that holds MLIR links: the shared libraries in development, the archives in a self-contained build.
+# The libraries of all targets that use MLIR: shared ones in development, static ones in a self-contained build.
 add_library(tilewright_llvm INTERFACE)
-add_library(tilewright_llvm_support INTERFACE) # LLVM's containers and streams alone
+add_library(tilewright_llvm_support INTERFACE) # only LLVM's containers and streams
 if(TILEWRIGHT_STATIC)
-  # The archives of zlib and zstd: a wheel may need no shared library besides those of C and C++.
+  # Static zlib and zstd, because a wheel may depend only on the shared C and C++ libraries.
   find_library(tilewright_zlib libz.a REQUIRED)
   find_library(tilewright_zstd libzstd.a REQUIRED)
   set(tilewright_compression ${tilewright_zlib} ${tilewright_zstd})
@@ -70,7 +70,7 @@ else()
   target_link_libraries(tilewright_llvm INTERFACE MLIR LLVM)
 endif()
 
-# embed(prelude.inc prelude.py): files become part of the library: their bytes, as initialisers.
+# embed(prelude.inc prelude.py): writes the bytes of files as C++ initializers, to make them a part of the library.
 function(embed name)
   set(text "")
   foreach(file ${ARGN})

@@ -1,8 +1,8 @@
-"""Vector addition: the smallest kernel that shows the whole idea.
+"""Vector addition: the smallest complete kernel.
 
-The kernel says what one *program* does to one *tile*: program number `pid` adds elements
-[pid * BLOCK_SIZE, (pid + 1) * BLOCK_SIZE). The launch makes as many programs as it takes to cover the vectors, and the
-mask keeps the last one from touching what lies behind their ends.
+A kernel describes the work of one *program* on one *tile*. Program `pid` adds elements
+[pid * BLOCK_SIZE, (pid + 1) * BLOCK_SIZE). The launch starts enough programs to cover the vectors. The mask keeps the
+last program from accessing memory after the end of the vectors.
 
     python -m tilewright examples/01_vector_add.py
 """

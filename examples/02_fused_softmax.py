@@ -1,8 +1,8 @@
 """Softmax of the rows of a matrix, in one pass over memory.
 
-Done operation by operation, a softmax reads and writes the matrix several times over. Here each row is read once, stays
-in a tile while its maximum and its sum are taken, and is written once. Any number of programs can share the rows: each
-starts at its own row and strides by the number of programs (a grid-stride loop).
+Computed operation by operation, a softmax reads and writes the matrix several times. Here each row is read once, stays in
+a tile while its maximum and its sum are computed, and is written once. Any number of programs can share the rows: each
+program starts at its own row and advances by the number of programs (a grid-stride loop).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def softmax_kernel(out_ptr, in_ptr, in_row_stride, out_row_stride, n_rows, n_col
     for row in tl.range(row_start, n_rows, row_step, num_stages=num_stages):
         columns = tl.arange(0, BLOCK_SIZE)
         mask = columns < n_cols
-        # Lanes behind the row's end hold -inf: they never are the maximum, and add exp(-inf) = 0 to the sum.
+        # Elements after the row's end are -inf: they are never the maximum, and add exp(-inf) = 0 to the sum.
         x = tl.load(in_ptr + row * in_row_stride + columns, mask=mask, other=-float("inf")).to(tl.float32)
         numerator = tl.exp(x - tl.max(x, axis=0))
         y = numerator / tl.sum(numerator, axis=0)
@@ -33,9 +33,9 @@ def softmax(x, out=None):
     if n_cols > MAX_BLOCK:
         raise ValueError(f"softmax holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
     if not common.has_plain_rows(x):
-        raise ValueError("softmax needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+        raise ValueError("softmax needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
     out = common.empty(x.shape, x) if out is None else out
-    # One program a row: programs run in order, so memory is read in order. Beyond the limit each takes several.
+    # One program per row: programs start in order, so memory is read in order. Above the limit, each program takes several rows.
     programs = min(n_rows, 65536)
     block = triton.next_power_of_2(n_cols)
     softmax_kernel[(programs,)](

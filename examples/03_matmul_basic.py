@@ -1,8 +1,8 @@
-"""Matrix product, first form: one program for each tile of C.
+"""Matmul, first version: one program for each tile of C.
 
-C is cut into tiles of BLOCK_M x BLOCK_N. A program walks along K in steps of BLOCK_K, multiplies a tile of A by a tile of
-B and adds the product to an fp32 accumulator. Every load and the store carry a mask, so no size has to divide anything.
-Strides are passed for both dimensions: transposed and sliced matrices need no copy.
+C is divided into tiles of BLOCK_M x BLOCK_N. A program steps along K by BLOCK_K, multiplies a tile of A by a tile of B and
+adds the result to an fp32 accumulator. Every load and the store have a mask, so the sizes need not be multiples of the
+block sizes. Strides are passed for both dimensions: transposed and sliced matrices need no copy.
 """
 
 import numpy as np

@@ -1,16 +1,16 @@
-"""Matrix product with grouped ordering: the same tiles in an order that caches like.
+"""Matmul with grouped ordering: the same tiles in an order that reuses the cache.
 
-Going along whole rows of tiles, all of B has passed through the cache before any tile of it is wanted again. Here the
-programs go down columns of GROUP_M tiles first: a group needs GROUP_M tiles of A's rows and one tile of B's columns at a
-time, and meets both again soon.
+In row-major order of the tiles, all of B passes through the cache before a tile of B is read again. Here programs first go
+down columns of GROUP_M tiles. A group reads GROUP_M tiles of A's rows and one tile of B's columns at a time, and reads
+both again soon.
 
-    rows first, 3x3 tiles    grouped, GROUP_M = 2
+    row-major, 3x3 tiles     grouped, GROUP_M = 2
           0 1 2                    0 2 4
           3 4 5                    1 3 5
           6 7 8                    6 7 8
 
-Row and column offsets wrap around (% M, % N), so loads need a mask along K only: what a wrapped lane computes is
-masked off by the store.
+Row and column offsets wrap around (% M, % N), so loads need a mask along K only. The store masks off the results of the
+wrapped rows and columns.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def grouped_matmul_kernel(
     tiles_n = tl.cdiv(N, BLOCK_N)
     tiles_in_group = GROUP_M * tiles_n
     first_m = pid // tiles_in_group * GROUP_M
-    group_m = min(tiles_m - first_m, GROUP_M)  # the last group may be lower
+    group_m = min(tiles_m - first_m, GROUP_M)  # the last group may have fewer rows of tiles
     pid_m = first_m + (pid % tiles_in_group) % group_m
     pid_n = (pid % tiles_in_group) // group_m
 

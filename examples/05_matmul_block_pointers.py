@@ -1,7 +1,7 @@
-"""Matrix product with block pointers: shape, strides and position said once.
+"""Matmul with block pointers: shape, strides and position are given once.
 
-A block pointer knows the whole matrix it moves in, so that a load checks the borders by itself: `boundary_check` lists
-the dimensions to check, and what lies outside reads as zero. `tl.advance` moves the block along K.
+A block pointer knows the whole matrix, so a load can check the bounds itself: `boundary_check` lists the dimensions to
+check, and elements outside read as zero. `tl.advance` moves the block along K.
 """
 
 import numpy as np

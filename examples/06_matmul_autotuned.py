@@ -1,14 +1,15 @@
-"""Matrix product as one would ship it: autotuned, specialised, with a fused epilogue.
+"""Matmul for production: autotuned and specialized, with a fused epilogue.
 
-The best tile depends on the sizes, the dtype and the machine, so the kernel brings a list of candidates and the first
-call for new sizes or distances of rows measures them. The list mixes tiles made for a GPU with ones that suit a CPU's caches; nothing
-else in the kernel knows on which machine it runs. `heuristics` derives a constant from the arguments: where BLOCK_K
-divides K, the loop needs no masks at all. The activation is applied to the fp32 accumulator, before rounding.
+The best tile depends on the sizes, the dtype and the machine. So the kernel has a list of configurations, and the first call
+with new sizes or row strides measures them. The list has tiles for GPUs and tiles that suit a CPU's caches. Nothing
+else in the kernel depends on the machine. `heuristics` derives a constant from the arguments: if BLOCK_K divides K, the
+loop needs no masks. The activation is applied to the fp32 accumulator, before rounding.
 
-Sizes that are no multiples of anything leave multiprocessors idle in the last round of tiles. Two things help, and the tuner decides: tiles
-need not be a power of two wide (`any_size`, or two products that share rows), and few rows or columns beside whole tiles get small tiles
-of their own, which run last. Rows of A, whose elements of K lie side by side, can be cut anywhere, columns of B only into pieces of 64: so a tile
-whose rows are uneven is multiplied as B' A' (`TURNED`).
+With irregular sizes, SMs are idle in the last wave of tiles. Two kinds of configurations reduce this:
+- Tile widths that are not powers of two: `any_size`, or two dots that share the rows of A (`EXTRA_N`).
+- Small tiles for a few rows or columns that remain after the whole tiles (`EDGE`). They run last.
+Rows of A are contiguous in K, so M can be cut anywhere. Columns of B can be cut only into multiples of 64. A tile with an
+irregular number of rows is therefore computed as the transposed matmul B' A' (`TRANSPOSED`).
 """
 
 import numpy as np
@@ -20,50 +21,50 @@ import common
 
 def get_autotune_configs():
     tiles = [
-        # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): a GPU's favourites first
+        # (BLOCK_M, BLOCK_N, BLOCK_K, warps, stages): the best on GPUs first
         (128, 256, 64, 8, 3),
         (128, 128, 32, 4, 4),
         (64, 256, 32, 4, 4),
-        (128, 128, 64, 8, 4),  # rows that start anywhere, which threads load
-        # products of a few tiles wait for memory: small tiles, and many of them on their way
+        (128, 128, 64, 8, 4),  # for unaligned rows, which threads load without TMA
+        # matmuls of a few tiles wait for memory: small tiles with many loads in flight
         (64, 128, 64, 4, 6),
         (64, 128, 64, 4, 4),
         (64, 32, 128, 4, 6),
-        # few and deep: a CPU's caches are large and its loop overhead is what counts; the largest suits matrix registers (AMX)
+        # large tiles with a large BLOCK_K for CPUs: their caches are large, and loop overhead matters. The largest one suits AMX
         (128, 256, 256, 8, 3),
         (64, 256, 256, 8, 3),
         (128, 512, 256, 8, 3),
         (256, 512, 512, 8, 3),
         (64, 64, 64, 4, 3),
     ]
-    # The blocks of a program copy for one another what all of them read: (..., blocks). Rows at odd multiples of 16 bytes ask for it.
+    # (..., CTAs): the CTAs of a cluster share their loads by multicast. This pays for row strides that are odd multiples of 16 bytes.
     shared = [(256, 256, 64, 8, 4, 2), (128, 128, 64, 4, 6, 2)]
     plain = [(*tile, 1, 0, 0) for tile in tiles] + [(*tile, 0, 0) for tile in shared]
-    # (..., columns beside BLOCK_N, edge): for sizes that whole tiles of the others cover badly
+    # (..., EXTRA_N, EDGE): for sizes that the tiles above cover badly
     uneven = [(256, 256, 64, 8, 4, 2, 64, 0), (256, 256, 64, 8, 4, 2, 128, 0), (256, 128, 64, 8, 5, 2, 64, 0),
               (128, 256, 64, 8, 3, 1, 0, 64),
               (256, 216, 64, 8, 3, 1, 0, 0), (256, 184, 64, 8, 4, 1, 0, 0), (256, 184, 64, 8, 4, 2, 0, 0), (256, 224, 64, 8, 5, 2, 0, 0),
               (128, 216, 64, 8, 5, 2, 0, 0), (128, 176, 64, 4, 6, 2, 0, 0)]
-    # Two blocks have half of the rows each, and copy the columns for one another.
-    # TURNED says how many blocks there are.
-    turned = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (304, 192, 64, 8, 4, 2), (144, 192, 64, 8, 5, 2),
+    # Transposed tiles. With two CTAs, each has half of the rows, and they share the loads of the columns.
+    # TRANSPOSED is the number of CTAs.
+    transposed = [(320, 128, 64, 8, 4, 2), (288, 192, 64, 8, 5, 2), (352, 192, 64, 8, 4, 2), (304, 192, 64, 8, 4, 2), (144, 192, 64, 8, 5, 2),
               (176, 128, 64, 4, 6, 2), (224, 256, 64, 8, 5, 2)]
-    # What a deep tile copies of B serves the next one below it, so many of those follow each other down a column.
-    all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in turned]
+    # A tile with a large BLOCK_K leaves its columns of B in the cache for the tile below it, so its groups are higher.
+    all_tiles = [(*tile, 0) for tile in plain + uneven] + [(*tile, 0, 0, tile[-1]) for tile in transposed]
     return [
-        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "BESIDE": beside, "EDGE": edge,
-                       "TURNED": turned_by}, num_warps=warps, num_stages=stages, num_ctas=blocks)
-        for m, n, k, warps, stages, blocks, beside, edge, turned_by in all_tiles
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 32 if k >= 256 else 8, "EXTRA_N": extra_n, "EDGE": edge,
+                       "TRANSPOSED": transposed_by}, num_warps=warps, num_stages=stages, num_ctas=ctas)
+        for m, n, k, warps, stages, ctas, extra_n, edge, transposed_by in all_tiles
     ]
 
 
 def worth_measuring(configs, args, **constants):
-    """Uneven tiles where a GPU multiplies many; small ones at the edge where few rows or columns are left there."""
+    """Keeps irregular tiles for large matmuls on a GPU, and edge tiles if few rows or columns remain after the whole tiles."""
     def suits(c):
-        sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["BESIDE"])]
-        many = common.is_on_gpu(args["c_ptr"]) and all(size >= (3 if c["TURNED"] else 4) * block for size, block in sides)
+        sides = [(args["M"], c["BLOCK_M"]), (args["N"], c["BLOCK_N"] + c["EXTRA_N"])]
+        many = common.is_on_gpu(args["c_ptr"]) and all(size >= (3 if c["TRANSPOSED"] else 4) * block for size, block in sides)
         left = any(0 < size % block <= c["EDGE"] for size, block in sides)
-        uneven = c["BESIDE"] or c["TURNED"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
+        uneven = c["EXTRA_N"] or c["TRANSPOSED"] or c["BLOCK_N"] & (c["BLOCK_N"] - 1)
         return (many or not uneven) and (many and left or not c["EDGE"])
     return [config for config in configs if suits(config.kwargs)]
 
@@ -87,9 +88,9 @@ def store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATIO
 
 
 @triton.jit
-def product_of_tile(
+def matmul_tile(
     a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BESIDE: tl.constexpr, BLOCK_K: tl.constexpr, STAGES: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, EXTRA_N: tl.constexpr, BLOCK_K: tl.constexpr, STAGES: tl.constexpr,
     EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr,
 ):
     offs_m = row + tl.arange(0, BLOCK_M)
@@ -98,26 +99,26 @@ def product_of_tile(
     a_ptrs = a_ptr + ((offs_m % M)[:, None] * stride_am + offs_k[None, :] * stride_ak)
     b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (offs_n % N)[None, :] * stride_bn)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    if BESIDE:
-        more_n = column + BLOCK_N + tl.arange(0, BESIDE)
+    if EXTRA_N:
+        more_n = column + BLOCK_N + tl.arange(0, EXTRA_N)
         more_ptrs = b_ptr + (offs_k[:, None] * stride_bk + (more_n % N)[None, :] * stride_bn)
-        more = tl.zeros((BLOCK_M, BESIDE), dtype=tl.float32)
-    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES, warp_specialize=BESIDE != 0):
+        more = tl.zeros((BLOCK_M, EXTRA_N), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BLOCK_K), num_stages=STAGES, warp_specialize=EXTRA_N != 0):
         left = K - k * BLOCK_K
         a = load_step(a_ptrs, offs_k[None, :], left, EVEN_K)
         acc = tl.dot(a, load_step(b_ptrs, offs_k[:, None], left, EVEN_K), acc)
-        if BESIDE:
+        if EXTRA_N:
             more = tl.dot(a, load_step(more_ptrs, offs_k[:, None], left, EVEN_K), more)
             more_ptrs += BLOCK_K * stride_bk
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
     store_tile(c_ptr, acc, offs_m, offs_n, M, N, stride_cm, stride_cn, ACTIVATION)
-    if BESIDE:
+    if EXTRA_N:
         store_tile(c_ptr, more, offs_m, more_n, M, N, stride_cm, stride_cn, ACTIVATION)
 
 
 @triton.jit
-def turned_product_of_tile(
+def transposed_matmul_tile(
     a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SHARED: tl.constexpr, ACTIVATION: tl.constexpr,
 ):
@@ -134,7 +135,7 @@ def turned_product_of_tile(
     store_tile(c_ptr, acc, offs_n, offs_m, N, M, stride_cn, stride_cm, ACTIVATION)
 
 
-# The distances of rows decide how tiles are loaded, and with it which tile is the best.
+# The row strides decide how tiles are loaded, and so which tile is the best.
 @triton.autotune(
     configs=get_autotune_configs(), key=["M", "N", "K", "stride_am", "stride_bk"], prune_configs_by={"early_config_prune": worth_measuring}
 )
@@ -144,54 +145,54 @@ def tuned_matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, BESIDE: tl.constexpr = 0, EDGE: tl.constexpr = 0, TURNED: tl.constexpr = 0,
+    EVEN_K: tl.constexpr, ACTIVATION: tl.constexpr, EXTRA_N: tl.constexpr = 0, EDGE: tl.constexpr = 0, TRANSPOSED: tl.constexpr = 0,
     LONG: tl.constexpr = 256,
 ):
     tile = tl.program_id(axis=0)
-    WIDTH: tl.constexpr = BLOCK_N + BESIDE
+    WIDTH: tl.constexpr = BLOCK_N + EXTRA_N
     tiles_m = tl.cdiv(M - EDGE, BLOCK_M)
     tiles_n = tl.cdiv(N - EDGE, WIDTH)
-    if TURNED:
+    if TRANSPOSED:
         tiles_in_group = GROUP_M * tiles_m
         first_n = tile // tiles_in_group * GROUP_M
         group_n = min(tiles_n - first_n, GROUP_M)
         row = (tile % tiles_in_group) // group_n * BLOCK_M
         column = (first_n + (tile % tiles_in_group) % group_n) * BLOCK_N
-        turned_product_of_tile(
+        transposed_matmul_tile(
             a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-            BLOCK_M, BLOCK_N, BLOCK_K, TURNED == 2, ACTIVATION)
+            BLOCK_M, BLOCK_N, BLOCK_K, TRANSPOSED == 2, ACTIVATION)
     elif EDGE == 0 or tile < tiles_m * tiles_n:
         tiles_in_group = GROUP_M * tiles_n
         first_m = tile // tiles_in_group * GROUP_M
         group_m = min(tiles_m - first_m, GROUP_M)
         row = (first_m + (tile % tiles_in_group) % group_m) * BLOCK_M
         column = (tile % tiles_in_group) // group_m * WIDTH
-        product_of_tile(
+        matmul_tile(
             a_ptr, b_ptr, c_ptr, row, column, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-            BLOCK_M, BLOCK_N, BESIDE, BLOCK_K, None, EVEN_K, ACTIVATION)
-    else:  # the rows below whole tiles, then the columns beside them
+            BLOCK_M, BLOCK_N, EXTRA_N, BLOCK_K, None, EVEN_K, ACTIVATION)
+    else:  # the rows below the whole tiles, then the columns to their right
         tile -= tiles_m * tiles_n
         across = tl.cdiv(N, LONG)
         below = tl.cdiv(max(M - tiles_m * BLOCK_M, 0), EDGE) * across
         if tile < below:
-            product_of_tile(
+            matmul_tile(
                 a_ptr, b_ptr, c_ptr, tiles_m * BLOCK_M + tile // across * EDGE, tile % across * LONG, M, N, K,
                 stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, EDGE, LONG, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
         else:
             down = tl.cdiv(tiles_m * BLOCK_M, LONG)
-            product_of_tile(
+            matmul_tile(
                 a_ptr, b_ptr, c_ptr, (tile - below) % down * LONG, tiles_n * WIDTH + (tile - below) // down * EDGE, M, N, K,
                 stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, LONG, EDGE, 0, BLOCK_K, 8, EVEN_K, ACTIVATION)
 
 
 def tiles_of(M, N, meta):
-    """Whole tiles, then those at the edges, which run where the last whole ones leave multiprocessors idle."""
-    edge, long, width = meta["EDGE"], meta["LONG"], meta["BLOCK_N"] + meta["BESIDE"]
+    """Returns the number of tiles: whole tiles and edge tiles. Edge tiles run on SMs that are idle in the last wave of whole tiles."""
+    edge, long, width = meta["EDGE"], meta["LONG"], meta["BLOCK_N"] + meta["EXTRA_N"]
     tiles_m, tiles_n = triton.cdiv(M - edge, meta["BLOCK_M"]), triton.cdiv(N - edge, width)
     rows, columns = tiles_m * meta["BLOCK_M"], tiles_n * width
     below = triton.cdiv(M - rows, edge) * triton.cdiv(N, long) if M > rows else 0
-    beside = triton.cdiv(N - columns, edge) * triton.cdiv(rows, long) if N > columns else 0
-    return tiles_m * tiles_n + below + beside
+    right = triton.cdiv(N - columns, edge) * triton.cdiv(rows, long) if N > columns else 0
+    return tiles_m * tiles_n + below + right
 
 
 def matmul(a, b, activation="", out=None):

@@ -1,16 +1,16 @@
-"""Attention forward, without ever storing the matrix of scores (FlashAttention).
+"""Attention forward without storing the matrix of scores (FlashAttention).
 
-One program owns BLOCK_M queries and walks over the keys in blocks of BLOCK_N. For every query it keeps the largest score
-so far, the sum of the exponentials so far and the weighted sum of the values so far. When a block brings a larger score,
-what was added up before is scaled down by exp(old maximum - new maximum): the result is that of a softmax over the whole
-row, though no whole row ever existed.
+One program computes BLOCK_M queries and iterates over the keys in blocks of BLOCK_N. For each query it keeps the running
+maximum of the scores, the running sum of the exponentials and the running weighted sum of the values. If a block has a
+larger score, the previous sums are multiplied by exp(old maximum - new maximum). The result is that of a softmax over the
+whole row, but no whole row is ever stored.
 
-Two things make it fast. Scores are multiplied by the scale and by log2(e) where the maximum is subtracted, in one instruction, so that the
-inner loop needs only exp2 and Q is used as it lies in memory. And only blocks of keys that not every query of the program sees in full are
-masked: those on the diagonal (causal), or behind the end of the sequence.
+Two things make it fast. Scores are multiplied by the scale and by log2(e) in the instruction that subtracts the maximum. So the inner loop
+needs only exp2, and Q is used unscaled. And only key blocks that some query of the program does not see in full are masked:
+those on the diagonal (causal), and the last one of the sequence.
 
-A program does one block of queries, or with PERSISTENT as many as there are for it: then the next block's queries and first keys are on
-their way while this one's result is stored. Short sequences gain by that.
+A program computes one block of queries, or several with PERSISTENT. Then the loads of the next block's queries and first keys overlap the
+store of this block's result. This makes short sequences faster.
 """
 
 import math
@@ -48,7 +48,7 @@ def attend(
     row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
     row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
     if CAUSAL:
-        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # keys before this one are seen by every query of this block
+        full = block * BLOCK_M // BLOCK_N * BLOCK_N  # every query of this block sees all keys before this one
         last = min((block + 1) * BLOCK_M, n_ctx)
     else:
         full = n_ctx // BLOCK_N * BLOCK_N
@@ -120,7 +120,7 @@ def attention(q, k, v, causal=False, out=None):
         raise ValueError(f"attention needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
     out = common.empty(q.shape, q) if out is None else out
     blocks = lambda meta: triton.cdiv(n_ctx, meta["BLOCK_M"])
-    programs = lambda meta: min(common.processors(q), blocks(meta) * batches * heads)
+    programs = lambda meta: min(common.num_sms(q), blocks(meta) * batches * heads)
     grid = lambda meta: (programs(meta), 1) if meta["PERSISTENT"] else (blocks(meta), batches * heads)
     attention_kernel[grid](
         q, k, v, out, 1.0 / math.sqrt(head_dim), batches, heads, n_ctx, *common.strides(q), *common.strides(k), *common.strides(v),

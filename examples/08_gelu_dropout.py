@@ -1,8 +1,8 @@
-"""GELU followed by dropout, fused: random numbers without any state.
+"""GELU followed by dropout, fused, with stateless random numbers.
 
-Each element's random number is a function of the seed and of the element's own index (Philox, a counter-based
-generator). So nothing has to be stored for a backward pass, the order of the programs cannot matter, and the reference
-below draws the very same numbers in NumPy. Mathematical functions want fp32: convert, compute, convert back.
+The random number of an element is a function of the seed and of the element's index (Philox, a counter-based
+generator). So a backward pass needs no stored mask, the order of the programs does not matter, and the reference below
+computes the same numbers with NumPy. Mathematical functions need fp32: convert, compute, convert back.
 """
 
 import math
@@ -55,7 +55,7 @@ def philox(seed, counters, rounds=10):
 
 
 def uniform(seed, counters):
-    """The numbers in [0, 1) that tl.rand draws: 31 bits of the word, the negative half folded onto the positive."""
+    """The numbers of tl.rand in [0, 1): 31 bits of the word; a negative word w becomes -w - 1."""
     bits = philox(seed, counters).view(np.int32)
     return np.where(bits < 0, -bits - 1, bits).astype(np.float32) * np.float32(4.6566127342e-10)
 

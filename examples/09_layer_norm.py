@@ -1,8 +1,8 @@
-"""Layer normalisation, forward: two reductions of one row that is loaded once.
+"""Layer normalization, forward: two reductions of a row that is loaded once.
 
-Each program owns a row. It takes the mean, then the variance around that mean (subtracting first keeps the digits that
-E[x^2] - E[x]^2 would lose), scales, shifts and stores. Mean and reciprocal deviation go to memory too, where a backward
-pass wants them.
+Each program computes one row: the mean, then the variance around the mean, then the scaled and shifted result.
+Subtracting the mean first keeps the digits that E[x^2] - E[x]^2 would lose. Mean and reciprocal standard deviation are
+stored too, for a backward pass.
 """
 
 import numpy as np
@@ -23,14 +23,14 @@ def layer_norm_kernel(
     mask = columns < n_cols
     x = tl.load(x_ptr + row * x_row_stride + columns, mask=mask, other=0.0).to(tl.float32)
     mean = tl.sum(x, axis=0) / n_cols
-    centred = tl.where(mask, x - mean, 0.0)
-    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=0) / n_cols + eps)
+    centered = tl.where(mask, x - mean, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centered * centered, axis=0) / n_cols + eps)
 
     weight = tl.load(weight_ptr + columns, mask=mask, other=0.0).to(tl.float32)
     bias = tl.load(bias_ptr + columns, mask=mask, other=0.0).to(tl.float32)
-    y = centred * rstd * weight + bias
+    y = centered * rstd * weight + bias
     tl.store(y_ptr + row * y_row_stride + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
-    # Last: up to the first store a row may be read again, which costs less than to keep a long one.
+    # These stores come last: before the first store, the compiler may reload a long row instead of keeping it in registers.
     tl.store(mean_ptr + row, mean)
     tl.store(rstd_ptr + row, rstd)
 
@@ -40,7 +40,7 @@ def layer_norm(x, weight, bias, eps=1e-5, out=None):
     if n_cols > MAX_BLOCK:
         raise ValueError(f"layer_norm holds a row in one block of at most {MAX_BLOCK} elements; this row has {n_cols}")
     if not common.has_plain_rows(x):
-        raise ValueError("layer_norm needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+        raise ValueError("layer_norm needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
     if out is None:
         out = common.empty(x.shape, x), common.empty((n_rows,), x, "fp32"), common.empty((n_rows,), x, "fp32")
     y, mean, rstd = out

@@ -1,8 +1,7 @@
-"""Product of int8 matrices, accumulated in int32, with one scale for each row and each column.
+"""Matmul of int8 matrices, accumulated in int32, with one scale for each row and each column.
 
-The products of 8-bit integers are exact in 32 bits, so that the integer part has no rounding at all: the first output is
-checked for equality. The dequantised result multiplies the scales in fp32 while the tile is still at hand; whoever wants the
-exact one alone passes None for it.
+Sums of products of 8-bit integers are exact in 32 bits, so the int32 output is checked for equality. The fp32 output is
+dequantized in the same kernel, while the tile is in registers. Pass None for it to compute only the int32 output.
 """
 
 import numpy as np
@@ -48,7 +47,7 @@ def int8_matmul(a, b, row_scale, column_scale, out=None):
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"int8_matmul cannot multiply {a.shape} by {b.shape}: the inner sizes differ")
     if not (common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
-        raise ValueError("int8_matmul needs scales that lie side by side; pass numpy.ascontiguousarray(scale)")
+        raise ValueError("int8_matmul needs contiguous scales; pass numpy.ascontiguousarray(scale)")
     (M, K), N = a.shape, b.shape[1]
     out = (common.empty((M, N), a, "int32"), common.empty((M, N), a, "fp32")) if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))

@@ -1,8 +1,8 @@
-"""Row reductions under a causal mask: maximum, where it is, and sum.
+"""Row reductions under a causal mask: maximum, argmax and sum.
 
-Row i of a square matrix of scores may look at columns 0 to i. `tl.where` replaces the others by the neutral element of
-the reduction that follows: -inf for a maximum, 0 for a sum. `where` computes both sides, so it selects values and never
-guards a load; the load has its own mask. One program reduces BLOCK_ROWS rows side by side.
+Row i of a square matrix of scores uses columns 0 to i. `tl.where` replaces the other columns by the neutral element of
+the reduction: -inf for a maximum, 0 for a sum. `where` evaluates both values, so it selects values and does not guard a
+load; the load has its own mask. One program reduces BLOCK_ROWS rows.
 """
 
 import numpy as np

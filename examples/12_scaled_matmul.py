@@ -1,7 +1,7 @@
-"""Product of matrices in microscaling formats: 8-bit floats times 4-bit floats, each group of 32 along K with a power of two.
+"""Matmul in microscaling formats: 8-bit floats times 4-bit floats, with a power of two for each group of 32 along K.
 
-A weight takes 4.25 bits of memory, an activation 8.25. `tl.dot_scaled` takes the packed tiles and their scales as they lie in
-memory; machines without such a product multiply the numbers that they stand for in bf16, which holds every one of them.
+A weight takes 4.25 bits of memory, an activation 8.25. `tl.dot_scaled` takes the packed tiles and their scales as they are in
+memory. Machines without scaled MMA instructions multiply in bf16, which represents each scaled number exactly.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def scaled_matmul_kernel(
     offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_k = tl.arange(0, BLOCK_K)
-    pairs = tl.arange(0, BLOCK_K // 2)  # of numbers, in a byte
+    pairs = tl.arange(0, BLOCK_K // 2)  # two numbers per byte
     groups = tl.arange(0, BLOCK_K // 32)
     rows, columns = offs_m[:, None] < M, offs_n < N
 
@@ -44,7 +44,7 @@ def scaled_matmul(a, a_scale, b, b_scale, out=None):
     if b.shape[1] * 2 != K or K % GROUP:
         raise ValueError(f"scaled_matmul cannot multiply {a.shape} by {b.shape}: K is a multiple of {GROUP}, b has K / 2 bytes a row")
     if not all(map(common.has_plain_rows, (a, a_scale, b, b_scale))):
-        raise ValueError("scaled_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+        raise ValueError("scaled_matmul needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]), triton.cdiv(N, meta["BLOCK_N"]))
     row = [common.strides(x)[0] for x in (a, b, a_scale, b_scale, out)]

@@ -1,20 +1,20 @@
-"""Attention backward: what a loss that knows the gradient of attention's output wants of its queries, keys and values.
+"""Attention backward: the gradients of queries, keys and values from the gradient of the output.
 
-The forward pass keeps the logarithm of each row's sum of exponentials (`lse`), not the matrix of weights: from it any block
-of weights is made again. With W = softmax(scale Q K^T) and the gradient G of the output O = W V:
+The forward pass stores the logarithm of each row's sum of exponentials (`lse`), not the matrix of weights. Any block of weights can be
+recomputed from it. With W = softmax(scale Q K^T) and the gradient G of the output O = W V:
 
     dV = W^T G        dS = W * (G V^T - delta)        dQ = scale dS K        dK = scale dS^T Q        delta = rowsum(G * O)
 
-Three kernels. The first makes delta. In the second a program owns keys and walks over the queries, adding up dK and dV; it
-multiplies transposed (keys are rows), so that the weights leave the first product as the next one wants its first operand.
-In the third a program owns queries and walks over the keys, adding up dQ. The weights are made twice, but no two programs add to
-one place: the result is the same, bit for bit, in every run.
+There are three kernels. The first computes delta. In the second, a program owns a block of keys, iterates over the queries and accumulates dK
+and dV. It computes the transposed scores (keys are rows), so the weights leave the first dot in the layout of the next dot's first operand.
+In the third, a program owns a block of queries, iterates over the keys and accumulates dQ. The weights are computed twice, but no two
+programs add to the same element. So the result is bitwise reproducible.
 
-With `deterministic=False` the second kernel makes dQ as well: five products in place of seven. All programs of a head add to its
-dQ, in fp32, and a last kernel scales the sums and rounds them. The order of additions, and so the last bits, differ from run to run.
+With `deterministic=False`, the second kernel computes dQ as well: five matmuls instead of seven. All programs of a head add to its dQ in
+fp32 with atomics, and a last kernel scales and rounds the sums. The order of the additions differs from run to run, and so do the last bits.
 
-A CPU has few threads and large caches: there a program owns a whole head, walks over its keys as well, and adds to dQ alone. That is five
-products, and always the same order.
+A CPU has few threads and large caches. There a program owns a whole head, iterates over its blocks of keys, and adds to dQ without atomics.
+That is five matmuls, in a fixed order.
 """
 
 import math
@@ -26,20 +26,20 @@ import triton.language as tl
 import common
 
 LOG2E = tl.constexpr(1.4426950408889634)  # exp(x) = exp2(x * log2(e))
-TERMS = 8  # three products follow on one another, and the difference of two is taken: errors add up
+TERMS = 8  # three dependent matmuls, and a difference of two: errors add up
 
 
 def get_autotune_configs():
-    """OWN rows are a program's own, and it walks over the others STEP at a time."""
-    # With 168 registers a thread three blocks of 4 warps share a multiprocessor: keys of 64 columns 10 % faster on an H100.
+    """OWN: the rows of a program. STEP: the rows of one iteration."""
+    # With 168 registers a thread, three CTAs of 4 warps fit on an SM: the kernel of keys with 64 columns is 10 % faster on an H100.
     tiles = [(128, 64, 8, 3, None), (128, 64, 8, 2, None), (64, 64, 4, 2, 168), (64, 64, 4, 2, None), (64, 32, 4, 3, None)]
     return [triton.Config({"OWN": own, "STEP": step}, num_warps=warps, num_stages=stages, maxnreg=registers)
             for own, step, warps, stages, registers in tiles]
 
 
 def configs_that_fit(configs, arguments, HEAD_DIM, WHOLE=False, **options):
-    """Steps of 128 queries pay where programs add to dQ, in larger tiles, and take more registers than there are beside 128 columns. Caches
-    hold the largest tiles."""
+    """Steps of 128 queries pay if programs add to dQ. With 128 columns they need too many registers. The largest tiles are for CPUs, whose
+    caches hold them."""
     if WHOLE:
         return [config for config in configs if config.kwargs["STEP"] >= 128] or configs
     adds = arguments["sum_ptr"] is not None and HEAD_DIM <= 64
@@ -63,7 +63,7 @@ def rows_kernel(
     tl.store(delta_ptr + both * n_ctx + offs_m, tl.sum(out * grad, 1), mask=rows)
     lse = tl.load(lse_ptr + both * n_ctx + offs_m, mask=rows, other=0.0)
     tl.store(log_ptr + both * n_ctx + offs_m, lse * LOG2E, mask=rows)
-    if sum_ptr is not None:  # of dQ, before programs add to it
+    if sum_ptr is not None:  # zeroes dQ, before programs add to it
         sums = sum_ptr + (both * n_ctx + offs_m[:, None]) * HEAD_DIM + offs_d[None, :]
         tl.store(sums, tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32), mask=rows[:, None])
 
@@ -113,7 +113,7 @@ def keys_of_block(
     dv = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
     scale2 = scale * LOG2E
     first = 0
-    if CAUSAL:  # queries before these keys see none of them; those from `full` on see all
+    if CAUSAL:  # queries before these keys see none of them; queries from `full` on see all
         first = block * OWN // STEP * STEP
         full = tl.minimum(tl.cdiv((block + 1) * OWN, STEP) * STEP, n_ctx)
         dk, dv = add_queries(
@@ -195,7 +195,7 @@ def queries_kernel(
     HEAD_DIM: tl.constexpr, CAUSAL: tl.constexpr, OWN: tl.constexpr, STEP: tl.constexpr,
 ):
     block = tl.program_id(0)
-    if CAUSAL:  # the longest rows first: short ones fill the gaps at the end
+    if CAUSAL:  # the longest rows first: short ones fill the last wave
         block = tl.num_programs(0) - 1 - block
     both = tl.program_id(1).to(tl.int64)
     batch, head = both // n_heads, both % n_heads
@@ -215,7 +215,7 @@ def queries_kernel(
     dq = tl.zeros((OWN, HEAD_DIM), dtype=tl.float32)
     scale2 = scale * LOG2E
     if CAUSAL:
-        full = block * OWN // STEP * STEP  # keys before this one are seen by every query of this program
+        full = block * OWN // STEP * STEP  # every query of this program sees all keys before this one
         last = min((block + 1) * OWN, n_ctx)
     else:
         full = n_ctx // STEP * STEP
@@ -245,7 +245,7 @@ def round_kernel(
 
 
 def owns_heads(q):
-    """Whether programs own whole heads: on a CPU, where at most a quarter of its threads are idle in the last round of them."""
+    """True if programs own whole heads: on a CPU, if at most a quarter of the threads are idle in the last round."""
     if common.is_on_gpu(q):
         return False
     threads, heads = common.launch_threads(), q.shape[0] * q.shape[1]
@@ -258,8 +258,8 @@ def empty_scratch(q, deterministic=True):
 
 
 def attention_backward(q, k, v, attended, lse, grad, causal=False, deterministic=True, scratch=None, out=None):
-    """`attended`: what the forward pass gave; `lse`: of each query the natural logarithm of its sum of exponentials, fp32. Returns the
-    gradients of q, k and v."""
+    """Returns the gradients of q, k and v. `attended`: the output of the forward pass. `lse`: the natural logarithm of each query's sum of
+    exponentials, in fp32."""
     batches, heads, n_ctx, head_dim = q.shape
     for other in (k, v, attended, grad):
         if other.shape != q.shape:
@@ -267,7 +267,7 @@ def attention_backward(q, k, v, attended, lse, grad, causal=False, deterministic
     if head_dim < 1 or head_dim & (head_dim - 1):
         raise ValueError(f"attention_backward needs a head dimension that is a power of two, not {head_dim}; pad the heads with zeros")
     if not common.is_contiguous(lse):
-        raise ValueError("attention_backward needs lse without gaps; pass numpy.ascontiguousarray(lse)")
+        raise ValueError("attention_backward needs a contiguous lse; pass numpy.ascontiguousarray(lse)")
     dq, dk, dv = (common.empty(q.shape, q) for _ in range(3)) if out is None else out
     delta, log, sums = empty_scratch(q, deterministic) if scratch is None else scratch
     scale = 1.0 / math.sqrt(head_dim)
@@ -319,7 +319,7 @@ def get_inputs(batches=1, heads=4, n_ctx=512, head_dim=64, dtype="fp32", causal=
 
 
 def flops(batches, heads, n_ctx, head_dim, causal):
-    """Five products: what is made twice is counted once."""
+    """Five matmuls: weights that are computed twice count once."""
     return 10.0 * batches * heads * n_ctx * n_ctx * head_dim * (0.5 if causal else 1)
 
 

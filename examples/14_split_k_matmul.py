@@ -1,9 +1,9 @@
-"""Product of a few rows with a large matrix, as in generating text: K is split among programs.
+"""Matmul of a few rows with a large matrix, as in text generation: K is split among programs (split-K).
 
-A product of 16 rows has few tiles of results, fewer than a GPU has multiprocessors, and reading B is all of its work. Programs
-that share a tile each take a part of K and leave their sums in a workspace; a second kernel adds them up, always in one order, so
-that every run gives the same bits. On a GPU whose blocks form clusters, the blocks of one program take the parts (`num_ctas`): the compiler
-splits every step of K among them, and they add up through their shared memory, without workspace and second kernel.
+A result of 16 rows has fewer tiles than a GPU has SMs, and reading B takes most of the time. Several programs share a tile. Each takes a
+part of K and stores its partial sums in a workspace. A second kernel adds them in a fixed order, so the result is bitwise reproducible. On a GPU
+with clusters, the CTAs of one program take the parts (`num_ctas`). The compiler splits each step of K among them, and they add their
+sums through distributed shared memory, without a workspace and a second kernel.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import common
 
 
 @triton.jit
-def partial_product_kernel(
+def split_k_kernel(
     a_ptr, b_ptr, sums_ptr, M, N, K, stride_am, stride_bk, stride_bn, PART: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
@@ -52,37 +52,37 @@ def rows_of(M):
 
 
 def parts_of(M, N, K):
-    """Enough programs for two on each multiprocessor of a large GPU, each with something to do."""
+    """Returns the number of parts of K: two programs for each SM of a large GPU, and at least 256 elements of K for each."""
     tiles = max(1, triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N))
     return max(1, min(triton.next_power_of_2(triton.cdiv(256, tiles)), 16, K // 256))
 
 
-def blocks_of(tiles, K):
-    """Blocks of a program, at most one on each of a large GPU's multiprocessors. Those of a cluster lie in one part of the GPU, so that fewer
-    clusters of eight run at a time than multiprocessors divided by eight: 16 tiles are faster with four (H200: 16 us, with eight 21)."""
-    blocks = 8 if tiles <= 8 else 4 if tiles <= 16 else 2 if tiles <= 66 else 1
-    while blocks > max(1, K // 256):
-        blocks //= 2
-    return blocks
+def ctas_of(tiles, K):
+    """Returns the CTAs of a program, at most one for each SM of a large GPU. The CTAs of a cluster run in one GPC, so fewer clusters of eight
+    run at a time than the number of SMs divided by eight: 16 tiles are faster with four CTAs (H200: 16 us, with eight 21)."""
+    ctas = 8 if tiles <= 8 else 4 if tiles <= 16 else 2 if tiles <= 66 else 1
+    while ctas > max(1, K // 256):
+        ctas //= 2
+    return ctas
 
 
 def split_k_matmul(a, b, out=None, sums=None):
-    """a: [M, K], rows of neighbors. b: [K, N], any strides. `sums`: a workspace of [parts, M, N] in fp32, if it is to be used."""
+    """a: [M, K] with contiguous rows. b: [K, N], any strides. `sums`: a workspace of [parts, M, N] in fp32; optional."""
     if a.shape[1] != b.shape[0] or not common.has_plain_rows(a):
-        raise ValueError(f"split_k_matmul cannot multiply {a.shape} by {b.shape}: inner sizes must agree, and a's rows be contiguous")
+        raise ValueError(f"split_k_matmul cannot multiply {a.shape} by {b.shape}: inner sizes must agree, and rows of a must be contiguous")
     (M, K), N = a.shape, b.shape[1]
     parts = parts_of(M, N, K)
     part = triton.cdiv(triton.cdiv(K, parts), BLOCK_K) * BLOCK_K
     out = common.empty((M, N), a) if out is None else out
     tiles = triton.cdiv(M, rows_of(M)) * triton.cdiv(N, BLOCK_N)
-    blocks = blocks_of(tiles, K)
+    ctas = ctas_of(tiles, K)
     if sums is None and common.has_clusters(out):
-        partial_product_kernel[(tiles, 1)](
+        split_k_kernel[(tiles, 1)](
             a, b, out, M, N, K, common.strides(a)[0], *common.strides(b), PART=2**30, BLOCK_M=rows_of(M), BLOCK_N=BLOCK_N,
-            BLOCK_K=BLOCK_K * blocks, num_warps=4, num_stages=8, num_ctas=blocks)
+            BLOCK_K=BLOCK_K * ctas, num_warps=4, num_stages=8, num_ctas=ctas)
         return out
     sums = common.empty((parts, M, N), a, "fp32") if sums is None else sums
-    partial_product_kernel[(tiles, parts)](
+    split_k_kernel[(tiles, parts)](
         a, b, sums, M, N, K, common.strides(a)[0], *common.strides(b), PART=part, BLOCK_M=rows_of(M), BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K,
         num_warps=4, num_stages=6)
     add_parts_kernel[(triton.cdiv(M * N, 1024),)](sums, out, M * N, PARTS=parts, BLOCK=1024)

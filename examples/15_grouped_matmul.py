@@ -1,7 +1,7 @@
-"""Products of groups of rows with a matrix for each group, as in a mixture of experts: one launch, whatever the sizes of the groups are.
+"""Grouped GEMM, as in a mixture of experts: each group of rows is multiplied by its own matrix, in one launch.
 
-The rows of all groups lie one behind the other, sorted by group. A table says for each tile of rows which group it belongs to, and where
-it starts; a group without rows has no tile. So the launch has as many programs as there is work.
+The rows of all groups are contiguous, sorted by group. A table holds the group and the first row of each tile of rows. A group
+without rows has no tile. So the launch has as many programs as there are tiles.
 """
 
 import numpy as np
@@ -11,9 +11,8 @@ import triton.language as tl
 import common
 
 
-
 @triton.jit
-def grouped_product_kernel(
+def grouped_gemm_kernel(
     x_ptr, w_ptr, out_ptr, group_ptr, first_ptr, end_ptr, N, K, stride_x, stride_wg, stride_wk, stride_out,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
@@ -35,30 +34,30 @@ def grouped_product_kernel(
 
 
 def tile_of(sizes):
-    """Rows and columns of a tile, and its warps: large groups take large tiles, of which each element is read for more products."""
+    """Returns rows, columns and warps of a tile. Large groups take large tiles, which reuse each loaded element more often."""
     filled = [size for size in sizes if size]
     return (128, 256, 8) if filled and sum(filled) >= 96 * len(filled) else (64, 128, 4)
 
 
 def table_of(sizes):
-    """Of each tile of rows: its group, its first row, and the end of its group's rows."""
+    """Returns for each tile of rows: its group, its first row, and the end of its group's rows."""
     ends, block = np.cumsum(sizes), tile_of(sizes)[0]
     rows = [(group, first, end) for group, (end, size) in enumerate(zip(ends, sizes)) for first in range(end - size, end, block)]
     return np.array(rows, np.int32).reshape(-1, 3).T.copy()
 
 
 def grouped_matmul(x, w, sizes, out=None, table=None):
-    """x: [rows, K], sorted by group. w: [groups, K, N]. sizes: rows of each group. `table`: table_of(sizes), where x is."""
+    """x: [rows, K], sorted by group. w: [groups, K, N]. sizes: rows of each group. `table`: table_of(sizes) on the device of x."""
     (rows, K), (groups, depth, N) = x.shape, w.shape
     if depth != K or len(sizes) != groups or sum(sizes) != rows:
         raise ValueError(f"grouped_matmul cannot multiply {x.shape} by {w.shape}: K must agree, and {len(sizes)} sizes cover all rows")
     if not (common.has_plain_rows(x) and common.has_plain_rows(w)):
-        raise ValueError("grouped_matmul needs rows whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+        raise ValueError("grouped_matmul needs rows with contiguous elements; pass numpy.ascontiguousarray(x)")
     out = common.empty((rows, N), x) if out is None else out
     group, first, end = common.like(table_of(sizes), x) if table is None else table
     if len(group):
         block_m, block_n, warps = tile_of(sizes)
-        grouped_product_kernel[(len(group), triton.cdiv(N, block_n))](
+        grouped_gemm_kernel[(len(group), triton.cdiv(N, block_n))](
             x, w, out, group, first, end, N, K, common.strides(x)[0], *common.strides(w)[:2], common.strides(out)[0],
             BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=64, num_warps=warps, num_stages=4)
     return out

@@ -1,8 +1,8 @@
-"""Product of matrices of 8-bit floats with a scale for each row of A and each column of B, as quantised models have them.
+"""Matmul of 8-bit floats with a scale for each row of A and each column of B, as in quantized models.
 
-The numbers are e4m3; tensor cores multiply them as they are. B lies as N x K, the only order in which they read bytes. Sums are kept
-exact: every 128 elements of K they leave the tensor cores, which add with fewer bits than fp32 has (`max_num_imprecise_acc`). Tiles need not
-be a power of two wide (`any_size`), so that few of a GPU's multiprocessors wait in the last round of tiles.
+The numbers are e4m3, which tensor cores multiply directly. B is stored as N x K, the only order that tensor cores support for bytes.
+Tensor cores add with fewer bits than fp32 has. So every 128 elements of K, the kernel adds their sums to an fp32 accumulator
+(`max_num_imprecise_acc`). Tile widths need not be powers of two (`any_size`), so fewer SMs are idle in the last wave of tiles.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ import common
 @triton.jit(any_size=True)
 def fp8_matmul_kernel(
     a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, EXACT_EVERY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, PROMOTION_INTERVAL: tl.constexpr,
 ):
     tiles_m, tiles_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
-    # A program walks over tiles: while it stores one, the first elements of the next are on their way.
+    # Persistent loop: while a program stores a tile, the first loads of the next tile are in flight.
     for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):
-        # Tiles of one time share rows of A and B in the cache: a few tiles high, they go along N.
+        # Grouped order: tiles that run at the same time share rows of A and B in the cache.
         first_m = tile // (GROUP_M * tiles_n) * GROUP_M
         group_m = min(tiles_m - first_m, GROUP_M)
         offs_m = (first_m + tile % (GROUP_M * tiles_n) % group_m) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -33,38 +33,38 @@ def fp8_matmul_kernel(
             a = tl.load(a_ptr + offs_m[:, None] * stride_am + (k + offs_k)[None, :], mask=rows[:, None] & inside[None, :], other=0)
             b = tl.load(b_ptr + offs_n[:, None] * stride_bn + (k + offs_k)[None, :], mask=columns[:, None] & inside[None, :], other=0)
             a, b = a.to(tl.float8e4nv, bitcast=True), b.to(tl.float8e4nv, bitcast=True)
-            acc = tl.dot(a, b.T, acc, max_num_imprecise_acc=EXACT_EVERY)
+            acc = tl.dot(a, b.T, acc, max_num_imprecise_acc=PROMOTION_INTERVAL)
         row_scale = tl.load(row_scale_ptr + offs_m, mask=rows, other=0.0)
         column_scale = tl.load(column_scale_ptr + offs_n, mask=columns, other=0.0)
         c = acc * row_scale[:, None] * column_scale[None, :]
         tl.store(c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :], c.to(c_ptr.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 
 
-def tile_of(M, N, processors):
-    """Its rows and columns. Each round of `processors` tiles takes as long as one: what it multiplies, and what it reads for each step along K.
-    Tiles with less to multiply must save a tenth."""
+def tile_of(M, N, sms):
+    """Returns rows and columns of a tile. Each wave of `sms` tiles takes as long as one tile: its MMAs, and its loads for each step along K.
+    A smaller tile must save a tenth of the time."""
     def time(tile):
         rows, columns = tile
-        return triton.cdiv(triton.cdiv(M, rows) * triton.cdiv(N, columns), processors) * (rows * columns + 64 * (rows + columns))
+        return triton.cdiv(triton.cdiv(M, rows) * triton.cdiv(N, columns), sms) * (rows * columns + 64 * (rows + columns))
     large, fastest = (128, 256), min([(128, 192), (128, 144), (128, 128), (64, 128)], key=time)
     return fastest if time(fastest) < 0.9 * time(large) else large
 
 
-def fp8_matmul(a, b, row_scale, column_scale, out=None, exact_every=128, columns=None):
-    """a: e4m3 as bytes, [M, K]. b: the same, [N, K]. Scales: fp32, [M] and [N]. `columns`: of a tile, if they are to be others."""
+def fp8_matmul(a, b, row_scale, column_scale, out=None, promotion_interval=128, columns=None):
+    """a: e4m3 as bytes, [M, K]. b: the same, [N, K]. Scales: fp32, [M] and [N]. `columns`: columns of a tile; optional."""
     (M, K), N = a.shape, b.shape[0]
     if b.shape[1] != K:
-        raise ValueError(f"fp8_matmul cannot multiply {a.shape} by {b.shape}, which has a row for each column of the result: K differs")
+        raise ValueError(f"fp8_matmul cannot multiply {a.shape} by {b.shape}, which has a row for each column of the result: the inner sizes differ")
     if not (common.has_plain_rows(a) and common.has_plain_rows(b) and common.is_contiguous(row_scale) and common.is_contiguous(column_scale)):
-        raise ValueError("fp8_matmul needs rows and scales whose elements lie side by side; pass numpy.ascontiguousarray(x)")
+        raise ValueError("fp8_matmul needs rows and scales with contiguous elements; pass numpy.ascontiguousarray(x)")
     out = common.empty((M, N), a, "fp32") if out is None else out
-    processors = common.processors(a)
-    rows, columns = (128, columns) if columns else tile_of(M, N, min(processors, 132))
+    sms = common.num_sms(a)
+    rows, columns = (128, columns) if columns else tile_of(M, N, min(sms, 132))
     tiles = triton.cdiv(M, rows) * triton.cdiv(N, columns)
     row = [common.strides(x)[0] for x in (a, b, out)]
-    fp8_matmul_kernel[(min(tiles, processors),)](
-        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=rows, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16, EXACT_EVERY=exact_every,
-        num_warps=8, num_stages=6 if rows == 64 else 4)
+    fp8_matmul_kernel[(min(tiles, sms),)](
+        a, b, row_scale, column_scale, out, M, N, K, *row, BLOCK_M=rows, BLOCK_N=columns, BLOCK_K=128, GROUP_M=16,
+        PROMOTION_INTERVAL=promotion_interval, num_warps=8, num_stages=6 if rows == 64 else 4)
     return out
 
 
@@ -87,7 +87,7 @@ def get_inputs(M=512, N=512, K=512):
 
     def numbers(rows):
         bits = rng.integers(0, 256, (rows, K), np.uint8)
-        bits[bits & 127 > 72] &= 0xBF  # nothing above 4, so that no number outweighs the rest, and no NaN
+        bits[bits & 127 > 72] &= 0xBF  # no number above 4, so that none dominates the sums, and no NaN
         return bits
 
     return [numbers(M), numbers(N), rng.random(M, np.float32), rng.random(N, np.float32)]

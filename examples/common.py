@@ -1,8 +1,7 @@
-"""What every example's host side shares: random inputs, tolerances, checking, timing and the printed table.
+"""The host code that all examples share: random inputs, tolerances, checks, timing and the printed table.
 
-A kernel is accepted when it agrees with a float64 reference. How far it may be off depends on two things only: the
-precision of its element type, and how many products or terms were added up (rounding errors grow with the square root
-of that count). Both live in one table here, so that no example chooses a tolerance of its own.
+A kernel is correct if it agrees with a float64 reference. The tolerance depends on the precision of the element type, and on the
+number of terms in a sum, because rounding errors grow with its square root. One table holds the tolerances of all examples.
 """
 
 import sys
@@ -13,11 +12,11 @@ import numpy as np
 
 try:
     from ml_dtypes import bfloat16
-except ImportError:  # NumPy alone has no bfloat16; the cases that want it are left out
+except ImportError:  # NumPy alone has no bfloat16; the cases that need it are skipped
     bfloat16 = None
 
-# Allowed error of one rounded result, by the inputs' element type. Integer results are exact; "int8" is for what is
-# scaled to fp32 afterwards.
+# Allowed error of one rounded result, by the inputs' element type. Integer results are exact; "int8" is for results
+# that are scaled to fp32.
 TOLERANCE = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 1e-2, "bf16": 1e-2, "int8": 1e-5}
 
 DTYPES = {"fp64": np.float64, "fp32": np.float32, "fp16": np.float16, "int32": np.int32, "int8": np.int8}
@@ -29,12 +28,12 @@ ROW = "{:<24} {:<22} {:<5} {:>9} {:>11} {:>14}"
 
 @dataclass
 class Case:
-    """One row of the table: inputs of a size and dtype, and what they cost."""
+    """One row of the table: inputs of a size and dtype, and the work of a call."""
 
     size: str
     dtype: str
     args: list
-    terms: int = 1  # how many terms each result adds up
+    terms: int = 1  # the terms in the sum of each result
     flops: float = 0.0  # arithmetic of one call, or
     bytes: float = 0.0  # memory traffic of one call
     options: dict = field(default_factory=dict)
@@ -62,16 +61,16 @@ class Result:
 
 
 def randn(*shape, dtype="fp32", seed=0):
-    """Standard normal numbers: zeros and constants would flatter both speed and accuracy."""
+    """Standard normal numbers. Zeros and constants would make speed and accuracy look too good."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal(shape, dtype=np.float32).astype(DTYPES[dtype], copy=False)
 
 
-# The wrappers of kernels take NumPy's arrays and PyTorch's tensors, which differ in how they say what they are.
+# The wrappers of kernels take NumPy arrays and PyTorch tensors. These functions hide the differences.
 
 
 def strides(array):
-    """Strides in elements, as kernels count them."""
+    """Strides in elements, not in bytes."""
     if hasattr(array, "stride"):
         return tuple(array.stride())
     return tuple(step // array.itemsize for step in array.strides)
@@ -82,12 +81,12 @@ def is_contiguous(array):
 
 
 def has_plain_rows(array):
-    """Whether the elements of each row lie side by side."""
+    """True if the elements of each row are contiguous."""
     return array.shape[-1] < 2 or strides(array)[-1] == 1
 
 
 def empty(shape, like, dtype=None):
-    """An array of the kind of `like`, with its elements' type or the one of a name in DTYPES."""
+    """An array or tensor like `like`, with its dtype or a dtype of DTYPES."""
     if hasattr(like, "new_empty"):
         torch = sys.modules[type(like).__module__.partition(".")[0]]
         return like.new_empty(shape, dtype=like.dtype if dtype is None else getattr(torch, np.dtype(DTYPES[dtype]).name))
@@ -95,12 +94,12 @@ def empty(shape, like, dtype=None):
 
 
 def like(array, other):
-    """A NumPy array as an array of the kind of `other`, where that one is."""
+    """A NumPy array; as a tensor on the device of `other`, if that is a tensor."""
     return sys.modules[type(other).__module__.partition(".")[0]].from_numpy(array).to(other.device) if hasattr(other, "new_empty") else array
 
 
 def launch_threads():
-    """How many threads a launch on the CPU has."""
+    """The number of threads of a launch on the CPU."""
     from triton.backends.driver import CPUDriver
 
     return CPUDriver().utils.get_device_properties()["multiprocessor_count"]
@@ -111,25 +110,25 @@ def is_on_gpu(array):
 
 
 def has_clusters(array):
-    """Whether the array lies on a GPU whose blocks can share a program (Hopper, and later)."""
+    """True if the array is on a GPU with thread block clusters (Hopper or later)."""
     return is_on_gpu(array) and sys.modules["torch"].cuda.get_device_capability(array.device) >= (9, 0)
 
 
-def processors(array):
-    """How many programs run at a time on the GPU of a tensor; more than there are anywhere for what lies elsewhere."""
+def num_sms(array):
+    """The number of SMs of the tensor's GPU. For arrays in CPU memory, a number that no launch reaches."""
     if not is_on_gpu(array):
         return 1 << 30
     return sys.modules["torch"].cuda.get_device_properties(array.device).multi_processor_count
 
 
 def warps_for(block):
-    """Warps for a tile of one row. Longer rows than 32768 have several blocks of a GPU: then few warps in each leave room for two of them.
-    Of rows of 1024 two warps are enough, and more blocks fit (H200: layer norm 2875 GB/s in place of 2787, softmax 3644 and 3619)."""
+    """Warps for a tile of one row. Rows longer than 32768 have several CTAs: with few warps in each, two CTAs fit on an SM.
+    For rows of 1024, two warps are enough, and more CTAs fit (H200: layer norm 2875 GB/s instead of 2787, softmax 3644 instead of 3619)."""
     return 16 if block == 32768 else 2 if block <= 1024 else 4
 
 
 def worst_error(actual, expected, dtype, terms):
-    """The largest error in units of what is allowed; at most 1 passes."""
+    """The largest error divided by the allowed error; at most 1 passes."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     if actual.shape != expected.shape:
         return float("inf")
@@ -166,7 +165,7 @@ def time_ms(call, seconds=0.3):
 
 
 def run(kernel, kernel_fn, reference_fn, cases, quick):
-    """Checks every case against the reference, times the last (largest) of each dtype whose cost is told, prints and returns the rows."""
+    """Checks every case against the reference, times the last (largest) case of each dtype that has `flops` or `bytes`, prints and returns the rows."""
     cases = list(cases)
     timed = {case.dtype: index for index, case in enumerate(cases) if case.flops or case.bytes}
     results = []
@@ -183,6 +182,6 @@ def run(kernel, kernel_fn, reference_fn, cases, quick):
 
 
 def main(run_example):
-    """The `__main__` of an example: runs it, and exits with 1 if a result was wrong. `--quick` checks small sizes only."""
+    """The `__main__` of an example: runs it, and exits with 1 if a result is wrong. `--quick` checks small sizes only."""
     print(ROW.format("kernel", "size", "dtype", "check", "time", "rate"))
     sys.exit(0 if all(result.ok for result in run_example("--quick" in sys.argv)) else 1)

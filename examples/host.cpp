@@ -1,10 +1,10 @@
-// A C++ program that runs the kernel of 01_vector_add.py: no Python, no compiler installed, one library to link.
+// A C++ program that runs the kernel of 01_vector_add.py. It needs neither Python nor a compiler, and links one library.
 //
 //   clang++-22 -std=c++20 -Iinclude examples/host.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o host
 //   ./host examples/01_vector_add.py
 //
-// The kernel is read from its file, compiled at the first launch for the types that it is called with, and cached. Errors
-// are values: a wrong kernel or a wrong call is answered with the same text, line and caret that the command prints.
+// The kernel is read from its file, compiled for the argument types at the first launch, and cached. Errors are values. They
+// have the message, line and caret that the command prints.
 #include "tilewright/tilewright.h"
 
 #include <cmath>
@@ -41,12 +41,12 @@ int main(int argc, char **argv) {
     if (out[i] != x[i] + y[i]) return fail("element " + std::to_string(i) + " is wrong");
   std::printf("added %lld elements\n", static_cast<long long>(n));
 
-  // The same launch on the interpreter, which checks every access: slow, and for tests.
+  // The same launch on the interpreter, which checks every access. It is slow: use it in tests.
   auto checked = add->launch(grid, {x, y, out, n, {"BLOCK_SIZE", 1024}}, {.sanitize = true});
   if (!checked) return fail(checked.error());
 
-  // What went wrong is said in words: this kernel has no block size of 1000.
+  // The error is a message: 1000 is not a valid block size for this kernel.
   auto refused = add->launch(tilewright::Grid(1), {x, y, out, n, {"BLOCK_SIZE", 1000}});
-  if (refused) return fail("a block size that is no power of two was accepted");
+  if (refused) return fail("a block size of 1000 was accepted");
   std::printf("%s\n", refused.error().c_str());
 }

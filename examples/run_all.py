@@ -1,4 +1,4 @@
-"""Runs every example and prints one table (`make demo`). `--quick` checks small sizes and times nothing."""
+"""Runs every example and prints one table (`make demo`). `--quick` checks small sizes without timing."""
 
 import importlib.util
 import pathlib

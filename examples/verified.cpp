@@ -1,11 +1,10 @@
-// Is a kernel right for all sizes, and how near is it to what this machine can do? What `tilewright verify` and `tilewright bench` answer
-// for kernel files of Python, asked by a C++ program about the kernel of 01_vector_add.py.
+// Verifies and measures the kernel of 01_vector_add.py from C++, as `tilewright verify` and `tilewright bench` do for Python kernel files.
 //
 //   clang++-22 -std=c++20 -Iinclude examples/verified.cpp -Lbuild/lib -Wl,-rpath,$PWD/build/lib -ltilewright -o verified
-//   ./verified examples/01_vector_add.py          # with a number after it: on that GPU, "0" on the first one
+//   ./verified examples/01_vector_add.py          # with a number: on that GPU; 0 is the first one
 //
-// The host code below gets tensors whose extents and strides differ from call to call: as they are given, with gaps between the elements,
-// and empty, of one element, and odd in length. A missing mask, a wrong stride or a missing last block is reported.
+// The host code below gets tensors with several extents and strides: the given ones, non-contiguous ones, no element, one element, and odd
+// lengths. verify reports a missing mask, a wrong stride or a missing last block.
 #include "tilewright/author.h"
 
 #include <cstdio>
@@ -30,14 +29,14 @@ int main(int argc, char **argv) {
   int32_t device = argc > 2 ? std::atoi(argv[2]) : -1; // -1: the CPU
 
   constexpr int64_t n = 98432, block = 1024;
-  // Each variant of the inputs has fresh numbers, by its seed.
+  // Each variant of the inputs has its own seed.
   auto inputs = [](uint64_t seed) {
     return std::vector{Input::normal<float>("x", {n}, 2 * seed), Input::normal<float>("y", {n}, 2 * seed + 1),
                        Input::output<float>("out", {n})};
   };
-  // This kernel knows no strides: a tensor whose elements are apart is refused, which is no wrong number.
+  // This kernel has no stride argument, so it rejects non-contiguous tensors. A rejected variant is not an error.
   auto kernel = [&](Tensors t) {
-    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("its elements have to lie side by side");
+    if (t[0].size() > 0 && t[0].strides()[0] != 1) return tilewright::Result<void>::failure("the elements must be contiguous");
     return add->launch(tilewright::cdiv(t[0].size(), block), {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}});
   };
   auto reference = [](Tensors t) {
@@ -50,7 +49,7 @@ int main(int argc, char **argv) {
   std::printf("%s", report->text());
   if (!report->correct()) return 1;
 
-  // The same against the interpreter, which runs the kernel's own operations one by one: no formula has to be written twice.
+  // The same compared with the interpreter, which runs the kernel's operations one by one, without a second formula.
   auto small = [](uint64_t seed) {
     return std::vector{Input::normal<float>("x", {3000}, 2 * seed), Input::normal<float>("y", {3000}, 2 * seed + 1),
                        Input::output<float>("out", {3000})};
@@ -58,18 +57,18 @@ int main(int argc, char **argv) {
   auto checked = tilewright::verify(kernel, tilewright::interpreter, small);
   if (!checked || !checked->correct()) return fail(checked ? checked->text() : checked.error());
 
-  // One program too few: only lengths that are no multiple of the block show it, and the report names the elements that nobody wrote.
+  // One program is missing if the length is not a multiple of the block. The report names the elements that no program wrote.
   auto tooFew = [&](Tensors t) { return add->launch(t[0].size() / block, {t[0], t[1], t[2], t[0].size(), {"BLOCK_SIZE", block}}); };
   auto wrong = tilewright::verify(tooFew, reference, inputs, {.variants = tilewright::asGiven});
-  if (!wrong || wrong->correct()) return fail("a missing program was not seen");
+  if (!wrong || wrong->correct()) return fail("a missing program was not detected");
   std::printf("%lld elements are never written\n", static_cast<long long>(wrong->output(0, 0).unwritten));
 
-  // Times beside the reference's, with nothing of the tensors in the caches, and the share of what this machine was measured to allow.
+  // The times of kernel and reference without tensors in the caches, and the fraction of this machine's measured peak.
   auto measured = tilewright::bench(kernel, reference, inputs, {.repeat = 20}, {.device = device});
   if (!measured) return fail(measured.error());
   std::printf("%s", measured->text());
 
-  // One launch on tensors of the program's own: a median, and two percentiles.
+  // Times of one launch on the program's own tensors: the median and two percentiles.
   std::vector<float> x(n, 1), y(n, 2), out(n);
   auto launch = add->measure(tilewright::cdiv(n, block), {x, y, out, n, {"BLOCK_SIZE", block}}, {.warmCaches = true});
   if (!launch) return fail(launch.error());

@@ -40,8 +40,8 @@ def module_file(source, module):
     """The file of a module in a checkout. The profiler has a separate folder."""
     parts = module.split(".")
     checkout = source.parent / "third_party/proton/proton"  # a wheel has it where it is imported from
-    is_apart = parts[1:2] == ["profiler"] and checkout.exists()
-    base, rest = (checkout, parts[2:]) if is_apart else (source / "triton", parts[1:])
+    is_separate = parts[1:2] == ["profiler"] and checkout.exists()
+    base, rest = (checkout, parts[2:]) if is_separate else (source / "triton", parts[1:])
     for path in (base.joinpath(*rest) / "__init__.py", base.joinpath(*rest).with_suffix(".py") if rest else None):
         if path is not None and path.exists():
             return path

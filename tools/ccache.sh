@@ -1,9 +1,9 @@
 #!/bin/sh
-# The compiler launcher of CMake: ccache, for a build with precompiled headers whose objects are found again from any checkout.
+# The compiler launcher of CMake: ccache with precompiled headers, so that every checkout can use the cached objects.
 #
 #     tools/ccache.sh clang++-22 ...
 #
-# A precompiled header holds absolute paths, so that it is made in each build folder. What ccache compares in its place is the file NAME.pch.sum: a
+# A precompiled header contains absolute paths, so each build folder has its own. ccache compares the file NAME.pch.sum instead: a
 # checksum of all headers in it. Paths into the build folder, where ninja starts compilers, become relative.
 export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
 makes=
@@ -18,5 +18,5 @@ for word; do
 done
 [ "$makes" ] || exec ccache "$@"
 "$@" || exit
-# "a.pch: b.h c.h" over several lines; names with blanks are no headers of ours.
+# "a.pch: b.h c.h" over several lines; names with blanks are not headers of this project.
 sed -e 's/^[^:]*://' -e 's/\\$//' "$depends" | xargs cat | sha256sum >"${depends%.d}.sum"

@@ -1,10 +1,10 @@
-"""Lists the rows of diagnostics.def that nothing uses or no test provokes, and fails if there are any.
+"""Lists the rows of diagnostics.def that no source uses or no test triggers, and fails if there are any.
 
     tools/check_diagnostics.py
 
 A row counts as tested if a test of its name shows its text: `dotShapes` by tests/errors/dot_shapes.py, whose checks hold a part of the text,
-or where no command brings it about, by one test in Python or C++ that names the row (dotShapes, dot_shapes or DotShapes) and holds a part of
-the text. A message without a test is one that nobody has read since it was written.
+or, if no command triggers it, by one test in Python or C++ that names the row (dotShapes, dot_shapes or DotShapes) and holds a part of
+the text. A message without a test may be wrong without notice.
 """
 
 import pathlib

@@ -1,11 +1,10 @@
-"""Checks what the tree promises about itself, and fails where it does not hold.
+"""Checks the rules of the source tree, and fails if one is broken.
 
 Order      a folder under src/ includes only itself and folders before it; cpu and gpu never see each other.
-Size       a source file has at most 800 lines, a function at most 60. A longer function gives its reason in a comment in front of it that
+Size       a source file has at most 800 lines, a function at most 60. A longer function gives its reason in the comment before it, which
            starts with "Long:".
-Circles    no module of the Python package is imported, as it is imported itself, by what it imports. What a function imports when it is
-           called does not count.
-Names      no two files define a type of one name in one namespace: the linker would take either's functions for both.
+Circles    no import cycle among the modules of the Python package. Imports inside functions do not count.
+Names      no two files define a type of one name in one namespace: the linker would use the functions of one for both.
 Machines   no file names a folder of the machine that it was written on.
 """
 
@@ -59,7 +58,7 @@ BLOCK = re.compile(r"(template\s*<.*>\s*)?(typedef |static |constexpr |const |in
 def functions(text):
     """(first line, name, lines, comment) of each function whose definition starts in the first column or two further in.
 
-    The signature may wrap: it goes back from the line that ends with "{" to the end of the statement or comment in front of it.
+    The signature may wrap: it goes back from the line that ends with "{" to the end of the statement or comment before it.
     """
     lines = text.splitlines()
     for start, line in enumerate(lines):
@@ -83,7 +82,7 @@ def functions(text):
 
 
 def types(text):
-    """The types that a file defines, with their namespaces; not those of unnamed ones, which nobody else sees."""
+    """The types that a file defines, with their namespaces; without those in unnamed namespaces, which other files cannot see."""
     spaces = []
     for line in text.splitlines():
         if opened := re.match(r"namespace\b\s*([\w:]*)\s*{$", line):

@@ -1,4 +1,4 @@
-"""The gallery's kernels as their host code launches them: what tools that compile all of them share.
+"""The kernels of the examples with the signatures of their launches, for tools that compile all of them.
 
 KERNELS: (example, kernel, signature, warps, stages), in the form that `tilewright compile` takes.
 """
@@ -7,7 +7,7 @@ STRIDES = "stride_am=i32:16,stride_ak=1,stride_bk=i32:16,stride_bn=1,stride_cm=i
 
 
 def matmul(dtype, blocks, more=""):
-    """A product's signature: `blocks` are BLOCK_M, BLOCK_N and BLOCK_K."""
+    """A matmul's signature: `blocks` are BLOCK_M, BLOCK_N and BLOCK_K."""
     m, n, k = blocks
     return (f"a_ptr=*{dtype}:16,b_ptr=*{dtype}:16,c_ptr=*{dtype}:16,M=i32:16,N=i32:16,K=i32:16,{STRIDES},BLOCK_M={m},BLOCK_N={n},"
             f"BLOCK_K={k}{more}")
@@ -55,7 +55,7 @@ HEAVY += [
 
 HEAVY += [
     ("16_fp8_matmul", "fp8_matmul_kernel", "*u8:16,*u8:16,*fp32:16,*fp32:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
-     f"BLOCK_M={m},BLOCK_N={n},BLOCK_K=128,GROUP_M=16,EXACT_EVERY=128", 8, stages)
+     f"BLOCK_M={m},BLOCK_N={n},BLOCK_K=128,GROUP_M=16,PROMOTION_INTERVAL=128", 8, stages)
     for m, n, stages in [(128, 256, 4), (64, 128, 6)]
 ]
 
@@ -80,11 +80,11 @@ KERNELS = HEAVY + [
      f"c_ptr=*fp32:16,M=i32:16,N=i32:16,K=i32:16,{STRIDES},BLOCK_M=64,BLOCK_N=64,BLOCK_K=64", 4, 3),
     ("12_scaled_matmul", "scaled_matmul_kernel", "*u8:16,*u8:16,*u8:16,*u8:16,*fp32:16,i32:16,i32:16,i32:16,i32:16,i32:16,i32,i32,i32:16,"
      "BLOCK_M=256,BLOCK_N=128,BLOCK_K=64", 8, 3),
-    ("14_split_k_matmul", "partial_product_kernel", "*fp16:16,*fp16:16,*fp32:16,i32,i32:16,i32:16,i32:16,i32:16,1,512,16,128,64", 4, 6),
+    ("14_split_k_matmul", "split_k_kernel", "*fp16:16,*fp16:16,*fp32:16,i32,i32:16,i32:16,i32:16,i32:16,1,512,16,128,64", 4, 6),
     ("14_split_k_matmul", "add_parts_kernel", "*fp32:16,*fp16:16,i32:16,16,1024", 4, 3),
-    ("15_grouped_matmul", "grouped_product_kernel", "*fp16:16,*fp16:16,*fp16:16,*i32:16,*i32:16,*i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
+    ("15_grouped_matmul", "grouped_gemm_kernel", "*fp16:16,*fp16:16,*fp16:16,*i32:16,*i32:16,*i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
      "i32:16,BLOCK_M=64,BLOCK_N=128,BLOCK_K=64", 4, 4),
-    ("15_grouped_matmul", "grouped_product_kernel", "*fp16:16,*fp16:16,*fp16:16,*i32:16,*i32:16,*i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
+    ("15_grouped_matmul", "grouped_gemm_kernel", "*fp16:16,*fp16:16,*fp16:16,*i32:16,*i32:16,*i32:16,i32:16,i32:16,i32:16,i32:16,i32:16,"
      "i32:16,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64", 8, 4),
     ("11_reductions", "causal_reduce_kernel", "*fp32:16,*fp32:16,*i32:16,*fp32:16,i32:16,i32:16,16,128", 4, 3),
 ]

@@ -83,7 +83,7 @@ GROUPS = {
         Group("AVX2 only: matmul int8", "PyTorch (oneDNN)", ["torch"], ["product int8"], level="avx2", glance=False)]}
 # What the pages call the rows, where that is not the name in the result file.
 NAMES = {"matmul, columns of B": "B as N x K", "matmul persistent": "persistent", "matmul fp8 with scales": "scaled", "skinny matmul": "few rows",
-         "matmul split K": "split-K", "matmul grouped": "grouped", "gemm thin": "thin", "gemm 128x128x32 masked": "128x128x32 blocks", "softmax sweep": "softmax",
+         "matmul split K": "split-K", "matmul grouped": "grouped", "gemm thin": "skinny", "gemm 128x128x32 masked": "128x128x32 blocks", "softmax sweep": "softmax",
          "layer norm sweep": "layer norm", "sorted rows": "sort", "sums of rows": "row sums", "argmax of rows": "argmax", "sums of columns": "column sums",
          "running sums of rows": "cumulative sums", "transposition": "transpose", "rows of a table": "gather rows", "additions to places": "scatter-add",
          "GELU by erf": "GELU", "layer norm backward locked": "layer norm backward, locks"}
@@ -109,10 +109,15 @@ def span(rated):
     return f"**{mean(rated):.2f}** ({rated[0][0]:.2f}–{rated[-1][0]:.2f})" if rated else ""
 
 
+def dtypes(text):
+    """float32 as fp32: Triton's short names."""
+    return re.sub(r"\b(b?)float(\d+)\b", lambda found: ("bf" if found[1] else "fp") + found[2], text)
+
+
 def label(row, group):
     """What distinguishes a row from the others of its group: its name, size, type and threads."""
     name = row.name.removeprefix("sizes: ").removeprefix("untuned: ")
-    words = ["causal"] if "causal" in name else [] if name in PLAIN and "untuned" not in row.name else [NAMES.get(name, name).replace("product", "matmul")]
+    words = ["causal"] if "causal" in name else [] if name in PLAIN and "untuned" not in row.name else [dtypes(NAMES.get(name, name).replace("product", "matmul"))]
     words.append(row.size.strip("()").replace(", ", "x") if "untuned" in row.name else row.size)
     if row.dtype and len({other.dtype for _, other in group}) > 1 and row.dtype not in words[-1]:
         words.append(row.dtype)
@@ -137,8 +142,8 @@ def machine_table(machine, rows):
     return lines
 
 
-def facts(machine, rows, newest):
-    """A machine: when and with what it was measured, and its times that have no baseline."""
+def machine_summary(machine, rows, newest):
+    """A line about a machine: the date, the versions, and the times without a baseline."""
     runs = {row.run["run"]: row.run for row in rows}.values()
     dates = sorted({run["date"] for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -156,7 +161,7 @@ def facts(machine, rows, newest):
 
 
 def machine_parts(data):
-    lines = [facts(machine, *data[machine]) for machine in MACHINES] + [""]
+    lines = [machine_summary(machine, *data[machine]) for machine in MACHINES] + [""]
     for machine in MACHINES:
         lines += machine_table(machine, data[machine][0]) + [""]
     return lines[:-1]

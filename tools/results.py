@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Result files of benchmarks/results: one for each CPU and one for each GPU model. Reads them, and merges newer rows into them.
 
-    tools/results.py MACHINE FILE[:RUN[,RUN]] ... [--run NAME] [--date DATE] [--facts KEY=VALUE ...] [--only NAME ...]
+    tools/results.py MACHINE FILE[:RUN[,RUN]] ... [--run NAME] [--date DATE] [--properties KEY=VALUE ...] [--only NAME ...]
 
 merges the rows of FILE (what `make bench`, `benchmarks/bench.py --sweep`, `tests/gpu/run -o` or tests/gpu/device/plain_rows.py wrote) into
 benchmarks/results/MACHINE.jsonl. A row replaces an older one with the same name, size, type, threads, vector level and baselines. Later files win.
@@ -73,14 +73,14 @@ def load(machine, folder=RESULTS):
     return [row for _, row in rows], max(runs.values(), key=lambda run: (run["date"], run["run"]))
 
 
-def level_of(facts):
-    return facts["level"] if "level" in facts else facts["machine"].get("level", "") if isinstance(facts.get("machine"), dict) else ""
+def level_of(run):
+    return run["level"] if "level" in run else run["machine"].get("level", "") if isinstance(run.get("machine"), dict) else ""
 
 
 def with_run(lines, name, date, more):
-    """The lines of a fresh file, whose first line has its machine or GPU: each row names its run. `more`: what else to say of the run."""
-    facts = next((line for line in lines if "machine" in line or "card" in line), {})
-    run = {"run": name, "date": date} | {key: value for key, value in facts.items() if key not in ("run", "date", "peaks")}
+    """The lines of a fresh file, whose first line has its machine or GPU: each row names its run. `more`: further properties of the run."""
+    head = next((line for line in lines if "machine" in line or "card" in line), {})
+    run = {"run": name, "date": date} | {key: value for key, value in head.items() if key not in ("run", "date", "peaks")}
     if level_of(run) == "avx2":
         run["level"] = "avx2"
     return [run | more] + [{"run": name} | {key: value for key, value in line.items() if key != "run"} for line in lines if is_row(line)]
@@ -113,7 +113,7 @@ def main():
     parser.add_argument("files", nargs="+", metavar="FILE[:RUN[,RUN]]")
     parser.add_argument("--run", help="the name of the run, if the lines have none; without it the file's name")
     parser.add_argument("--date", default="", help="YYYY-MM-DD, if the lines have none")
-    parser.add_argument("--facts", nargs="+", default=[], metavar="KEY=VALUE", help="of the run: machine, pytorch, openblas, note, commit")
+    parser.add_argument("--properties", nargs="+", default=[], metavar="KEY=VALUE", help="of the run: machine, pytorch, openblas, note, commit")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="take rows with these names alone")
     options = parser.parse_args()
     path = RESULTS / f"{options.machine}.jsonl"
@@ -121,9 +121,9 @@ def main():
     for given in options.files:
         fresh = wanted(given, options.only)
         if any("run" not in line for line in fresh):
-            fresh = with_run(fresh, options.run or pathlib.Path(given).stem, options.date, dict(fact.split("=", 1) for fact in options.facts))
+            fresh = with_run(fresh, options.run or pathlib.Path(given).stem, options.date, dict(pair.split("=", 1) for pair in options.properties))
         if any(not run.get("date") for run in read(fresh)[0].values()):
-            parser.error(f"{given} has no date: say --date")
+            parser.error(f"{given} has no date: give --date")
         lines = merged(lines, fresh)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -32,7 +32,7 @@ def environment(build, scratch):
     env = dict(os.environ)
     env["PATH"] = os.pathsep.join([str(build / "bin"), llvm_bin, env.get("PATH", "")])
     env["PYTHONPATH"] = str(build / "python")
-    env["TILEWRIGHT_CACHE_DIR"] = str(scratch / "cache")  # results never depend on what an earlier run left behind
+    env["TILEWRIGHT_CACHE_DIR"] = str(scratch / "cache")  # results never depend on the cache of an earlier run
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(scratch / "hypothesis")
     env.pop("TRITON_INTERPRET", None)
     return env

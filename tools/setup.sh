@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building and testing Tilewright needs on Debian 12, and says what it does. Run it as root; run it again at
-# any time: with nothing missing it is done in a moment and touches neither apt nor pip.
+# Installs all packages that building and testing Tilewright needs on Debian 12, and prints each step. Run it as root. If nothing is
+# missing, it ends at once and calls neither apt nor pip.
 #
 #   tools/setup.sh            compiler, libraries, and build/venv with the packages of tools/requirements.txt
 #   tools/setup.sh --browser  also Chromium, in which the page of `tilewright explain --html` is tested
@@ -9,13 +9,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  # LLVM and MLIR, and the compilers that build us
+  # LLVM, MLIR and the compilers
   llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 clang-22 clang-format-22 libclang-rt-22-dev g++
-  # what LLVM's CMake files ask for
+  # dependencies of LLVM's CMake files
   libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
   # building and testing
   cmake ninja-build ccache make git libgtest-dev libbenchmark-dev
-  # the Python package, and the rival in the matrix benchmarks
+  # the Python package, and OpenBLAS for the benchmarks
   python3 python3-dev python3-venv libopenblas-dev
 )
 
@@ -38,7 +38,7 @@ if ((${#missing[@]})); then
   apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null
 fi
 
-# The stamp holds what was asked for last time: an edited requirements file installs again.
+# The stamp is a copy of the installed requirements file: after a change, pip installs again.
 venv=build/venv
 stamp=$venv/requirements.stamp
 if ! [[ -x $venv/bin/python ]] || ! cmp -s tools/requirements.txt "$stamp"; then

@@ -26,7 +26,7 @@ def lines_per_folder():
     return folders, largest
 
 
-def artefacts(build):
+def artifacts(build):
     wanted = [build / "bin" / "tilewright", *sorted(build.rglob("libtilewright*.so*")), *sorted((build / "python").rglob("*.so"))]
     return [path for path in wanted if path.is_file() and not path.is_symlink()]
 
@@ -37,7 +37,7 @@ def main():
         print(f"{folder:<18} {total:>7,} lines")
     print(f"largest file: {name} {count:,}")
     for argument in sys.argv[1:]:
-        for path in artefacts(pathlib.Path(argument)):
+        for path in artifacts(pathlib.Path(argument)):
             print(f"{str(path):<48} {path.stat().st_size / 1e6:>7.1f} MB")
 
 

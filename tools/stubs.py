@@ -97,7 +97,7 @@ def parameters(signature, skip=0):
 
 
 def function(name, signature, summary, indent="", skip=0, reference=""):
-    """`reference` is the full text behind the summary."""
+    """`reference` is the full text, which follows the summary."""
     own = ["self"] if skip else []
     result = "None" if name in NO_RESULT else "Any" if name in ("reduce", "associative_scan", "split", "max", "min") else "tensor"
     text = f"{summary[:1].upper() + summary[1:]}." + (f"\n\n{reference}\n" if reference else "")

@@ -3,7 +3,7 @@
     tools/wheel.py [--python 3.10 3.11 3.12] [--jobs N] [--check WHEEL...]
 
 The wheel of 3.12 uses Python's stable interface and serves all later versions. Each wheel is built as `pip wheel .` builds it; then it is checked
-against what its name promises, and written anew with the name's platform and the best compression. With --check, wheels that exist are checked.
+against the tags in its name, and rewritten with the name's platform and the best compression. With --check, wheels that exist are checked.
 """
 
 import argparse

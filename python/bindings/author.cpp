@@ -223,7 +223,7 @@ static void defineVerify(nb::module_ &module) {
           if (std::optional<author::VariantKind> kind = author::kindNamed(name)) kinds.push_back(*kind);
         return author::variantsOf(toAllProperties(inputs), kinds);
       },
-      "All that can be derived from inputs: (shape or None, integer or None, greatest index) of each.", "inputs"_a, "kinds"_a);
+      "All that can be derived from inputs: (shape or None, integer or None, largest index) of each.", "inputs"_a, "kinds"_a);
   std::vector<std::string> kinds;
   for (author::VariantKind kind : author::allKinds)
     kinds.push_back(author::kindName(kind));

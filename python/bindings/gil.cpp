@@ -44,9 +44,9 @@ const std::atomic<bool> &interpreterEnds() {
 }
 
 // Threads inside the gate may need the GIL to continue.
-static void closeGate(std::chrono::seconds most) {
+static void closeGate(std::chrono::seconds timeout) {
   WithoutGil release;
-  closeCompileGate(most);
+  closeCompileGate(timeout);
 }
 
 void defineCompiling(nb::module_ &module) {

@@ -156,15 +156,15 @@ llvm::IntrusiveRefCntPtr<Shape> newShape(const Fixed &fixed, const PyArguments &
 }
 
 llvm::IntrusiveRefCntPtr<Shape> shapeOf(const Fixed &fixed, const PyArguments &given) {
-  constexpr size_t most = 8; // calls of other shapes are rare
+  constexpr size_t maxShapes = 8; // calls of other shapes are rare
   for (const llvm::IntrusiveRefCntPtr<Shape> &shape : fixed.plans.shapes)
     if (shape->positional == given.positional && areSame(shape->names.ptr(), given.names)) return shape;
   llvm::IntrusiveRefCntPtr<Shape> shape = newShape(fixed, given);
   LaunchPlans &plans = fixed.plans;
-  if (plans.shapes.size() < most)
+  if (plans.shapes.size() < maxShapes)
     plans.shapes.push_back(shape);
   else
-    plans.shapes[plans.next++ % most] = shape;
+    plans.shapes[plans.next++ % maxShapes] = shape;
   return shape;
 }
 

@@ -1,4 +1,4 @@
-"""python -m tilewright script.py [arguments]: runs Python with `triton` meaning Tilewright, in the program and in all that it starts."""
+"""python -m tilewright script.py [arguments]: runs Python with Tilewright as `triton`, in the program and in the processes that it starts."""
 
 import linecache
 import os
@@ -10,10 +10,10 @@ from . import _alias, _traceback, __version__
 
 _USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [arguments...]
        python -m tilewright --version
-       python -m tilewright --path      the folder that PYTHONPATH has to name for the same
+       python -m tilewright --path      the folder to add to PYTHONPATH for the same effect
        python -m tilewright --include   the folder of the headers for C and C++
        python -m tilewright --library   the library for C and C++
-       python -m tilewright --cmake     the folder that -Dtilewright_DIR= has to name for find_package(tilewright)"""
+       python -m tilewright --cmake     the value of -Dtilewright_DIR= for find_package(tilewright)"""
 
 _FILES = {"--include": "include", "--library": "libtilewright.so.0", "--cmake": "cmake"}
 

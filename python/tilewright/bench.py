@@ -135,7 +135,7 @@ def bench(path, options=verification.Options(), warmup=10, repeat=40, measure_pe
 
 def _of(found):
     """Makes a measurement from the results that `bench` returned."""
-    own = {name: rate for name, rate in found["roof"].items() if name != "peak"}
+    own = {name: rate for name, rate in found["roofline"].items() if name != "peak"}
     work = Work(found["bytes"], found["flops"], found["has_dot"], found["dtype"])
     return _core.Measurement(found["kernel"]["samples"], found["reference"]["samples"], found["warmup_iters"], work, own)
 
@@ -162,7 +162,7 @@ def _time(milliseconds):
 
 def _compare_main(line, results):
     if len(line.file) != 2:
-        raise command.CommandError("--compare wants two files of results, OLD.json NEW.json")
+        raise command.CommandError("--compare expects two result files, OLD.json NEW.json")
     found = compare(*line.file)
     if line.json:
         command.write_json(found, results)
@@ -191,9 +191,9 @@ def _parse(arguments):
     parser.add_argument("--measure-peaks", action="store_true", help="measure the machine again, and store the result")
     line = parser.parse_args(arguments)
     if not line.compare and len(line.file) != 1:
-        parser.error("bench wants one FILE, or --compare OLD.json NEW.json")
+        parser.error("bench expects one FILE, or --compare OLD.json NEW.json")
     if line.warmup < 0 or line.repeat < 1:
-        parser.error("--warmup wants a count, and --repeat one that is not 0")
+        parser.error("--warmup expects an integer of at least 0, --repeat one of at least 1")
     return line
 
 

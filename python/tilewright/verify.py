@@ -181,7 +181,7 @@ def _check_device(device):
     try:
         wanted = torch.device(device)
     except RuntimeError as error:
-        raise KernelFileError(f"--device wants cpu, cuda or cuda:N, not '{device}'") from error
+        raise KernelFileError(f"--device expects cpu, cuda or cuda:N, got '{device}'") from error
     if wanted.type == "cuda" and not torch.cuda.is_available():
         raise KernelFileError(f"--device {device}: PyTorch finds no GPU here")
 
@@ -217,7 +217,7 @@ def read_options(line):
     for name in ("rtol", "atol"):
         value = getattr(line, name)
         if value is not None and not (value >= 0 and math.isfinite(value)):
-            raise command.CommandError(f"--{name} wants a number that is not negative, not {value}")
+            raise command.CommandError(f"--{name} expects a finite number of at least 0, got {value}")
     return Options(line.rtol, line.atol, line.device, seed=line.seed)
 
 
@@ -238,7 +238,7 @@ def main(arguments):
     options.kinds = tuple(line.variants.split(","))
     for kind in options.kinds:
         if kind not in variants.KINDS:
-            parser.error(f"--variants knows {', '.join(variants.KINDS)}, not '{kind}'")
+            parser.error(f"--variants expects some of {', '.join(variants.KINDS)}, got '{kind}'")
     with command.results_alone() as results:
         report = verify(line.file, options, lambda result: None if line.json else tell(result, results))
         if line.json:

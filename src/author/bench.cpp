@@ -108,7 +108,7 @@ std::string Measurement::json() const {
     writeNumber(json, "arithmetic_intensity", intensity());
     json.attribute("bound", isBoundByMemory() ? "memory" : "arithmetic");
     writeNumber(json, "fraction_of_peak", fractionOfPeak());
-    json.attributeObject("roof", [&] {
+    json.attributeObject("roofline", [&] {
       for (const auto &[name, rate] : peaks.rates)
         writeNumber(json, name, rate);
       json.attribute("disturbed", peaks.isDisturbed);

@@ -74,7 +74,7 @@ bool Report::isCorrect() const {
   return llvm::none_of(results, [](const VerifyResult &result) { return result.outcome == Outcome::wrong; });
 }
 
-static double greatest(const Report &report, double Comparison::*member) {
+static double maxOver(const Report &report, double Comparison::*member) {
   double found = 0;
   for (const VerifyResult &result : report.results)
     for (const Output &output : result.outputs)
@@ -83,10 +83,10 @@ static double greatest(const Report &report, double Comparison::*member) {
 }
 
 double Report::maxAbsolute() const {
-  return greatest(*this, &Comparison::maxAbsolute);
+  return maxOver(*this, &Comparison::maxAbsolute);
 }
 double Report::maxRelative() const {
-  return greatest(*this, &Comparison::maxRelative);
+  return maxOver(*this, &Comparison::maxRelative);
 }
 
 std::string Report::details() const {

@@ -1,5 +1,5 @@
 // A jitdump lets perf annotate code that was generated at run time, with its lines. `perf record -k mono` records that the process maps
-// /tmp/jit-PID.dump (or one in JITDUMPDIR). `perf inject --jit` makes an object file of each function in it:
+// ~/.debug/jit/jit-PID.dump (or one in JITDUMPDIR). `perf inject --jit` makes an object file of each function in it:
 //
 //     TILEWRIGHT_DEBUG_INFO=1 perf record -k mono -o a.data python script.py
 //     perf inject --jit -i a.data -o b.data && perf annotate -i b.data

@@ -79,11 +79,11 @@ static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter)
   Type type = loop.getInductionVar().getType();
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  llvm::APInt least = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
+  llvm::APInt minimum = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
   Value last;
   if (!actsTogether(loop)) {
-    Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, least));
+    Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, minimum));
     Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
     last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
   }

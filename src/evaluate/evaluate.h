@@ -33,10 +33,10 @@ std::nullopt_t fail(Diagnostics &diagnostics, SourceRange range, Diag id, std::i
 /// As `fail`, with "did you mean" where one of `candidates` is close to `name`.
 std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id, std::initializer_list<std::string> args,
                            llvm::StringRef name, const std::vector<std::string> &candidates);
-/// The candidate that `name` is most likely a misspelling of; empty if none is near.
+/// The candidate that `name` is probably a misspelling of; empty if none is near.
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
-/// "a, b, c" and, if there are more than `most`, "...".
-std::string joinNames(const std::vector<std::string> &names, int64_t most);
+/// "a, b, c" and, if there are more than `limit`, "...".
+std::string joinNames(const std::vector<std::string> &names, int64_t limit);
 
 /// One call of a function that is written in C++ rather than in Python.
 struct NativeCall {

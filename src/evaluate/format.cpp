@@ -145,7 +145,7 @@ std::optional<std::string> formatInt(Int value, const FormatSpec &spec) {
   }
 }
 
-/// The fewest digits that read back as the number, or `precision` of them: like `g`, but "2.0" and not "2".
+/// The shortest digits that read back as the number, or `precision` of them: like `g`, but "2.0" and not "2".
 std::string plainDouble(double magnitude, int64_t precision, bool alternate) {
   bool isShortest = precision < 0;
   std::string text = floatToString(magnitude);

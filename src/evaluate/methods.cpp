@@ -72,8 +72,8 @@ MaybeValue formatFields(const std::string &text, const NativeCall &call) {
 
 MaybeValue split(llvm::StringRef text, const NativeCall &call) {
   const Value *separator = call.argument(0, "sep");
-  const Value *most = call.argument(1, "maxsplit");
-  int64_t limit = most && most->toInt() ? static_cast<int64_t>(std::clamp<Int>(*most->toInt(), -1, INT32_MAX)) : -1;
+  const Value *maxSplit = call.argument(1, "maxsplit");
+  int64_t limit = maxSplit && maxSplit->toInt() ? static_cast<int64_t>(std::clamp<Int>(*maxSplit->toInt(), -1, INT32_MAX)) : -1;
   if (separator && separator->asString() && separator->asString()->empty())
     return call.badValue("split() needs a separator that is not empty");
   if (limit >= 0 && !(separator && separator->asString())) return call.badValue("split() with a count needs a separator");

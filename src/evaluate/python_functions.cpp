@@ -41,10 +41,10 @@ std::nullopt_t failUnknown(Diagnostics &diagnostics, SourceRange range, Diag id,
   return std::nullopt;
 }
 
-std::string joinNames(const std::vector<std::string> &names, int64_t most) {
+std::string joinNames(const std::vector<std::string> &names, int64_t limit) {
   std::string text;
   for (auto [i, name] : llvm::enumerate(names)) {
-    if (static_cast<int64_t>(i) == most) return text + ", ...";
+    if (static_cast<int64_t>(i) == limit) return text + ", ...";
     text += (i ? ", " : "") + name;
   }
   return text.empty() ? "(none)" : text;

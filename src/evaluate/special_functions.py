@@ -457,7 +457,7 @@ def y1(x):
 
 
 @triton.jit
-def _most(n):
+def _max_order(n):
     """The largest element, of a scalar as well."""
     return tl.max(tl.ravel(n), 0) if len(n.shape) > 0 else n
 
@@ -469,7 +469,7 @@ def yn(n, x):
     before = _bessel_y(wide, 0)
     last = _bessel_y(wide, 1)
     result = tl.where(n == 0, before, last)
-    for k in range(1, _most(n)):
+    for k in range(1, _max_order(n)):
         next = tl.where(before == -_INFINITY, before, (2.0 * k) / wide * last - before)
         next = tl.where(last == -_INFINITY, last, next)
         before = last
@@ -488,9 +488,9 @@ def jn(n, x):
     before = j_0
     last = j_1
     up = tl.where(n == 0, before, last)
-    most = _most(n)
+    max_order = _max_order(n)
     safe = tl.where(magnitude > 0, magnitude, 1.0)
-    for k in range(1, most):
+    for k in range(1, max_order):
         next = (2.0 * k) / safe * last - before
         before = last
         last = next
@@ -498,8 +498,8 @@ def jn(n, x):
     above = tl.zeros_like(wide)
     this = above + 1e-200
     down = above
-    for i in range(most + 60 + most // 4):
-        k = most + 60 + most // 4 - i
+    for i in range(max_order + 60 + max_order // 4):
+        k = max_order + 60 + max_order // 4 - i
         # Not so large that it overflows: all are scaled down together.
         huge = tl.abs(this) > 1e150
         factor = tl.where(huge, 1e-300, 1.0)

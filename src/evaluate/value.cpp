@@ -187,8 +187,8 @@ bool ownsOthers(const Value::Storage &data) {
 }
 
 void release(Value::Storage &data) {
-  constexpr int64_t most = 32; // levels that are destroyed by recursion
-  if (deferred.depth >= most) {
+  constexpr int64_t maxDepth = 32; // levels that are destroyed by recursion
+  if (deferred.depth >= maxDepth) {
     deferred.waiting.push_back(std::move(data));
     return;
   }

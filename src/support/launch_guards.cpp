@@ -25,51 +25,51 @@ static Wide timesClamped(Wide a, Wide b) {
 }
 
 static Interval product(const Interval &a, const Interval &b) {
-  std::array<Wide, 4> corners{timesClamped(a.least, b.least), timesClamped(a.least, b.most), timesClamped(a.most, b.least),
-                              timesClamped(a.most, b.most)};
-  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
-  return {*least, *most};
+  std::array<Wide, 4> corners{timesClamped(a.min, b.min), timesClamped(a.min, b.max), timesClamped(a.max, b.min),
+                              timesClamped(a.max, b.max)};
+  auto [min, max] = std::minmax_element(corners.begin(), corners.end());
+  return {*min, *max};
 }
 
 /// A kernel that divides by 0 is undefined, so only nonzero divisors count.
 static Interval quotient(const Interval &a, Interval b) {
-  if (b.least == 0) b.least = 1;
-  if (b.most == 0) b.most = -1;
-  if (b.least > b.most) return anything;
-  if (b.least < 0 && b.most > 0) {
-    Wide largest = std::max(-a.least, a.most);
+  if (b.min == 0) b.min = 1;
+  if (b.max == 0) b.max = -1;
+  if (b.min > b.max) return anything;
+  if (b.min < 0 && b.max > 0) {
+    Wide largest = std::max(-a.min, a.max);
     return {-largest, largest};
   }
-  std::array<Wide, 4> corners{a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most};
-  auto [least, most] = std::minmax_element(corners.begin(), corners.end());
-  return {*least, *most};
+  std::array<Wide, 4> corners{a.min / b.min, a.min / b.max, a.max / b.min, a.max / b.max};
+  auto [min, max] = std::minmax_element(corners.begin(), corners.end());
+  return {*min, *max};
 }
 
 static Interval remainder(const Interval &a, const Interval &b) {
-  if (a.least == a.most && b.least == b.most && b.least != 0) return {a.least % b.least, a.least % b.least};
-  Wide below = std::max(std::max(-b.least, b.most) - 1, Wide(0)); // the largest remainder
-  if (a.least >= 0 && a.most <= below && b.least > a.most) return a;
-  return {a.least >= 0 ? Wide(0) : std::max(a.least, -below), a.most <= 0 ? Wide(0) : std::min(a.most, below)};
+  if (a.min == a.max && b.min == b.max && b.min != 0) return {a.min % b.min, a.min % b.min};
+  Wide below = std::max(std::max(-b.min, b.max) - 1, Wide(0)); // the largest remainder
+  if (a.min >= 0 && a.max <= below && b.min > a.max) return a;
+  return {a.min >= 0 ? Wide(0) : std::max(a.min, -below), a.max <= 0 ? Wide(0) : std::min(a.max, below)};
 }
 
 /// Returns the intersection. If it is empty, the code is never reached.
 static Interval both(const Interval &a, const Interval &b) {
-  Interval result{std::max(a.least, b.least), std::min(a.most, b.most)};
-  return result.least <= result.most ? result : a;
+  Interval result{std::max(a.min, b.min), std::min(a.max, b.max)};
+  return result.min <= result.max ? result : a;
 }
 
 static Interval combine(BoundNode::Kind kind, const Interval &a, const Interval &b) {
   using Kind = BoundNode::Kind;
   switch (kind) {
-  case Kind::sum: return {clamped(a.least + b.least), clamped(a.most + b.most)};
+  case Kind::sum: return {clamped(a.min + b.min), clamped(a.max + b.max)};
   case Kind::product: return product(a, b);
   case Kind::quotient: return quotient(a, b);
   case Kind::remainder: return remainder(a, b);
-  case Kind::least: return {std::min(a.least, b.least), std::min(a.most, b.most)};
-  case Kind::most: return {std::max(a.least, b.least), std::max(a.most, b.most)};
-  case Kind::either: return {std::min(a.least, b.least), std::max(a.most, b.most)};
+  case Kind::min: return {std::min(a.min, b.min), std::min(a.max, b.max)};
+  case Kind::max: return {std::max(a.min, b.min), std::max(a.max, b.max)};
+  case Kind::either: return {std::min(a.min, b.min), std::max(a.max, b.max)};
   case Kind::both: return both(a, b);
-  case Kind::counter: return {a.least, std::max(a.least, b.most - 1)};
+  case Kind::counter: return {a.min, std::max(a.min, b.max - 1)};
   default: return anything;
   }
 }
@@ -84,7 +84,7 @@ Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context) 
     case Kind::between: values.push_back({node.first, node.second}); break;
     case Kind::slot: values.push_back(context.slots[index]); break;
     case Kind::programs: values.push_back(context.programs[index]); break;
-    case Kind::program: values.push_back({0, std::max<Wide>(context.programs[index].most - 1, 0)}); break;
+    case Kind::program: values.push_back({0, std::max<Wide>(context.programs[index].max - 1, 0)}); break;
     default: values.push_back(combine(node.kind, values[index], values[static_cast<size_t>(node.second)]));
     }
   }
@@ -92,7 +92,7 @@ Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context) 
 }
 
 std::vector<int64_t> numbersOf(const LaunchGuard &guard) {
-  std::vector<int64_t> numbers{guard.least, guard.most, guard.slot, guard.otherSlot, guard.isVersioningRequest};
+  std::vector<int64_t> numbers{guard.min, guard.max, guard.slot, guard.otherSlot, guard.isVersioningRequest};
   for (const BoundNode &node : guard.nodes)
     numbers.insert(numbers.end(), {static_cast<int64_t>(node.kind), node.first, node.second});
   return numbers;
@@ -162,7 +162,7 @@ bool holds(const LaunchGuard &guard, const LaunchValues &launch) {
     context.slots.push_back({static_cast<int64_t>(slot), static_cast<int64_t>(slot)});
   for (size_t axis = 0; axis < 3; ++axis)
     context.programs[axis] = {launch.grid[axis], launch.grid[axis]};
-  return evaluate(guard.nodes, context).isWithin(guard.least, guard.most) != guard.isVersioningRequest;
+  return evaluate(guard.nodes, context).isWithin(guard.min, guard.max) != guard.isVersioningRequest;
 }
 
 static bool asksForGrid(const LaunchGuard &guard) {

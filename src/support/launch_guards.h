@@ -26,11 +26,11 @@
 
 namespace tilewright {
 
-/// All integers from `least` to `most`. Ends beyond 2^100 saturate, so nothing overflows.
+/// All integers from `min` to `max`. Ends beyond 2^100 saturate, so nothing overflows.
 struct Interval {
   __extension__ typedef __int128 Wide;
-  Wide least = 0, most = 0;
-  bool isWithin(int64_t low, int64_t high) const { return least >= low && most <= high; }
+  Wide min = 0, max = 0;
+  bool isWithin(int64_t low, int64_t high) const { return min >= low && max <= high; }
 };
 
 /// One step of an interval computation; operands are the indices of earlier steps.
@@ -44,8 +44,8 @@ struct BoundNode {
     product,   //
     quotient,  // as in C: rounded towards 0
     remainder, // as in C: with the sign of the dividend
-    least,     // the minimum
-    most,      // the maximum
+    min,       // the minimum
+    max,       // the maximum
     either,    // the union
     both,      // the intersection
     counter,   // from step `first` up to step `second`, which is excluded; `first` alone if the range is empty
@@ -66,10 +66,10 @@ Interval evaluate(llvm::ArrayRef<BoundNode> nodes, const BoundContext &context);
 
 struct LaunchGuard {
   std::string name;             // for messages; also the identity of the guard
-  std::vector<BoundNode> nodes; // the last one is in [least, most]; empty: the tensors in two slots do not overlap
-  int64_t least = 0, most = 0;
+  std::vector<BoundNode> nodes; // the last one is in [min, max]; empty: the tensors in two slots do not overlap
+  int64_t min = 0, max = 0;
   int64_t slot = -1, otherSlot = -1;
-  bool isVersioningRequest = false; // asks for better code if the last node is not in [least, most]
+  bool isVersioningRequest = false; // asks for better code if the last node is not in [min, max]
   bool operator==(const LaunchGuard &) const = default;
 };
 

@@ -5,7 +5,7 @@
 //
 //   matmul 1024 x 1024 x 1024 of fp16, 132 SMs
 //   BLOCK 128 x 128: 64 programs, half of the machine idle          256 x 64, 128 x 64, ...: the whole machine busy; the one with the
-//   BLOCK  16 x  16: each operand is loaded 64 times                least traffic comes first
+//   BLOCK  16 x  16: each operand is loaded 64 times                sorted by traffic
 #pragma once
 
 #include "tune/peaks.h"

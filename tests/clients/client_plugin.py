@@ -1,9 +1,9 @@
-"""The pytest plugin of tests/clients/run. What it does is told by the environment variable CLIENTS, an object of JSON:
+"""The pytest plugin of tests/clients/run. The environment variable CLIENTS, a JSON object, configures it:
 
 collect: the file that gets the ids of all tests, and errors of files that cannot be imported. Nothing runs.
 results, ids, limit[, log]: runs the tests that the file `ids` names, one a line, each within `limit` seconds, and appends events to `results`: an object
 of JSON each, {"start": ID} and {"end": ID, "outcome": ..., "message": ..., "seconds": ..., "numbers": ...}. Tests that were started before are left
-out: a process that dies is started again and goes on behind the test that killed it. `numbers` is what a test gave record_property(). The file `log`
+out: a process that dies is restarted and continues after the test that killed it. `numbers` is what a test gave record_property(). The file `log`
 gets tracebacks.
 """
 

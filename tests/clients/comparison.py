@@ -7,8 +7,8 @@ import pathlib
 import re
 import time
 
-COLUMNS = ["both right", "only Triton", "only ours", "neither", "skipped", "not run"]
-HEAD = """# Programs of others
+COLUMNS = ["both right", "only Triton", "only Tilewright", "neither", "skipped", "not run"]
+HEAD = """# Third-party libraries
 
 `tests/clients/run` runs the tests of libraries that use Triton, unchanged, once with Tilewright and once with the installed Triton. Both runs take the
 same seeded sample. Each test has a time limit, and a crash ends only its own process. `tests/clients/run --list` prints the suites, their versions and
@@ -18,12 +18,12 @@ how to get them.
 | --- | --- |
 | both right | the test passes under both |
 | only Triton | it passes under Triton and not under Tilewright; a table below gives the reason for each |
-| only ours | it fails under Triton and passes under Tilewright |
+| only Tilewright | it fails under Triton and passes under Tilewright |
 | skipped | the test skips itself, or expects to fail, under one of them |
 | not run | the time of the run was over |
-| time | seconds of the tests that pass under both, compilation included: ours over Triton's |
+| time | seconds of the tests that pass under both, compilation included: Tilewright's over Triton's |
 
-Triton does not run on a CPU: there the second run takes PyTorch without a Triton, that is Inductor's C++ back end.
+Triton does not run on a CPU. There, the second run uses PyTorch without Triton, that is, Inductor's C++ back end.
 """
 
 
@@ -59,7 +59,7 @@ def class_of(ours, stock):
     if theirs == "passed":
         return "both right" if mine == "passed" else "only Triton"
     if mine == "passed":
-        return "only ours" if theirs and theirs not in ("skipped", "expected") else "skipped" if theirs else "not run"
+        return "only Tilewright" if theirs and theirs not in ("skipped", "expected") else "skipped" if theirs else "not run"
     if mine in ("skipped", "expected") or theirs in ("skipped", "expected"):
         return "skipped"
     return "neither" if mine and theirs else "not run"
@@ -103,7 +103,7 @@ def times(classes):
             if "eager_ms" in mine.get("numbers", {}) and "eager_ms" in theirs.get("numbers", {})]
     if not rows:
         return []
-    lines = ["", "Compiled time over eager time, of the models of transformers:", "", "| program | ours | the other | ours, seconds to compile | the other |",
+    lines = ["", "Compiled time over eager time, of the models of transformers:", "", "| program | Tilewright | Triton | Tilewright, seconds to compile | Triton |",
              "| --- | --- | --- | --- | --- |"]
     for test, mine, theirs in rows:
         relative = [f"{numbers['compiled_ms'] / numbers['eager_ms']:.2f}" for numbers in (mine, theirs)]
@@ -123,9 +123,9 @@ def report(ours, stock, known):
             reasons.append((suite, test, outcome, reason or message))
             if not reason:
                 unexplained.append((suite, test, outcome, message))
-    judge = "Inductor's C++" if head["device"] == "cpu" else f"Triton {other['triton']}"
+    reference = "Inductor's C++" if head["device"] == "cpu" else f"Triton {other['triton']}"
     name = head["gpu"] if head["device"] == "cuda" else head["cpu"]
-    lines = [f"{name}, {time.strftime('%Y-%m-%d')}, PyTorch {head['torch']}, Python {head['python']}; compared with {judge}. "
+    lines = [f"{name}, {time.strftime('%Y-%m-%d')}, PyTorch {head['torch']}, Python {head['python']}; compared with {reference}. "
              f"{head['sample']} tests of each suite, seed {head['seed']}.", "", *table(classes)]
     if reasons:
         lines += ["", "| suite | test | here | why |", "| --- | --- | --- | --- |"]

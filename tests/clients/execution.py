@@ -83,7 +83,7 @@ class Run:
             "CLIENTS_ENGINE": self.arguments.engine, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def pytest(self, suite, files, order, deadline):
-        """Runs pytest, on a GPU that the fewest others use, until it ends or the time is past `deadline()`. (status, or None if it did not end; the end
+        """Runs pytest, on the least used GPU, until it ends or the time is past `deadline()`. (status, or None if it did not end; the end
         of what it printed)"""
         gpu = self.gpus.get()
         try:
@@ -107,7 +107,7 @@ class Run:
                 except subprocess.TimeoutExpired:
                     pass
             try:
-                os.killpg(process.pid, 9)  # also what a test that has ended left behind
+                os.killpg(process.pid, 9)  # also processes that a finished test has not ended
             except ProcessLookupError:
                 pass
             process.wait()
@@ -247,7 +247,7 @@ def tests_of(path):
     return tests
 
 
-def sample_facts(path):
+def sample_in(path):
     """How the tests of a file of results were chosen."""
     with open(path) as file:
         first = json.loads(file.readline())
@@ -262,7 +262,7 @@ def run(arguments, suites):
         if asked.returncode:
             sys.exit(f"this Python has no such engine ({arguments.engine}): {last_line(asked.stderr)}")
         head = json.loads(asked.stdout.splitlines()[-1]) | machine()
-        sample = sample_facts(arguments.like) if arguments.like else {"sample": arguments.sample, "seed": arguments.seed}
+        sample = sample_in(arguments.like) if arguments.like else {"sample": arguments.sample, "seed": arguments.seed}
         work.output.write(json.dumps(head | sample | {"device": arguments.device, "python": platform.python_version(), "chosen": arguments.choose}) + "\n")
         reasons = {suite.name: missing(suite, arguments.sources, arguments.device) for suite in suites}
         for name, reason in reasons.items():

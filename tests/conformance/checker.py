@@ -1,8 +1,8 @@
 """Finds out whether upstream Triton's front end accepts signatures. tests/conformance/libraries runs it with a Python that has upstream Triton.
 
-Each line of input is a question: {"path", "name", "signatures"}. The answer adds "verdicts": "taken", or upstream's message. A library's module is
+Each line of input is a question: {"path", "name", "signatures"}. The answer adds "results": "accepted", or upstream's message. A library's module is
 imported with stand-ins for packages that are not installed: kernels need the module's constants and helpers, and rarely anything else. If
-the stand-ins do not suffice, no signature is judged.
+the stand-ins do not suffice, no signature is checked.
 """
 
 import ast
@@ -227,14 +227,14 @@ def late(*_):
     raise TimeoutError("no end")
 
 
-def verdict(function, signature):
+def result(function, signature):
     signal.alarm(60)
     try:
         options, context = BACKEND.parse_options({}), ir.context()
         ir.load_dialects(context)
         BACKEND.load_dialects(context)
         source(function, signature).make_ir(BACKEND.target, options, BACKEND.get_codegen_implementation(options), BACKEND.get_module_map(), context)
-        return "taken"
+        return "accepted"
     except BaseException as error:
         texts = []
         while error is not None:
@@ -255,12 +255,12 @@ def main():
         os.dup2(2, 1)
         try:
             function = function_of(load(question["path"]), question["name"])
-            verdicts = [verdict(function, signature) for signature in question["signatures"]]
+            results = [result(function, signature) for signature in question["signatures"]]
         except BaseException as error:
-            verdicts = [f"not judged: {type(error).__name__}: {error}"] * len(question["signatures"])
+            results = [f"not checked: {type(error).__name__}: {error}"] * len(question["signatures"])
         os.dup2(answers, 1)
         os.close(answers)
-        print(json.dumps(question | {"verdicts": verdicts}), flush=True)
+        print(json.dumps(question | {"results": results}), flush=True)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ NAMED = [
     (r"test_mxfp8_mxfp4_matmul_tma\[.*-8192\]", "time", "the test did not end within the limit"),
     (r"test_err_in_builtin|test_unused_result", "error location", "asserts where a message names the location"),
     (r"test_reproducer.py", "text of IR", "names Triton's own passes, or counts their operations"),
-    (r"test_triton_debuginfo_on\[.*-False\]", "setting", "wants no debug information, while its file runs with TILEWRIGHT_DEBUG_INFO=1"),
+    (r"test_triton_debuginfo_on\[.*-False\]", "setting", "expects no debug information, but its file runs with TILEWRIGHT_DEBUG_INFO=1"),
     (r"test_nvidia_tool", "bundled tools", "Triton's package contains a ptxas"),
     (r"test_perf_warning", "remarks", "expects performance remarks, which `tilewright explain` gives"),
     (r"test_optimize_thread_locality|test_pipeliner.py::test_pipeline_", "text of IR", "names Triton's own passes, or counts their operations"),

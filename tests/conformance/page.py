@@ -17,9 +17,9 @@ DEVICES = {"cpu": "CPU", "cuda": "GPU", "simulate": "simulator"}
 
 HEAD = """# Conformance
 
-`tests/conformance/run` runs the test files and tutorials of a checkout of triton-cpu, unchanged, with Tilewright in Triton's place. A case that needs hardware or a tool of
-which the machine has none does not count; a case that only compiles counts. Cases that are skipped or expected to fail do not count. A sample of a file counts
-for the whole file. Tests of Triton's C++ classes and of Gluon are left out (`LEFT_OUT` there). [Programs of others](clients.md) has the tests of libraries, [PyTorch](howto/pytorch.md) the models under `torch.compile`.
+`tests/conformance/run` runs the test files and tutorials of a checkout of triton-cpu, unchanged, with Tilewright in Triton's place. The rates leave out cases that need
+hardware or a tool that the machine does not have, cases that are skipped, and cases that are expected to fail. Cases that only compile count. If only a sample of a file ran,
+its result stands for the whole file. Tests of Triton's C++ classes and of Gluon do not run (`LEFT_OUT` in the script). [Third-party libraries](clients.md) has the tests of libraries, [PyTorch](howto/pytorch.md) the models under `torch.compile`.
 """
 
 
@@ -74,7 +74,7 @@ def failures(data):
         examples.setdefault("other", examples[kind])
     if "extension" in reasons:
         reasons["extension"] = {"asserts that Triton refuses what Tilewright accepts ([extensions](language.md))": None}
-    lines = ["## Why cases do not pass", "", "| class | reason | " + " | ".join(DEVICES[device] for device in devices) + " | one of them |",
+    lines = ["## Why cases do not pass", "", "| class | reason | " + " | ".join(DEVICES[device] for device in devices) + " | example |",
              "| --- | --- |" + " --- |" * len(devices) + " --- |"]
     for kind in sorted(counts, key=lambda kind: -counts[kind].total()):
         cells = [kind, ". ".join(reason[0].upper() + reason[1:] for reason in reasons[kind]), *(counts[kind][device] or "" for device in devices), f"`{examples[kind].partition('[')[0]}`"]
@@ -100,12 +100,12 @@ def libraries(data):
         total.update(counts)
     lines = ["## Kernels of libraries", "",
              f"`tests/conformance/libraries` compiles kernels of {len(data['libraries']['rows'])} libraries for guessed signatures ({data['libraries']['date']}): of {total['sampled']} kernels "
-             f"{total['compiled']} compile, {total['CPU']} to an object for CPUs and {total['PTX']} to PTX. Of the others, Triton refuses {total['guess']} as well, and "
-             f"cannot import {total['another Triton']}; {total['not asked']} were not asked, and Triton accepts {total['refused here alone']}."]
-    numbers = [f"{one['right']} of {one['cases']} cases on {one['machine']}" for one in data.get("numbers", [])]
+             f"{total['compiled']} compile, {total['CPU']} to an object for CPUs and {total['PTX']} to PTX. Of the others, Triton refuses {total['guess']} as well. "
+             f"Triton cannot import the module of {total['another Triton']}, {total['not asked']} were not tried with Triton, and Triton accepts {total['refused here alone']}."]
+    numbers = [f"{one['right']} of {one['cases']} on {one['machine']}" for one in data.get("numbers", [])]
     if numbers:
         lines.append(f"`tests/conformance/library_numbers` compares results and gradients of {data['numbers'][0]['operators']} operators with PyTorch ({data['numbers'][0]['date']}): "
-                     f"right are {' and '.join(numbers)}.")
+                     f"right cases: {' and '.join(numbers)}.")
     return lines + [""]
 
 

@@ -1,6 +1,6 @@
 """Guesses signatures for the kernels of a library.
 
-A library's kernels are launched by host code that needs a card, models and time. A kernel's signature can mostly be told from its
+A library's kernels are launched by host code that needs a GPU, models and time. A kernel's signature can mostly be derived from its
 source: a parameter from which addresses are computed is a pointer, one whose elements are compared or are indices is a pointer to integers,
 a constexpr's value is found at a launch, in a Config or among the defaults, and names tell the rest (a *_scale is a float). Several signatures
 are guessed for a kernel, because the source does not tell which element types go together. If all are refused, refine() changes the parameters on which
@@ -138,11 +138,11 @@ class Flow:
         leftmost = node.id if isinstance(node, ast.Name) and node.id in self.parameters else None
         if leftmost and (POINTER.search(leftmost.lower()) or not EXTENT.search(leftmost)):
             return leftmost
-        reached = [name for name in self.parameters if name in self.behind(address)]
+        reached = [name for name in self.parameters if name in self.parameters_in(address)]
         likely = [name for name in reached if POINTER.search(name.lower())] or [name for name in reached if not INTEGER.search(name)]
         return likely[0] if likely else leftmost
 
-    def behind(self, node):
+    def parameters_in(self, node):
         """All names on which an expression depends."""
         names, waiting = set(), [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
         while waiting:
@@ -226,30 +226,30 @@ class Kernel:
     def is_constexpr(self, parameter):
         return parameter.annotation is not None and "constexpr" in ast.unparse(parameter.annotation)
 
-    def constant(self, name, turn):
+    def constant(self, name, attempt):
         if name in self.constants:
             return self.constants[name]
         if name in self.defaults and (text := literal(self.defaults[name])) is not None:
             return text
         values = next(values for expression, values in CONSTANTS if re.search(expression, name.lower()))
-        return str(values[turn % len(values)])
+        return str(values[attempt % len(values)])
 
-    def pointed(self, name, turn):
+    def pointed(self, name, attempt):
         lower = name.lower()
         if name in self.flow.integers or INDICES.search(lower):
-            return ["i32", "i64", ELEMENTS[turn % 3]][min(turn // 2, 2)] if name in self.flow.integers else ["i32", "i64"][turn % 2]
+            return ["i32", "i64", ELEMENTS[attempt % 3]][min(attempt // 2, 2)] if name in self.flow.integers else ["i32", "i64"][attempt % 2]
         elements = next((types for expression, types in POINTED if re.search(expression, lower)), ELEMENTS)
-        return elements[turn % len(elements)]
+        return elements[attempt % len(elements)]
 
-    def guess(self, parameter, turn):
-        """A parameter's type or constant in the signature number `turn`; None if its default is used."""
+    def guess(self, parameter, attempt):
+        """A parameter's type or constant in the signature number `attempt`; None if its default is used."""
         name = parameter.arg
         if self.is_constexpr(parameter):
-            return self.constant(name, turn)
+            return self.constant(name, attempt)
         if name in self.flow.descriptors:
-            return f"tensordesc<{ELEMENTS[turn % 3]}[64,64]>"
+            return f"tensordesc<{ELEMENTS[attempt % 3]}[64,64]>"
         if name in self.flow.pointers or re.search(r"ptr$|_ptr|pointer", name.lower()) and not INTEGER.search(name):
-            return f"*{self.pointed(name, turn)}:16"
+            return f"*{self.pointed(name, attempt)}:16"
         default = literal(self.defaults[name]) if name in self.defaults else None
         if default == "None":
             return None
@@ -258,13 +258,13 @@ class Kernel:
         annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
         if annotation == "float" or default and "." in default or NUMBER.search(name.lower()) and not re.search("stride|num|off|size", name.lower()):
             return "fp32"
-        return "i32:16" if "stride" in name and turn % 2 == 0 else "i32"
+        return "i32:16" if "stride" in name and attempt % 2 == 0 else "i32"
 
     def signatures(self):
         """The guesses, {parameter: text} each."""
         found = []
-        for turn in range(len(ELEMENTS) + 2):
-            one = {each.arg: text for each in self.parameters if (text := self.guess(each, turn)) is not None}
+        for attempt in range(len(ELEMENTS) + 2):
+            one = {each.arg: text for each in self.parameters if (text := self.guess(each, attempt)) is not None}
             if one not in found:
                 found.append(one)
         return found
@@ -278,11 +278,11 @@ class Kernel:
         text = signature.get(name, "i32")
         return "constexpr" if self.is_constexpr(parameter) else "descriptor" if text.startswith("tensordesc") else "pointer" if text.startswith("*") else "scalar"
 
-    def refine(self, signature, line, message, turn):
+    def refine(self, signature, line, message, attempt):
         """Another signature, in which a parameter on which the refused line depends has another type or value."""
         nodes = [node for node in ast.walk(self.function) if isinstance(node, ast.stmt) and node.lineno <= line <= node.end_lineno]
-        names = self.flow.behind(nodes[-1]) if nodes and not isinstance(nodes[-1], ast.FunctionDef) else set()
-        dice = random.Random(f"{self.name} {line} {turn}")
+        names = self.flow.parameters_in(nodes[-1]) if nodes and not isinstance(nodes[-1], ast.FunctionDef) else set()
+        dice = random.Random(f"{self.name} {line} {attempt}")
         candidates = [each.arg for each in self.parameters if each.arg in names] or [each.arg for each in self.parameters]
         for expression, kind, texts in GUIDES:
             guided = [name for name in candidates if self.kind(name, signature) == kind]

@@ -5,9 +5,9 @@
 // CHECK-LABEL: llvm.func internal @matmul.program
 // CHECK: %[[DONE:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %false) -> (i1)
 // CHECK: %[[DUE:.*]] = arith.ori
-// CHECK: %[[APART:.*]] = arith.ori
+// CHECK: %[[DISJOINT:.*]] = arith.ori
 // CHECK: %[[LAST:.*]] = arith.cmpi ule
-// CHECK: %[[NOW:.*]] = arith.andi %[[APART]], %[[LAST]]
+// CHECK: %[[NOW:.*]] = arith.andi %[[DISJOINT]], %[[LAST]]
 // CHECK: arith.select %[[NOW]]
 // CHECK: arith.select %[[NOW]]
 // CHECK: llvm.intr.fma

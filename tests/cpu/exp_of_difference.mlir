@@ -1,7 +1,7 @@
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel softmax_rows | FileCheck %s --check-prefix=ROWS
 // RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel other_axis | FileCheck %s --check-prefix=OTHER
-// RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_product | FileCheck %s --check-prefix=PRODUCT
-// RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_product --no-fp-fusion | FileCheck %s --check-prefix=UNFUSED
+// RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_multiplied | FileCheck %s --check-prefix=MULTIPLIED
+// RUN: tilewright compile %s --emit loops --target cpu:avx2 --kernel of_multiplied --no-fp-fusion | FileCheck %s --check-prefix=UNFUSED
 
 // x - max(x) is at most 0, so 2^n takes one shift, even for subnormal results. In general it takes two shifts, and one more that halves n.
 
@@ -61,13 +61,13 @@ tt.func public @other_axis(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
 }
 
 // x * x - max(x * x), rounded once, can be above 0: the maximum was rounded before.
-// PRODUCT-LABEL: llvm.func internal @of_product.program
-// PRODUCT: arith.shrui
-// PRODUCT: llvm.return
-// UNFUSED-LABEL: llvm.func internal @of_product.program
+// MULTIPLIED-LABEL: llvm.func internal @of_multiplied.program
+// MULTIPLIED: arith.shrui
+// MULTIPLIED: llvm.return
+// UNFUSED-LABEL: llvm.func internal @of_multiplied.program
 // UNFUSED-NOT: arith.shrui
 // UNFUSED: llvm.return
-tt.func public @of_product(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
+tt.func public @of_multiplied(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
   %r = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
   %xp = tt.addptr %xs, %r : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>

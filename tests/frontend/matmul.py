@@ -1,5 +1,5 @@
 # RUN: tilewright compile %s --kernel matmul --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, 1, i32, 1, i32, 1, 128, 64, 32, 8' --emit tt | FileCheck %s
-# A grouped matrix product: library calls, pointer arithmetic, broadcasting, a loop that carries two tiles of pointers and the sum.
+# A grouped matmul: library calls, pointer arithmetic, broadcasting, a loop that carries two tiles of pointers and the sum.
 import triton
 import triton.language as tl
 

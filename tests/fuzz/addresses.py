@@ -26,7 +26,7 @@ SCALARS = {
     "lift": [-32, -16, -5, 0, 0, 2, 16],
     "M": [1, 15, 16, 33, 64, 96, 100, 128],
     "N": [1, 16, 17, 32, 60, 64, 128],
-    "turns": [0, 1, 2, 3, 4],
+    "iterations": [0, 1, 2, 3, 4],
     "wrap": [1, 7, 16, 24, 64, 1 << 20],
     "far": [1 << 31, 1 << 33, -(1 << 32)],
 }
@@ -47,7 +47,7 @@ KINDS = {
 
 
 def kind(value):
-    """The kind of a scalar's value, by which kernels are specialised."""
+    """The kind of a scalar's value, by which kernels are specialized."""
     return value == 1, value % 16 == 0
 
 
@@ -104,10 +104,10 @@ class Generator:
     def warps(self, otherwise):
         return 8 if self.roles else otherwise
 
-    def index(self, size, depth, turn=None):
+    def index(self, size, depth, iteration=None):
         """A vector of `size` integers, most of them near the valid indices of a tensor."""
         vector = f"tl.arange(0, {size})"
-        start = self.rng.choice(["", f"pid * {size} + ", f"pid * {size} + ", f"{turn} * {size} + " if turn else ""])
+        start = self.rng.choice(["", f"pid * {size} + ", f"pid * {size} + ", f"{iteration} * {size} + " if iteration else ""])
         form, name = self.rng.randint(0, 3 if self.roles else 14), self.fresh("i")
         if form <= 3:
             text = f"{start}{vector} + {self.rng.choice(['shift', 'lift', '0', '-16', 'shift'])}"
@@ -156,11 +156,11 @@ class Generator:
             self.inputs.append((self.wide, "int8"))
         return self.wide
 
-    def load(self, dtype, rows, columns, depth, turn=None):
+    def load(self, dtype, rows, columns, depth, iteration=None):
         """The name of a [rows, columns] tile of values from memory."""
         wide = dtype == "int8" and self.chance(0.2)
         source, tile = self.wide_input() if wide else self.new_input(dtype), self.fresh("x")
-        names = self.index(rows, depth, turn), self.index(columns, depth, turn)
+        names = self.index(rows, depth, iteration), self.index(columns, depth, iteration)
         row, column = f"{names[0]}[:, None]", f"{names[1]}[None, :]"
         terms = self.bounds(row, "M") + self.bounds(column, "N")
         # A negative index must not become unsigned.
@@ -221,27 +221,27 @@ class Generator:
         self.line(f"tl.store({out} + {place}, {back})")
 
     def make_loop(self, total, body):
-        turn, form = self.fresh("k"), self.rng.randint(0, 3)
+        iteration, form = self.fresh("k"), self.rng.randint(0, 3)
         if form == 0:
-            self.line(f"{turn} = 0")
-            self.line(f"while {turn} < turns:")
+            self.line(f"{iteration} = 0")
+            self.line(f"while {iteration} < iterations:")
         elif form == 1:
-            self.line(f"for {turn} in range(turns, 0, -1):")
+            self.line(f"for {iteration} in range(iterations, 0, -1):")
         else:
-            self.line(f"for {turn} in range({self.rng.choice(['turns', 'turns', '2'])}):")
-        self.line(f"{total} = {body(turn)}", 2)
+            self.line(f"for {iteration} in range({self.rng.choice(['iterations', 'iterations', '2'])}):")
+        self.line(f"{total} = {body(iteration)}", 2)
         if form == 0:
-            self.line(f"{turn} += 1", 2)
+            self.line(f"{iteration} += 1", 2)
 
-    def make_product(self):
+    def make_matmul(self):
         dtype = self.rng.choice(["float16", "float16", "bfloat16", "float8e4nv"])
         depth = self.rng.choices([32, 64] if dtype == "float8e4nv" else [16, 32, 64], [2, 1] if dtype == "float8e4nv" else [2, 2, 1])[0]
         total = self.fresh("sum")
         self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
 
-        def body(turn):
-            a = self.load(dtype, self.rows, depth, 2, turn)
-            b = self.load(dtype, depth, self.columns, 2, turn)
+        def body(iteration):
+            a = self.load(dtype, self.rows, depth, 2, iteration)
+            b = self.load(dtype, depth, self.columns, 2, iteration)
             return f"tl.dot({a}, {b}, {total})"
 
         self.make_loop(total, body)
@@ -249,17 +249,17 @@ class Generator:
 
     def make_roles(self):
         """A product that asks for a warp of its own for its copies; or two products, the second one of the first one's result, as in attention."""
-        dtype, depth, total, turn = self.rng.choice(["float16", "bfloat16"]), self.rng.choice([16, 32, 64]), self.fresh("sum"), self.fresh("k")
+        dtype, depth, total, iteration = self.rng.choice(["float16", "bfloat16"]), self.rng.choice([16, 32, 64]), self.fresh("sum"), self.fresh("k")
         chained = self.columns <= 64 and depth <= 32 and dtype == "float16"
         first = self.load(dtype, self.rows, depth, 1) if chained else None
         self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
-        self.line(f"for {turn} in tl.range(0, turns, warp_specialize=True):")
+        self.line(f"for {iteration} in tl.range(0, iterations, warp_specialize=True):")
         if chained:
-            scores = f"tl.dot({first}, {self.load(dtype, depth, 32, 2, turn)})"
-            self.line(f"    {total} = tl.dot(tl.maximum({scores}, 0).to(tl.float16), {self.load(dtype, 32, self.columns, 2, turn)}, {total})")
+            scores = f"tl.dot({first}, {self.load(dtype, depth, 32, 2, iteration)})"
+            self.line(f"    {total} = tl.dot(tl.maximum({scores}, 0).to(tl.float16), {self.load(dtype, 32, self.columns, 2, iteration)}, {total})")
         else:
-            a = self.load(dtype, self.rows, depth, 2, turn)
-            self.line(f"    {total} = tl.dot({a}, {self.load(dtype, depth, self.columns, 2, turn)}, {total})")
+            a = self.load(dtype, self.rows, depth, 2, iteration)
+            self.line(f"    {total} = tl.dot({a}, {self.load(dtype, depth, self.columns, 2, iteration)}, {total})")
         self.make_store(total, "float32")
 
     def make_copy(self):
@@ -274,7 +274,7 @@ class Generator:
         total = self.fresh("sum")
         self.line(f"{total} = tl.zeros((ROWS, COLUMNS), tl.float32)")
         dtype = self.rng.choice(["float32", "float16", "int32"])
-        self.make_loop(total, lambda turn: f"{total} + {self.load(dtype, self.rows, self.columns, 2, turn)}" + (".to(tl.float32)" if dtype == "int32" else ""))
+        self.make_loop(total, lambda iteration: f"{total} + {self.load(dtype, self.rows, self.columns, 2, iteration)}" + (".to(tl.float32)" if dtype == "int32" else ""))
         self.make_store(total, "float32")
 
     def program(self):
@@ -282,7 +282,7 @@ class Generator:
         self.line("r0 = tl.arange(0, ROWS)")
         self.line("r1 = tl.arange(0, COLUMNS)")
         for _ in range(self.rng.choice([1, 1, 1, 2])):
-            (self.make_roles if self.roles else self.rng.choices([self.make_copy, self.make_product, self.make_sum_loop], [3, 2, 1])[0])()
+            (self.make_roles if self.roles else self.rng.choices([self.make_copy, self.make_matmul, self.make_sum_loop], [3, 2, 1])[0])()
         names = [name for name, _ in self.inputs] + [name for name, _, _ in self.outputs] + list(self.scalars)
         head = ["import tilewright as triton", "import tilewright.language as tl", "", "", f"ROWS: tl.constexpr = {self.rows}",
                 f"COLUMNS: tl.constexpr = {self.columns}", "", "", "@triton.jit", f"def kernel({', '.join(names)}):"]

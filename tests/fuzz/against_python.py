@@ -3,7 +3,7 @@
     python tests/fuzz/against_python.py                          60 seconds from seed 0
     python tests/fuzz/against_python.py --first 5000 --count 100000 [--seconds 3600] [--cpu-every 50]
     python tests/fuzz/against_python.py --seed 1234 --show       one program, its text first
-    python tests/fuzz/against_python.py --seed 1234 --minimize   the fewest lines that still disagree
+    python tests/fuzz/against_python.py --seed 1234 --minimize   a minimal program that still disagrees
 
 Python decides what a name means, which statements run, and what is known at compile time. A program is the text of a kernel; CPython
 runs it with stand-ins for tl.load, tl.store and the loops of `tl`. Numbers stay where Python's and the language's arithmetic are the same:
@@ -473,7 +473,7 @@ def load(text, folder, name):
 ARGUMENTS = [(5, 2, -3), (0, 1, 200)]
 
 
-def verdict(program, kernel, engine):
+def result_of(program, kernel, engine):
     """None if both agree; a word for a refusal; a text for a difference."""
     for arguments in ARGUMENTS:
         want, got = by_python(program, arguments), by_tilewright(kernel, program, arguments, engine)
@@ -488,10 +488,10 @@ def verdict(program, kernel, engine):
 
 def check(program, folder, engine):
     module = load(HEADER + program.text(), folder, f"one_{program.seed}_{time.monotonic_ns()}")
-    return verdict(program, getattr(module, program.kernel), engine)
+    return result_of(program, getattr(module, program.kernel), engine)
 
 
-# ---- the fewest lines
+# ---- minimization
 
 
 def smaller(statements):
@@ -579,9 +579,9 @@ def many(options, folder):
         module = load(HEADER + "".join(program.text() for program in programs), folder, f"batch_{first}")
         for program in programs:
             kernel = getattr(module, program.kernel)
-            found = verdict(program, kernel, options.engine)
+            found = result_of(program, kernel, options.engine)
             if not found and options.cpu_every and program.seed % options.cpu_every == 0:
-                found = verdict(program, kernel, "cpu")
+                found = result_of(program, kernel, "cpu")
             outcome[found if found and found.startswith("refused") else "different" if found else "equal"] += 1
             if found and found.startswith("DIFFERENT"):
                 print(f"seed {program.seed}: {found[:400]}", flush=True)

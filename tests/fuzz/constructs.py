@@ -124,7 +124,7 @@ def scan_pair(g):
     g.add(f"{x} - {y}", dtype)
 
 
-def scan_product(g):
+def scan_multiply(g):
     a, dtype = word(g)
     axis = g.rng.randrange(g.rank)
     if g.chance(0.5):
@@ -298,5 +298,5 @@ def swizzle(g):
     g.add(f"{i} * {columns} + {j}", "int32")
 
 
-CONSTRUCTS = [sort, topk, indices, reduce_pair, scan_pair, scan_product, interleave, call, call, data_branch, data_branch, counted_loop, counted_loop,
+CONSTRUCTS = [sort, topk, indices, reduce_pair, scan_pair, scan_multiply, interleave, call, call, data_branch, data_branch, counted_loop, counted_loop,
               descriptor, descriptor, block_pointer, short_float, whole_float, bits, bits, random_bits, exchange, masked_histogram, swizzle]

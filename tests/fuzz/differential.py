@@ -10,9 +10,9 @@
     python tests/fuzz/differential.py --addresses --seconds 500 --levels avx2=4 simulate=8 cuda=4 --counts counts.json
                                                                                      each on so many processes, all at once
     python tests/fuzz/differential.py --levels avx2:unoptimized                      as LLVM first makes the code: in a third of the time
-    python tests/fuzz/differential.py --levels cuda                                  on the card of this machine
+    python tests/fuzz/differential.py --levels cuda                                  on the GPU of this machine
     python tests/fuzz/differential.py --seed 1234 --show     one case, its source first
-    python tests/fuzz/differential.py --seed 1234 --minimize  the fewest lines that still disagree
+    python tests/fuzz/differential.py --seed 1234 --minimize  a minimal program that still disagrees
 """
 
 import argparse
@@ -160,7 +160,7 @@ class Case:
                 found = self.compared(launch, expected, next(actual))
             except Exception as error:
                 if isinstance(error, RuntimeError) and "illegal" in str(error):
-                    raise  # the card does not answer this process any more
+                    raise  # the GPU no longer answers this process
                 return "refused" if "out of resource" in str(error) else f"compiler error: {str(error)[:600]}"
             if found:
                 return f"{found} (launch {number})" if number else found
@@ -210,7 +210,7 @@ class Case:
         return "\n".join(lines)
 
 
-def judge(case, arguments, counts):
+def run_case(case, arguments, counts):
     """Runs a case and counts it."""
     if case.engine == "cuda" and getattr(case.generator, "wide", None):
         import on_gpu
@@ -251,7 +251,7 @@ def worker(arguments):
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
-            judge(case, arguments, counts)
+            run_case(case, arguments, counts)
             for number in range(len(case.kernels)):
                 os.remove(os.path.join(folder, f"case_{seed}_{number}.py"))
     print("=", json.dumps(counts), flush=True)
@@ -265,14 +265,14 @@ def parsed():
     parser.add_argument("--seconds", type=float, default=60, help="in all; where levels name their processes, of each")
     parser.add_argument("--levels", nargs="*", default=LEVELS, help="LEVEL one after another, or LEVEL=PROCESSES all at once")
     parser.add_argument("--jobs", type=int, default=1, help="processes of a level that names none")
-    parser.add_argument("--cards", type=int, default=1, help="that the processes on cards share")
+    parser.add_argument("--gpus", type=int, default=1, help="number of GPUs that the processes share")
     parser.add_argument("--counts", help="a file for the counts as JSON")
     parser.add_argument("--launches", type=int, default=3, help="of each program about addresses or indices")
     parser.add_argument("--patience", type=float, default=120, help="seconds that one program may take")
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
-    parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are no powers of two")
+    parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are not powers of two")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--indices", action="store_true", help="small programs of index arithmetic")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -284,10 +284,10 @@ def parsed():
     return arguments
 
 
-def environment_of(level, card):
-    """Environment variables that a process reads once: the processor's level, whether LLVM optimises, the card."""
+def environment_of(level, gpu):
+    """Environment variables that a process reads once: the CPU level, whether LLVM optimizes, the GPU."""
     name, _, how = level.partition(":")
-    names = {"OPENBLAS_NUM_THREADS": "1", "TILEWRIGHT_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": str(card)}
+    names = {"OPENBLAS_NUM_THREADS": "1", "TILEWRIGHT_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": str(gpu)}
     if name not in ("simulate", "cuda"):
         names |= {"TILEWRIGHT_CPU": name} | ({"DISABLE_LLVM_OPT": "1"} if how == "unoptimized" else {})
     return os.environ | names
@@ -302,7 +302,7 @@ def start(arguments, place, level):
     command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "indices", "any_size") if getattr(arguments, flag)]
     seconds = arguments.seconds if processes else arguments.seconds / len(arguments.levels)
     count_of = int(processes or arguments.jobs)
-    environments = [environment_of(name, i % arguments.cards) for i in range(count_of)]
+    environments = [environment_of(name, i % arguments.gpus) for i in range(count_of)]
     return name, first, jobs.start(command, environments, first, count, seconds, arguments.patience)
 
 

@@ -82,7 +82,7 @@ class Job:
 
 
 def cpu_seconds(process):
-    """The processor time of a process in seconds: on a busy machine, less time than has passed."""
+    """The CPU time of a process in seconds. On a busy machine, it is less than the elapsed time."""
     try:
         with open(f"/proc/{process}/stat") as file:
             fields = file.read().rpartition(")")[2].split()

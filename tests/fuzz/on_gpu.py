@@ -1,6 +1,6 @@
-"""Runs all launches of a program on this machine's card: all arrays are copied to the card in one piece, and back.
+"""Runs all launches of a program on this machine's GPU: all arrays are copied to the GPU in one piece, and back.
 
-With every copy, launch or wait, a process loses its place among all that share the card, so each program has only one of each kind.
+At each copy, launch or wait, another process may get the GPU. So each program has only one of each kind.
 """
 
 import importlib.util
@@ -16,25 +16,25 @@ SPACING, LINE = 1 << 12, 256  # bytes between two arrays, which nothing may writ
 
 def tests_of_language():
     """tests/run/gpu_device.py, which has the attributes of tensors that launches read."""
-    path = pathlib.Path(__file__).resolve().parent.parent / "run" / "card.py"
+    path = pathlib.Path(__file__).resolve().parent.parent / "run" / "gpu_device.py"
     spec = importlib.util.spec_from_file_location("gpu_device", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-card = tests_of_language()
+gpu_device = tests_of_language()
 
 
 class Memory:
-    """The arrays of some launches, on the host and on the card."""
+    """The arrays of some launches, on the host and on the GPU."""
 
     def __init__(self):
         self.size, self.places, self.wide = SPACING, {}, None
 
     def add(self, array):
         """Reserves space for the memory to which an array belongs."""
-        root = card.root_of(array)
+        root = gpu_device.root_of(array)
         if id(root) not in self.places and len(root) != WIDE:
             self.places[id(root)] = root, self.size
             self.size += (root.nbytes + SPACING + LINE - 1) // LINE * LINE
@@ -48,11 +48,11 @@ class Memory:
         self.there = self.here.cuda()
 
     def tensor(self, array):
-        """The argument with an address on the card."""
-        root = card.root_of(array)
+        """The argument with an address on the GPU."""
+        root = gpu_device.root_of(array)
         if len(root) == WIDE:
-            return card.OnGpu(array, wide_there().data_ptr())
-        return card.OnGpu(array, self.there.data_ptr() + self.places[id(root)][1] + offset(array, root))
+            return gpu_device.OnGpu(array, wide_there().data_ptr())
+        return gpu_device.OnGpu(array, self.there.data_ptr() + self.places[id(root)][1] + offset(array, root))
 
     def back(self):
         """Copies the arrays back. The bytes between the arrays must be unchanged."""
@@ -63,7 +63,7 @@ class Memory:
             raise RuntimeError(f"byte {np.flatnonzero(self.before != self.bytes)[0]} between the arrays was written to")
 
     def array(self, array):
-        root = card.root_of(array)
+        root = gpu_device.root_of(array)
         if len(root) == WIDE:
             return array
         start = self.places[id(root)][1] + offset(array, root)
@@ -78,7 +78,7 @@ _wide = []
 
 
 def wide_there():
-    """The tensor on the card whose offsets do not fit in 32 bits."""
+    """The tensor on the GPU whose offsets do not fit in 32 bits."""
     if not _wide:
         whole, here = torch.empty(WIDE, dtype=torch.int8, device="cuda"), wide_memory()
         for start in range(0, 129 * WIDE_STEP, WIDE_STEP):

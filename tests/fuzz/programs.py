@@ -61,7 +61,7 @@ class Generator:
         self.bounds = [self.rng.choice([size, size, max(size - 1, 0), size // 2, self.rng.randint(0, size), 0 if self.rng.random() < 0.3 else size,
                                         size + 3]) for size in self.shape]
         self.scalars = {f"n{d}": bound for d, bound in enumerate(self.bounds)}
-        self.scalars["turns"] = self.rng.choice([0, 1, 2, 3, 3, 4])
+        self.scalars["iterations"] = self.rng.choice([0, 1, 2, 3, 3, 4])
         self.scalars["low"] = self.rng.choice([0, 0, 1, 2, -3])
         self.scalars["wrap"] = self.rng.choice([self.count, self.count + 7, max(1, self.count - 3), max(1, self.count // 2), self.count * PROGRAMS + 1])
 
@@ -251,7 +251,7 @@ class Generator:
         self.outputs[-1][2].append(tile)
         self.store_to(name, tile, self.rng.choice(["at", "at", "at", "back", "at * 2"]))
 
-    def make_memory_turn(self):
+    def make_memory_iteration(self):
         """Writes to memory that it has read, and reads it again."""
         dtype = self.rng.choice(["int32", "int32", "float32", "float16", "int8"])
         name = self.new_output(dtype)
@@ -449,29 +449,29 @@ class Generator:
         self.add(f"tl.dot({square}, {b}, {c}, input_precision='ieee')", "float32", sc + m * sb,
                  ec + m * (square_error * sb + eb + square_error * eb) + EPSILON["float32"] * (m * sb + sc), False)
 
-    def make_product_loop(self):
+    def make_matmul_loop(self):
         """A product as in usual kernels: a loop over the inner dimension, with blocks of both operands from memory."""
         if self.rank == 1 or min(self.shape[-2:]) < 16 or self.depth > 1:
             return
         *batch, m, n = self.shape
         dtype = self.rng.choice(["float16", "float16", "bfloat16", "float32", "int8"] + SHORT)
         depth = self.rng.choice([16, 32, 64])
-        turns = self.rng.choice([1, 2, 3, 4])
+        iterations = self.rng.choice([1, 2, 3, 4])
         room = self.count * PROGRAMS * 2 + 4096
-        if math.prod(batch) * max(m, n) * depth * turns > room:
+        if math.prod(batch) * max(m, n) * depth * iterations > room:
             return
         a, b = self.new_input(dtype), self.new_input(dtype)
         name, inner = self.fresh("sum"), self.fresh("k")
-        turned = [self.chance(0.3), self.chance(0.3)]  # whether A is stored as [K, M], and B as [N, K]
+        transposed = [self.chance(0.3), self.chance(0.3)]  # whether A is stored as [K, M], and B as [N, K]
 
-        def block(source, rows, columns, along, turn, bound):
+        def block(source, rows, columns, along, is_transposed, bound):
             """The text of a load of [batch, rows, columns]; `along` is the dimension of K: 1 the columns, 0 the rows."""
             size = [*batch, rows, columns]
             at = [self.axis_text(f"tl.arange(0, {extent})", d) for d, extent in enumerate(size)]
             inside, across = len(batch) + along, len(batch) + 1 - along
             at[inside] = f"({inner} * {depth} + {at[inside]})"
-            whole = depth * turns
-            strides = [(whole, 1), (1, rows)][turn] if along == 1 else [(columns, 1), (1, whole)][turn]
+            whole = depth * iterations
+            strides = [(whole, 1), (1, rows)][is_transposed] if along == 1 else [(columns, 1), (1, whole)][is_transposed]
             strides = ([whole * size[across]] if batch else []) + list(strides)
             place = " + ".join(f"{index} * {stride}" for index, stride in zip(at, strides))
             terms = []
@@ -484,14 +484,14 @@ class Generator:
 
         total = "int32" if dtype == "int8" else "float32"
         self.line(f"{name} = tl.zeros({tuple(self.shape)}, tl.{total})")
-        self.line(f"for {inner} in range({self.rng.choice([str(turns), f'tl.minimum(turns, {turns})'])}):")
-        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, turned[0], f'n{len(batch)}')}, "
-                  f"{block(b, depth, n, 0, turned[1], f'n{len(batch) + 1}')}, {name}, "
+        self.line(f"for {inner} in range({self.rng.choice([str(iterations), f'tl.minimum(iterations, {iterations})'])}):")
+        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, transposed[0], f'n{len(batch)}')}, "
+                  f"{block(b, depth, n, 0, transposed[1], f'n{len(batch) + 1}')}, {name}, "
                   f"input_precision='{self.rng.choice(['ieee', 'tf32'])}')")
         if total == "int32":
             self.add(f"{name} + 0", total)
             return
-        size = 4.0 * depth * turns
+        size = 4.0 * depth * iterations
         out = self.rng.choice(["float32", "float16"])
         self.add(f"({name} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
 
@@ -558,13 +558,13 @@ class Generator:
         count, form = self.fresh("i"), self.rng.randint(0, 5)
         if form == 0:
             self.line(f"{count} = 0")
-            self.line(f"while {count} < turns:")
+            self.line(f"while {count} < iterations:")
         elif form == 1:
             self.line(f"for {count} in tl.static_range(2):")
         elif form == 2:
-            self.line(f"for {count} in range(pid, turns):")
+            self.line(f"for {count} in range(pid, iterations):")
         else:
-            self.line(f"for {count} in range(turns):")
+            self.line(f"for {count} in range(iterations):")
         saved = list(self.tiles), list(self.conditions)
         self.depth += 1
         for _ in range(self.rng.randint(0, 3)):
@@ -581,7 +581,7 @@ class Generator:
         if self.depth > 2:
             return
         slots = self.carried()
-        self.line("if " + self.rng.choice(["pid == 0", "low > 0", "turns > 2", "n0 > 4"]) + ":")
+        self.line("if " + self.rng.choice(["pid == 0", "low > 0", "iterations > 2", "n0 > 4"]) + ":")
         for side in range(2):
             saved = list(self.tiles), list(self.conditions)
             self.depth += 1
@@ -596,7 +596,7 @@ class Generator:
 
     def statement(self):
         weights = {self.make_load: 5, self.make_broadcast_load: 2, self.make_integer: 6, self.make_float: 5, self.make_reduction: 4, self.make_scan: 1.5,
-                   self.make_move: 4, self.make_dot: 2, self.make_product_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_turn: 1.2, self.make_store: 1.5, self.make_construct: 12}
+                   self.make_move: 4, self.make_dot: 2, self.make_matmul_loop: 1, self.make_histogram: 0.4, self.make_atomic: 0.8, self.make_memory_iteration: 1.2, self.make_store: 1.5, self.make_construct: 12}
         if self.depth <= 2:
             weights |= {self.make_loop: 2, self.make_branch: 1}
         self.rng.choices(list(weights), list(weights.values()))[0]()
@@ -612,7 +612,7 @@ class Generator:
         self.line(f"back = pid * {self.count} + {self.count - 1} - ({place})")
         self.make_load()
         if self.products:
-            self.make_product_loop()
+            self.make_matmul_loop()
         for _ in range(self.rng.randint(0, 3) if self.products else self.rng.randint(2, 12)):
             self.statement()
         if self.chance(0.1):

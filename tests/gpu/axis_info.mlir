@@ -48,7 +48,7 @@ tt.func public @unaligned(%x: !tt.ptr<f32> {tt.divisibility = 8 : i32}, %n: i32)
 // rows wrap around at a multiple of 16, columns are contiguous; the row stride and the loop's step are multiples of 16
 // CHECK-LABEL: tt.func public @walk
 tt.func public @walk(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %m: i32 {tt.divisibility = 16 : i32},
-                     %stride: i32 {tt.divisibility = 16 : i32}, %turns: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+                     %stride: i32 {tt.divisibility = 16 : i32}, %iterations: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %zero = arith.constant 0 : i64
   %step = arith.constant 64 : i64
   %c0 = arith.constant 0 : i32
@@ -65,7 +65,7 @@ tt.func public @walk(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
   %o = arith.addi %downs, %columns : tensor<64x64xi32>
   %to = tt.splat %y : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
   %out = tt.addptr %to, %o : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-  %end = scf.for %k = %c0 to %turns step %c1 iter_args(%d = %zero) -> i64 : i32 {
+  %end = scf.for %k = %c0 to %iterations step %c1 iter_args(%d = %zero) -> i64 : i32 {
     %base = tt.addptr %x, %d : !tt.ptr<f16>, i64
     %p = tt.splat %base : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
     %q = tt.addptr %p, %o : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>

@@ -27,10 +27,10 @@ tt.func public @rows(%x: !tt.ptr<f32>) attributes {ttg.config = #config} {
 #config = #ttg.config<warps = 1, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_80">
 
 // The guard has failed for a launch, so the code does not rely on it. Loaded values may be anything.
-// CHECK-LABEL: tt.func public @refuted
+// CHECK-LABEL: tt.func public @failed_guard
 // CHECK-NOT: ttg.launch_guards
 // CHECK-NOT: ttg.no_wrap
-tt.func public @refuted(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.failed_guards = ["128*program_id(0) + i0 fits in 32 bits"]} {
+tt.func public @failed_guard(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.failed_guards = ["128*program_id(0) + i0 fits in 32 bits"]} {
   %c128 = arith.constant 128 : i32
   %pid = tt.get_program_id x : i32
   %start = arith.muli %pid, %c128 : i32

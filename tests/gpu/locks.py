@@ -1,14 +1,14 @@
 """Programs accumulate sums under a lock: one thread acquires the lock, and the sums are loaded together with the flag that decides on their use."""
-# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
-# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
-# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
-# RUN: tilewright compile %s --kernel add_behind_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=LOADS
+# RUN: tilewright compile %s --kernel add_after_lock --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=EARLY
+# RUN: tilewright compile %s --kernel add_after_lock --target cuda:sm_90a --emit threads --signature '*fp32:16,*fp32:16,*i32:16,i32' | FileCheck %s --check-prefix=SPIN
+# RUN: tilewright compile %s --kernel add_after_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tilewright compile %s --kernel add_after_lock --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,*i32:16,i32:16' | FileCheck %s --check-prefix=LOADS
 # RUN: tilewright compile %s --kernel known_without_memory --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,i32' | FileCheck %s --check-prefix=KNOWN
-# RUN: tilewright compile %s --kernel not_stored_behind --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
+# RUN: tilewright compile %s --kernel not_stored_after --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=STORED
 # RUN: tilewright compile %s --kernel waits_in_between --target cuda:sm_90a --until hoist-loads --signature '*fp32:16,*fp32:16,*i32:16' | FileCheck %s --check-prefix=WAITS
 # RUN: tilewright compile %s --kernel waits_for_flag --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=FLAG
-# RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --simulate --out sum_ptr=%t.npy
-# RUN: tilewright run %s --kernel add_behind_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --check sum_ptr=%t.npy
+# RUN: tilewright run %s --kernel add_after_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --simulate --out sum_ptr=%t.npy
+# RUN: tilewright run %s --kernel add_after_lock --arg x_ptr=ones:f32[4096] --arg sum_ptr=zeros:f32[512] --arg lock_ptr=zeros:i32[2] --arg n=512 --grid 8 --check sum_ptr=%t.npy
 # RUN: tilewright compile %s --kernel counts --target cuda:sm_90a --emit threads --signature '*i32:16,*i32:16' | FileCheck %s --check-prefix=COUNTS
 
 import triton
@@ -45,7 +45,7 @@ import triton.language as tl
 
 
 @triton.jit
-def add_behind_lock(x_ptr, sum_ptr, lock_ptr, n, BLOCK: tl.constexpr = 512):
+def add_after_lock(x_ptr, sum_ptr, lock_ptr, n, BLOCK: tl.constexpr = 512):
     offsets = tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + tl.program_id(0) * BLOCK + offsets, mask=mask, other=0.0)
@@ -79,7 +79,7 @@ def known_without_memory(x_ptr, sum_ptr, first, BLOCK: tl.constexpr = 512):
 
 
 @triton.jit
-def not_stored_behind(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
+def not_stored_after(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets)
     if tl.load(flag_ptr) == 0:

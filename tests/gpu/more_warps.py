@@ -11,7 +11,7 @@ import triton.language as tl
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr):
     rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, 64)
     total = tl.zeros((M, N), dtype=tl.float32)
     for start in range(0, k, 64):

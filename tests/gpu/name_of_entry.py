@@ -4,7 +4,7 @@
 
 # Python permits names with letters of all scripts, PTX does not.
 # CHECK: .entry _E5_8A_A0_E5_80_8D_kernel(
-# DOUBLED: least 2, greatest 2
+# DOUBLED: min 2, max 2
 import triton
 import triton.language as tl
 

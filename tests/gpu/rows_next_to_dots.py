@@ -16,7 +16,7 @@ import triton.language as tl
 
 
 @triton.jit
-def products_kernel(q_ptr, k_ptr, v_ptr, row_ptr, out_ptr, n):
+def matmuls_kernel(q_ptr, k_ptr, v_ptr, row_ptr, out_ptr, n):
     rows = tl.arange(0, 64)
     q = tl.load(q_ptr + rows[:, None] * 64 + rows[None, :])
     total = tl.zeros((64, 64), dtype=tl.float32)

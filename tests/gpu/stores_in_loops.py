@@ -7,7 +7,7 @@
 # CHECK: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 # CHECK: cp.async.bulk.commit_group
 # CHECK: cp.async.bulk.wait_group.read 0;
-# LAST: least 0, greatest 0
+# LAST: min 0, max 0
 import triton
 import triton.language as tl
 

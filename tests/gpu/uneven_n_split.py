@@ -4,7 +4,7 @@ number of valid columns."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --emit ptx | FileCheck %s
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=320' | FileCheck %s --check-prefix=PAIR
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216' --until split-ctas | FileCheck %s --check-prefix=ROWS
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until specialize-warps | FileCheck %s --check-prefix=BEHIND
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 4 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=352' --until specialize-warps | FileCheck %s --check-prefix=AFTER
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' --until split-ctas | FileCheck %s --check-prefix=SQUARE
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 5 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=144' | FileCheck %s --check-prefix=SHARED
 # RUN: tilewright compile %s --kernel with_rows --target cuda:sm_90a --num-warps 8 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,r=*fp32:16,M=i32,N=i32:8,K=i32:8' --until split-ctas | FileCheck %s --check-prefix=APART
@@ -36,12 +36,12 @@ number of valid columns."""
 # ROWS: tt.valid_extent = array<i64: 128, 216>
 
 # The consumer warps compute the addresses of their stores after the loop, because the accumulators take most registers in it.
-# BEHIND: ptx.max_registers true 240
-# BEHIND-NOT: tt.make_range
-# BEHIND: scf.for
-# BEHIND: ttg.wgmma_wait 0
-# BEHIND: tt.make_range {end = 256
-# BEHIND: tt.store
+# AFTER: ptx.max_registers true 240
+# AFTER-NOT: tt.make_range
+# AFTER: scf.for
+# AFTER: ttg.wgmma_wait 0
+# AFTER: tt.make_range {end = 256
+# AFTER: tt.store
 
 # A tile of as many rows as columns, both padded to 256: ranges distinguish them. If the rows are split as well, CTAs cannot split the columns
 # unevenly.

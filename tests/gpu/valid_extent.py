@@ -5,7 +5,7 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=176,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=ROWS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=64,BN=216,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=SHARED
-# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=TURNED
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp32:16,b=*fp32:16,c=*fp32:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=80,T=0,WS=0' --until pipeline-loops | FileCheck %s --check-prefix=TRANSPOSED
 # RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=1' | FileCheck %s --check-prefix=PAIR
 # RUN: tilewright compile %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' --until pipeline-loops | FileCheck %s --check-prefix=BYTES
 # RUN: tilewright explain %s --kernel bytes_of_numbers --target cuda:sm_90a --num-warps 8 --num-stages 4 --signature 'a=*u8:16,b=*u8:16,c=*fp32:16,M=i32,N=i32:16,K=i32:16,BN=144' | FileCheck %s --check-prefix=EXACT
@@ -34,10 +34,10 @@ import triton.language as tl
 # The second warp group has 64 of the 192 rows. The first one's second MMA comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
 # ROWS: wgmma.fence
-# ROWS: setp.ge.u32 others, thread, 128; @others bra behind;
+# ROWS: setp.ge.u32 skip, thread, 128; @skip bra after;
 # ROWS-NEXT: wgmma.fence
 # ROWS-COUNT-4: m64n176k16
-# ROWS: behind: }
+# ROWS: after: }
 # ROWS-NEXT: wgmma.fence
 # ROWS-COUNT-4: m64n176k16
 # ROWS-NOT: wgmma.mma_async
@@ -52,8 +52,8 @@ import triton.language as tl
 # SHARED-NOT: ttg.mma_extent
 
 # tf32 needs rows along K. Threads transpose the whole tile.
-# TURNED-NOT: ttg.copied_extent
-# TURNED: ttg.mma_extent
+# TRANSPOSED-NOT: ttg.copied_extent
+# TRANSPOSED: ttg.mma_extent
 
 # CTAs multicast although threads store the tile; with two stores, the CTAs might have to wait for each other.
 # PAIR: wgmma m64n216k16

@@ -1,4 +1,4 @@
-// Products of microscaling formats become products of the numbers that the formats encode.
+// Dots of microscaling formats become dots of the numbers that the formats encode.
 // RUN: tilewright opt %s --expand-scaled-dots -split-input-file | FileCheck %s
 
 // ---- bytes of e2m1 are split along K; an exponent becomes a bf16 without a fraction, 255 is NaN, and each scale is repeated 32 times

@@ -54,9 +54,9 @@ tt.func public @other(%x: tensor<12xf32>) -> f32 attributes {tt.any_size} {
 
 // -----
 
-// ---- a product records which of its rows and columns are real
-// CHECK-LABEL: tt.func public @product
-tt.func public @product(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tensor<96x152xf32>) -> tensor<96x152xf32> attributes {tt.any_size} {
+// ---- a dot records its valid rows and columns
+// CHECK-LABEL: tt.func public @matmul
+tt.func public @matmul(%a: tensor<96x64xf16>, %b: tensor<64x152xf16>, %c: tensor<96x152xf32>) -> tensor<96x152xf32> attributes {tt.any_size} {
   // CHECK: tt.dot {{.*}} {tt.valid_extent = array<i64: 96, 152>} : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
   %0 = tt.dot %a, %b, %c : tensor<96x64xf16> * tensor<64x152xf16> -> tensor<96x152xf32>
   tt.return %0 : tensor<96x152xf32>

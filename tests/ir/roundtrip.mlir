@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --mlir-print-debuginfo --mlir-print-local-scope | tilewright-opt --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=LOC
 // The text of upstream's TTIR, with each operation once: it is parsed, and printed in the same form.
 
-// == a function, its facts and its memory
+// == a function, its attributes and its memory
 // CHECK-LABEL: tt.func public @memory(%arg0: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %arg1: i32) attributes {noinline = false}
 // LOC: tt.func public @memory(%arg0: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x"("k.py":3:0))
 tt.func public @memory(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x"("k.py":3:0)), %n: i32) attributes {noinline = false} {

@@ -31,7 +31,7 @@ tt.func @wrap(%p: !tt.ptr<f32>, %a: i32, %b: i32) -> !tt.ptr<f32> {
 
 // -----
 
-// == an addition to a product that starts at zero becomes its start; its location is the product's line, for profilers
+// == an addition to a dot whose accumulator is zero becomes the accumulator; the location is that of the dot, for profilers
 // LINE: tt.dot %{{.*}}loc("product":7:0)
 // CHECK-LABEL: @accumulate
 // CHECK: %[[D:.*]] = tt.dot %arg0, %arg0, %arg1

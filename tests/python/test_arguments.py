@@ -324,7 +324,7 @@ def test_any_object_is_a_constant():
         shaped_kernel[(1,)](Shape(4), 8)
 
 
-def test_an_object_in_another_process_is_told_apart(tmp_path):
+def test_an_object_in_another_process_is_distinguished(tmp_path):
     """The key of code depends on an object's contents; if they cannot be determined, other processes do not find the code."""
     script = tmp_path / "script.py"
     script.write_text("""

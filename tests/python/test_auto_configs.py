@@ -12,7 +12,7 @@ from tilewright.errors import AutotunerError
 def product(configs):
     @triton.autotune(configs=configs, key=["M", "N", "K"])
     @triton.jit
-    def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
         m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]
         n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
@@ -22,10 +22,10 @@ def product(configs):
             b = tl.load(b_ptr + column * N + n, mask=(column < K) & (n < N), other=0.0)
             total = tl.dot(a, b, total)
         tl.store(c_ptr + m * N + n, total, mask=(m < M) & (n < N))
-    return product_kernel
+    return matmul_kernel
 
 
-def run_product(kernel, M, N, K):
+def run_matmul(kernel, M, N, K):
     random = np.random.default_rng(0)
     a, b = random.standard_normal((M, K), np.float32), random.standard_normal((K, N), np.float32)
     c = np.full((M, N), np.nan, np.float32)
@@ -34,12 +34,12 @@ def run_product(kernel, M, N, K):
     return kernel.best_config.kwargs
 
 
-def test_a_product_gets_sizes():
+def test_a_matmul_gets_sizes():
     kernel = product("auto")
-    sizes = run_product(kernel, 300, 260, 96)
+    sizes = run_matmul(kernel, 300, 260, 96)
     assert set(sizes) == {"BLOCK_M", "BLOCK_N", "BLOCK_K"} and all(value in (16, 32, 64, 128, 256) for value in sizes.values())
     assert sizes["BLOCK_M"] * sizes["BLOCK_N"] >= 32 * 32  # 16 x 16 loads each operand sixteen times as often as 256 x 256
-    narrow = run_product(kernel, 1000, 8, 64)
+    narrow = run_matmul(kernel, 1000, 8, 64)
     assert narrow["BLOCK_N"] == 16 and len(kernel.cache) == 2
 
 

@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m, n = tl.program_id(0) * BM + tl.arange(0, BM)[:, None], tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
     total = tl.zeros((BM, BN), tl.float32)
     for start in range(0, K, BK):
@@ -32,7 +32,7 @@ def kernel_fn(a, b):
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     (M, K), N = a.shape, b.shape[1]
     c = np.empty((M, N), np.float32)
-    product_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, c, M, N, K, BM=32, BN=32, BK=16)
+    matmul_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](a, b, c, M, N, K, BM=32, BN=32, BK=16)
     return c
 
 def reference_fn(a, b):
@@ -60,12 +60,12 @@ def test_results(product):
     assert found["speedup"] == pytest.approx(found["reference_time_ms"] / found["kernel_time_ms"])
     assert found["arithmetic_intensity"] == pytest.approx(found["flops"] / found["bytes"])
     assert found["tflop_per_s"] == pytest.approx(found["flops"] / found["kernel_time_ms"] / 1e9)
-    least = max(found["bytes"] / found["roof"]["bytes_per_second"], found["flops"] / found["roof"]["float32"])
-    assert found["fraction_of_peak"] == pytest.approx(least / found["kernel_time_ms"] * 1e3)
+    minimum = max(found["bytes"] / found["roofline"]["bytes_per_second"], found["flops"] / found["roofline"]["float32"])
+    assert found["fraction_of_peak"] == pytest.approx(minimum / found["kernel_time_ms"] * 1e3)
 
 
 def test_operations_of_all_kinds(tmp_path):
-    """Each operation counts once for each element of a tile, a reduction once between neighbours; operations on other types than floats do not count."""
+    """Each operation counts once for each element of a tile, a reduction once between adjacent elements; operations on other types than floats do not count."""
     path = tmp_path / "rows.py"
     path.write_text("""
 import numpy as np
@@ -157,7 +157,7 @@ def test_refuses_what_is_wrong(product):
     assert "only a correct kernel is measured" in done.stderr
 
 
-def test_roof_is_measured_once(monkeypatch):
+def test_peaks_are_measured_once(monkeypatch):
     calls = []
     monkeypatch.setattr(_core, "measure_cpu", lambda: calls.append(1) or {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
     assert peaks.peaks_of("cpu") == peaks.peaks_of("cpu")
@@ -166,7 +166,7 @@ def test_roof_is_measured_once(monkeypatch):
     assert len(calls) == 2
 
 
-def test_a_disturbed_roof_is_measured_again(monkeypatch):
+def test_disturbed_peaks_are_measured_again(monkeypatch):
     """The higher rates count, and an undisturbed measurement ends the search."""
     rates = iter([{"bytes_per_second": 1e9, "float32": 3e9, "float64": 1e9, "disturbed": True},
                   {"bytes_per_second": 2e9, "float32": 2e9, "float64": 1e9, "disturbed": False}])
@@ -177,13 +177,13 @@ def test_a_disturbed_roof_is_measured_again(monkeypatch):
     assert peaks.peaks_of("cpu") == again  # nothing is measured again
 
 
-def test_a_roof_that_cannot_be_measured(monkeypatch):
+def test_peaks_that_cannot_be_measured(monkeypatch):
     monkeypatch.setattr(_core, "measure_cpu", lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         peaks.peaks_of("cpu", remeasure=True)
 
 
-def test_a_disturbed_roof_is_told():
+def test_disturbed_peaks_are_reported():
     work = _core.Work(1 << 20, 0.0, False, "float32")
     disturbed = {"bytes_per_second": 1e6, "float32": 1e6, "disturbed": True, "device": "this"}
     text = _core.Measurement([1.0], [1.0], 1, work, disturbed).text()
@@ -192,7 +192,7 @@ def test_a_disturbed_roof_is_told():
     assert quiet.endswith("the data is in caches, which the memory peak excludes\n")
 
 
-def test_a_roof_that_a_kernel_goes_through_was_too_low(monkeypatch):
+def test_peaks_that_a_kernel_exceeds_are_raised(monkeypatch):
     monkeypatch.setattr(_core, "measure_cpu", lambda: {"bytes_per_second": 1e9, "float32": 2e9, "float64": 1e9})
     own = peaks.peaks_of("cpu", remeasure=True)
     large = 4 * _core.target()["llc_bytes"]
@@ -262,14 +262,14 @@ def test_roofline():
 def test_command(product, tmp_path):
     """The command writes results to files, which can be compared."""
     call = [sys.executable, "-m", "tilewright.bench"]
-    one, picture = tmp_path / "one.json", tmp_path / "roof.svg"
+    one, picture = tmp_path / "one.json", tmp_path / "roofline.svg"
     measured = subprocess.run([*call, str(product), "--repeat", "5", "--output", str(one), "--roofline", str(picture)], capture_output=True, text=True)
     assert measured.returncode == 0, measured.stderr
     assert measured.stdout.startswith("kernel ") and " peak" in measured.stdout
     xml.etree.ElementTree.parse(picture)
     compared = subprocess.run([*call, "--compare", str(one), str(one), "--json"], capture_output=True, text=True)
     assert compared.returncode == 0 and json.loads(compared.stdout)["result"] == "same"
-    for wrong, message in ((["--compare", str(one)], "--compare wants two files"), ([str(product), str(product)], "bench wants one FILE"),
+    for wrong, message in ((["--compare", str(one)], "--compare expects two result files"), ([str(product), str(product)], "bench expects one FILE"),
                            ([str(product), "--repeat", "0"], "--repeat")):
         done = subprocess.run([*call, *wrong], capture_output=True, text=True)
         assert done.returncode == 1 and message in done.stderr

@@ -1,4 +1,4 @@
-"""`make bench` passes the gallery's kernels their parameters, so a kernel with a new parameter would break it."""
+"""`make bench` passes the examples' kernels their parameters, so a kernel with a new parameter would break it."""
 
 import json
 import pathlib
@@ -12,8 +12,8 @@ BENCHMARKS = pathlib.Path(__file__).resolve().parents[2] / "benchmarks"
 def test_attention(tmp_path):
     script = f"import bench, pathlib; bench.out_folder = pathlib.Path({str(tmp_path)!r}); bench.main()"
     subprocess.run([sys.executable, "-c", script, "--only", "attention", "--seconds", "0.01"], cwd=BENCHMARKS, check=True)
-    facts, *rows = [json.loads(line) for line in (tmp_path / "cpu.jsonl").read_text().splitlines()]
-    assert facts["machine"]["threads"] > 0 and all(rate > 0 for rate in facts["peaks"].values()), facts
+    head, *rows = [json.loads(line) for line in (tmp_path / "cpu.jsonl").read_text().splitlines()]
+    assert head["machine"]["threads"] > 0 and all(rate > 0 for rate in head["peaks"].values()), head
     assert [row["name"] for row in rows] == ["attention", "attention causal"], rows
     assert all(row["ours"] > 0 and row["rivals"]["NumPy"] > 0 and row["share"] > 0 for row in rows), rows
 

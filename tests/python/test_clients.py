@@ -130,7 +130,7 @@ def test_comparison(results, tmp_path):
     printed = run("--compare", ours, theirs, "--known", known, "--page", page, "--title", "On another")
     assert "a known reason" in printed and "passes under the other" not in printed
     text = page.read_text()
-    assert text.count("## On one machine") == text.count("## On another") == text.count("# Programs of others") == 1
+    assert text.count("## On one machine") == text.count("## On another") == text.count("# Third-party libraries") == 1
     run("--compare", ours, theirs, "--known", known, "--page", page, "--title", "On another")
     assert page.read_text() == text
     known.write_text("other | *::test_only_triton | a reason of another suite\n")

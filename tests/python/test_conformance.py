@@ -27,7 +27,7 @@ def test_name(request):
 def test_number():
     raise AssertionError("Tensor-likes are not close!")
 
-def test_card():
+def test_gpu():
     raise RuntimeError("Found no NVIDIA driver on your system")
 
 @pytest.mark.skip(reason="not here")
@@ -148,26 +148,26 @@ def launch(x):
     refused[(1,)](x)
 """
 
-JUDGE = """#!{python}
+UPSTREAM = """#!{python}
 import json, os, sys
 for line in sys.stdin:
     question = json.loads(line)
     if question["name"] == "mistaken":
         os.abort()  # as upstream ends for some guesses
-    verdict = "taken" if question["name"] == "refused" else "AssertionError"
-    print(json.dumps(question | {{"verdicts": [verdict] * len(question["signatures"])}}), flush=True)
+    result = "accepted" if question["name"] == "refused" else "AssertionError"
+    print(json.dumps(question | {{"results": [result] * len(question["signatures"])}}), flush=True)
 """
 
 
 def test_kernels_of_libraries(tmp_path):
-    library, page, data, judge = tmp_path / "libraries/some/inner", tmp_path / "page.md", tmp_path / "data.json", tmp_path / "judge"
+    library, page, data, upstream = tmp_path / "libraries/some/inner", tmp_path / "page.md", tmp_path / "data.json", tmp_path / "upstream"
     library.mkdir(parents=True)
     (library / "ops.py").write_text(LIBRARY)
     (library / "helpers.py").write_text("import triton\n\n@triton.jit\ndef halved(x):\n    return x / 2\n")
-    judge.write_text(JUDGE.format(python=sys.executable))
-    judge.chmod(0o755)
+    upstream.write_text(UPSTREAM.format(python=sys.executable))
+    upstream.chmod(0o755)
     command = pathlib.Path(tilewright.__file__).absolute().parents[2] / "bin/tilewright"
-    subprocess.run([sys.executable, RUN.parent / "libraries", tmp_path / "libraries", "--judge", judge, "--command", command, "--results", tmp_path / "results",
+    subprocess.run([sys.executable, RUN.parent / "libraries", tmp_path / "libraries", "--upstream-python", upstream, "--command", command, "--results", tmp_path / "results",
                     "--page", page, "--data", data, "--jobs", "1"], check=True)
     stored = json.loads(data.read_text())["libraries"]
     assert stored["rows"] == {"some": {"found": 3, "sampled": 3, "compiled": 1, "CPU": 1, "PTX": 1, "guess": 1, "refused here alone": 1}}

@@ -1,4 +1,4 @@
-"""A compiled kernel does not depend on a thread, and dropped kernels leave nothing behind."""
+"""A compiled kernel does not depend on a thread, and dropped kernels release all their memory."""
 
 import pathlib
 import subprocess
@@ -47,10 +47,10 @@ def test_threads_share_programs(engine):
     kernels, x, wrong = [make() for _ in range(3)], np.arange(64, dtype=np.float32), []
 
     def run():
-        for turn in range(6):
+        for number in range(6):
             out = np.zeros_like(x)
             with triton.engine(engine):
-                kernels[turn % 3][(1,)](x, out, 64, BLOCK=64)
+                kernels[number % 3][(1,)](x, out, 64, BLOCK=64)
             if not (out == x * 2).all():
                 wrong.append(out)
 
@@ -65,6 +65,6 @@ def test_threads_share_programs(engine):
 @pytest.mark.parametrize("target", ["cpu", "cuda:90"])
 def test_memory_is_flat(target):
     script = pathlib.Path(__file__).parent.parent.parent / "benchmarks" / "many_kernels.py"
-    command = [sys.executable, script, "--kernels", "400", "--target", target, "--most-growth", "12"]
+    command = [sys.executable, script, "--kernels", "400", "--target", target, "--max-growth", "12"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

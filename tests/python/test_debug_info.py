@@ -15,7 +15,7 @@ import tilewright as triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(triton.__file__).absolute().parents[2] / "bin" / "tilewright"
-needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built beside the package")
+needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built next to the package")
 
 KERNEL = """
 import numpy as np
@@ -79,7 +79,7 @@ def test_lines_change_no_instruction(script):
 
 
 @needs_command
-def test_upstreams_variable_turns_lines_off(script, monkeypatch):
+def test_upstreams_variable_disables_lines(script, monkeypatch):
     path = script()
     monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "1")
     assert b".loc" not in emitted(path, "asm", "1")
@@ -169,7 +169,7 @@ def test_variables_in_gdb(tmp_path):
     assert float(values[0]) == 2.5 and float(values[1]) == 2 / 64, shown
     assert values[2] == "0", shown
     assert values[3] == "<optimized out>", shown  # it is computed where it is used, and is nowhere as a whole
-    # After the addresses, nothing needs the program's number, and on some processors its register is reused.
+    # After the addresses, nothing needs the program's number, and on some CPUs its register is reused.
     assert values[4] in ("0", "<optimized out>") and values[5:7] == ["3", "3"] and "type = float32 [64]" in shown, shown
     weights = np.exp(np.arange(64) / 64 - 63 / 64)
     assert float(values[7]) == 2 / 64 and values[8] == "3", shown  # arguments are known to the end, used or not
@@ -178,7 +178,7 @@ def test_variables_in_gdb(tmp_path):
 
 
 @needs_command
-def test_variables_change_no_instruction_of_the_gallery(tmp_path):
+def test_variables_change_no_instruction_of_the_examples(tmp_path):
     sys.path.insert(0, str(ROOT / "tools"))
     from example_kernels import KERNELS
     same = 0
@@ -236,7 +236,7 @@ def test_places_in_text_of_tiles(script, tmp_path):
 
 
 def records_of(dump):
-    """The records of a jitdump: (kind, bytes behind the prefix)."""
+    """The records of a jitdump: (kind, bytes after the prefix)."""
     magic, version, size, machine, _, process = struct.unpack_from("<6I", dump)
     assert (magic, version, size, machine) == (0x4A695444, 1, 40, 62)
     records, at = [], size

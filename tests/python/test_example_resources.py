@@ -1,4 +1,4 @@
-"""The assembler's report on the gallery's kernels for an H100: no register is spilled, and no product is serialised. And a kernel's code is
+"""ptxas's report on the examples' kernels for an H100: no register is spilled, and no MMA is serialized. And a kernel's code is
 the same each time it is compiled."""
 
 import pathlib

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 COMMAND = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 from example_kernels import KERNELS  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not next to this package, which is not in a build folder")
 MATMUL = ROOT / "examples" / "03_matmul_basic.py"
 SIGNATURE = ("a_ptr=*fp16:16, b_ptr=*fp16:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32, stride_am=i32:16, stride_ak=1, stride_bk=i32:16, "
              "stride_bn=1, stride_cm=i32:16, stride_cn=1, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64")
@@ -67,7 +67,7 @@ def test_a_page_holds_all_that_it_shows(target, tmp_path):
     assert any(("wgmma.mma_async" if "cuda" in target else "vfmadd") in text for text in code)
     assert not any(text.lstrip().startswith((".loc", ".file")) for stage in data["stages"] for text in stage["text"])
     products = next(section for section in data["sections"] if section["title"] == "Dots")
-    assert [fact["line"] for fact in products["remarks"]] == [dot]
+    assert [remark["line"] for remark in products["remarks"]] == [dot]
 
 
 def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
@@ -75,7 +75,7 @@ def test_a_page_of_a_gpu_has_layouts_and_a_timeline(tmp_path):
     accumulator = next(layout for layout in data["layouts"] if "accumulator of wgmma" in layout["text"])
     rows, columns, owners = accumulator["rows"], accumulator["columns"], accumulator["owners"]
     assert len(owners) == rows * columns == 64 * 64
-    # m64n128: a warp has sixteen rows, a group of four lanes every eighth of them, a lane two neighbours.
+    # m64n128: a warp has sixteen rows, a group of four lanes every eighth of them, a lane two adjacent elements.
     for row in range(rows):
         for column in range(columns):
             warp, lane, element = owners[row * columns + column]
@@ -104,7 +104,7 @@ def test_spilled_registers_are_told_by_line():
     done = subprocess.run([COMMAND, "explain", f"{ROOT}/tests/cli/Inputs/slow.py:long_row", "--target", "cuda:sm_80", "--num-warps", "1", "--json",
                            "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)
     said = json.loads(done.stdout)
-    spilled = [fact["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for fact in section["remarks"]]
+    spilled = [remark["text"] for section in said["sections"] if section["title"].startswith("Spilled registers") for remark in section["remarks"]]
     if shutil.which("ptxas"):  # only ptxas knows
         assert "bytes spilled" in " ".join(said["resources"]) and "load: 512 registers a thread for 16384" in spilled
     else:
@@ -112,7 +112,7 @@ def test_spilled_registers_are_told_by_line():
 
 
 @pytest.mark.parametrize("target", ["cpu:avx512", "cuda:sm_90a"])
-def test_every_kernel_of_the_gallery_is_explained(target):
+def test_every_example_kernel_is_explained(target):
     for example, kernel, signature, warps, stages in KERNELS:
         done = subprocess.run([COMMAND, "explain", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--signature", signature, "--target",
                                target, "--num-warps", str(warps), "--num-stages", str(stages), "--json"], capture_output=True, text=True)
@@ -125,7 +125,7 @@ def test_every_kernel_of_the_gallery_is_explained(target):
                               capture_output=True, text=True, check=True).stdout
         assert "Memory" in titles and ("Dots" in titles) == ("tt.dot" in text), (kernel, titles)
         for section in said["sections"]:
-            assert all(fact["text"] and fact.get("line", 1) > 0 for fact in section["remarks"])
+            assert all(remark["text"] and remark.get("line", 1) > 0 for remark in section["remarks"])
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_a_browser_shows_a_line_in_every_stage(browse, tmp_path):
     assert shown.count("<rect") > 64 * 64  # layouts and the timeline
 
 
-def test_a_browser_shows_the_facts_of_a_processor(browse, tmp_path):
+def test_a_browser_shows_the_remarks_for_a_cpu(browse, tmp_path):
     shown = browse(made_page(tmp_path, "cpu:avx2"), "remarks")
     assert "128x64 f16 from a_ptr: 8 at a time (16 bytes), contiguous along dimension 1" in shown
     assert 'data-tab="layouts"' not in shown and 'data-tab="stages"' in shown

@@ -76,7 +76,7 @@ def test_a_forked_worker_knows_of_the_gpu_that_pytorch_has_counted(monkeypatch):
 
 
 def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
-    """Its parent has used CUDA, so PyTorch refuses to initialise CUDA again; the worker compiles for the GPU that its parent names."""
+    """Its parent has used CUDA, so PyTorch refuses to initialize CUDA again; the worker compiles for the GPU that its parent names."""
 
     class Cuda:
         _is_in_bad_fork = staticmethod(lambda: True)
@@ -121,7 +121,7 @@ def test_ttgir_has_tritons_names():
     assert "ttg.wgmma " not in text and "#ttg.layout<" in text
 
 
-def test_what_generated_helpers_import_beside_public_names():
+def test_private_names_that_generated_helpers_import():
     from tilewright.language.standard import _log2
 
     @triton.jit
@@ -300,7 +300,7 @@ def test_what_constants_leave_out_is_among_the_operations():
     assert any(op.get_name() == "scf.for" for op in operations(n=2))
 
 
-def test_what_an_argument_is_specialised_for():
+def test_what_an_argument_is_specialized_for():
     specialize, base = triton.runtime.jit.native_specialize_impl, make_backend(GPUTarget("cpu", "", 1))
     desc = triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(np.zeros((4, 32), np.float32), [2, 16])
     cases = [((16,), ("i32", "D")), ((3,), ("i32", "")), ((1,), ("constexpr", 1)), ((1, False, False), ("i32", None)), ((True,), ("i1", None)),
@@ -308,9 +308,9 @@ def test_what_an_argument_is_specialised_for():
              ((desc,), ("tensordesc<fp32[2, 16]>", None))]
     for arguments, expected in cases:
         assert specialize(base, *arguments) == expected
-    types, facts = zip(*[specialize(base, value) for value in (16, (3, 32), None)])
-    paths = _utils.find_paths_if(facts, lambda path, member: isinstance(member, str))
-    assert paths == [(0,), (1, 0), (1, 1)] and [_utils.get_iterable_path(facts, path) for path in paths] == ["D", "", "D"]
+    types, properties = zip(*[specialize(base, value) for value in (16, (3, 32), None)])
+    paths = _utils.find_paths_if(properties, lambda path, member: isinstance(member, str))
+    assert paths == [(0,), (1, 0), (1, 1)] and [_utils.get_iterable_path(properties, path) for path in paths] == ["D", "", "D"]
     assert types == ("i32", ("i32", "i32"), "constexpr")
 
 

@@ -79,7 +79,7 @@ for index, value in enumerate([13000, 2, 0, 9, 9, 0, 0, 40, 0, 0, 1024]):
 
 
 def fake_library():
-    """The path of the fake driver, beside the package in the build folder."""
+    """The path of the fake driver, next to the package in the build folder."""
     for folder in pathlib.Path(_core.__file__).resolve().parents:
         found = list((folder / "tests" / "unit").glob("libfake_cuda.*"))
         if found:
@@ -346,7 +346,7 @@ def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 """
 
 
-@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not next to this package, which is not in a build folder")
 def test_commands_on_a_device(tmp_path, monkeypatch):
     """`run` and `tune` with --device: tensors are copied to the GPU, the code is for it, and its clock measures."""
     path = tmp_path / "tuned.py"

@@ -216,17 +216,17 @@ def test_ir_in_place_of_the_kernels_own(tmp_path, engine):
             plain[(2,)](x, out, 64, BLOCK=32, ir_override="nowhere.ttir")
 
 
-# ---- specialisations
+# ---- specializations
 
-def test_the_specialisations_in_memory():
+def test_the_specializations_in_memory():
     put, x = make_kernel(), one()
     kernel = put[(1,)](x, 3)
     put[(1,)](x, 4)
     kept = put.device_caches[get_device_key()][0]
     assert len(kept) == 2 and kernel.hash in kept and kept[kernel.hash] is kernel and set(kept.values()) >= {kernel}
     binder = put.device_caches[get_device_key()][4]
-    bound, facts, options = binder(x, 5, num_warps=2)
-    assert bound["a"] == 5 and facts[0][0] == "*i32" and facts[1] == ("constexpr", 5) and options == {"num_warps": 2}
+    bound, properties, options = binder(x, 5, num_warps=2)
+    assert bound["a"] == 5 and properties[0][0] == "*i32" and properties[1] == ("constexpr", 5) and options == {"num_warps": 2}
     kept.clear()
     assert len(put.device_caches[get_device_key()][0]) == 0
 
@@ -280,7 +280,7 @@ def test_a_kernel_names_itself():
 
 
 class Later(Executor):
-    """An executor that runs its tasks when it is told to."""
+    """An executor that runs its tasks on request."""
 
     def __init__(self):
         self.work = []
@@ -586,7 +586,7 @@ def test_a_condition_that_is_no_boolean():
         compiled_for(CPU, kernel)
 
 
-def test_products_of_a_type_that_hopper_has_not(recwarn):
+def test_matmul_of_a_type_that_hopper_lacks(recwarn):
     @triton.jit
     def kernel(x):
         a = tl.full((32, 32), 1.0, tl.float8e4b15)
@@ -693,12 +693,12 @@ def test_a_file_takes_a_kernels_place(tmp_path):
     with triton.knobs.cache.scope(), triton.knobs.compilation.scope():
         triton.knobs.cache.override_dir, triton.knobs.compilation.override = str(folder), True
         written.write_text(re.sub(r"constant 3 : i32", "constant 5 : i32", text))
-        replaced_kernel._unsafe_update_src(replaced_kernel.src)  # now no specialisation is in memory
+        replaced_kernel._unsafe_update_src(replaced_kernel.src)  # now no specialization is in memory
         replaced_kernel[(1,)](out, 7)
         assert out[0] == 35
         written.with_suffix(".ptx").write_text("// mine\n" + gpu.asm["ptx"])
         assert "// mine" in replaced_kernel.warmup(out, 7, grid=(1,), arch="sm90").asm["ptx"]
-        replaced_kernel[(1,)](out, 16)  # another specialisation, for which there is no file
+        replaced_kernel[(1,)](out, 16)  # another specialization, for which there is no file
         assert out[0] == 48
 
 

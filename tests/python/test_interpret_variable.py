@@ -159,7 +159,7 @@ def test_numpys_warnings():
     assert done.returncode == 0, done.stderr
 
 
-def test_other_doors_warn_of_nothing(recwarn):
+def test_other_front_ends_do_not_warn(recwarn):
     @triton.jit
     def divided(x_ptr, out_ptr):
         tl.store(out_ptr, tl.load(x_ptr) / tl.load(x_ptr))

@@ -39,7 +39,7 @@ def test_arguments_by_keyword_and_default(scale, numbers):
 def test_one_kernel_called_in_many_ways(scale, numbers):
     """The assignment of keywords to parameters is remembered for each form of call, and the forms must not be confused."""
     out = np.zeros_like(numbers)
-    for turn in range(3):
+    for number in range(3):
         for factor, call in [
             (2.0, lambda grid: scale[grid](numbers, out, 200, 2.0)),
             (3.0, lambda grid: scale[grid](numbers, out, n=200, factor=3.0)),
@@ -216,7 +216,7 @@ def test_annotations_fix_types():
     assert list(out) == [64, 64, 32]
 
 
-def test_specialisation_lists():
+def test_specialization_lists():
 
     @triton.jit(do_not_specialize=["BLOCK"])
     def wrong(x_ptr, BLOCK: tl.constexpr):

@@ -33,11 +33,11 @@ def add(x_ptr, n, pair, BLOCK: tl.constexpr, function: tl.constexpr):
 
 
 def test_least_dots():
-    least = nvidia.min_dot_size(GPUTarget("cuda", 90, 32))
-    assert [least(kind, kind) for kind in (tl.float8e5, tl.float16, tl.float32, tl.float64)] == [(1, 1, 32), (1, 1, 16), (1, 1, 8), (1, 1, 4)]
-    assert least(tl.block_type(tl.int8, [16, 16]), tl.int8) == (1, 1, 32)
+    smallest = nvidia.min_dot_size(GPUTarget("cuda", 90, 32))
+    assert [smallest(kind, kind) for kind in (tl.float8e5, tl.float16, tl.float32, tl.float64)] == [(1, 1, 32), (1, 1, 16), (1, 1, 8), (1, 1, 4)]
+    assert smallest(tl.block_type(tl.int8, [16, 16]), tl.int8) == (1, 1, 32)
     with pytest.raises(AssertionError, match="16 and 32 bits"):
-        least(tl.float16, tl.float32)
+        smallest(tl.float16, tl.float32)
 
 
 def test_options_and_versions():
@@ -112,10 +112,10 @@ def test_compilation_without_a_launch():
     cache, key_cache, target, backend, binder = add.device_caches[0]
     x = np.zeros(16, np.int32)
     bound, specialization, given = binder(x, 5, (3, 4), 16, inner, num_warps=2)
-    options, signature, constants, facts = add._pack_args(backend, {"num_warps": 2}, bound, specialization, given)
+    options, signature, constants, attributes = add._pack_args(backend, {"num_warps": 2}, bound, specialization, given)
     assert options.num_warps == 2 and signature == {"x_ptr": "*i32", "n": "i32", "pair": ("i32", "i32"), "BLOCK": "constexpr", "function": "constexpr"}
     assert constants == {(3,): 16, (4,): inner}
-    kernel = add.compile(add.ASTSource(add, signature, constants, facts), target=target, options=vars(options))
+    kernel = add.compile(add.ASTSource(add, signature, constants, attributes), target=target, options=vars(options))
     assert isinstance(kernel, add.CompiledKernel)
     cache["mine"] = kernel
     assert cache["mine"] is kernel and "mine" in add.device_caches[0][0]
@@ -221,7 +221,7 @@ def test_linear_layouts(seed):
         LinearLayout.identity_1d(outputs[0][1], "x", "x") * LinearLayout.identity_1d(outputs[1][1], "y", "y")))
 
 
-def test_products_of_linear_layouts():
+def test_multiplied_linear_layouts():
     rows = LinearLayout.identity_1d(4, "lane", "row")
     assert table(rows * LinearLayout.identity_1d(2, "lane", "col")) == {(lane,): (lane % 4, lane // 4) for lane in range(8)}
     assert table(rows * LinearLayout.identity_1d(2, "reg", "row")) == {(lane, reg): (lane + 4 * reg,) for lane in range(4) for reg in range(2)}

@@ -10,7 +10,7 @@ import pytest
 import tilewright as triton
 
 COMMAND = pathlib.Path(triton.__file__).absolute().parents[2] / "bin" / "tilewright"
-needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built beside the package")
+needs_command = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built next to the package")
 HEAD = "import triton\nimport triton.language as tl\n"
 STORE = HEAD + "@triton.jit\ndef k(x):\n    tl.store(x, 1)\n"
 

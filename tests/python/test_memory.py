@@ -21,10 +21,10 @@ def add_kernel(out_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def carried_kernel(x_ptr, out_ptr, turns, BLOCK: tl.constexpr):
+def carried_kernel(x_ptr, out_ptr, iterations, BLOCK: tl.constexpr):
     x_at = x_ptr + tl.arange(0, BLOCK)
     out_at = out_ptr + tl.arange(0, BLOCK)
-    for _ in range(turns):
+    for _ in range(iterations):
         tl.store(out_at, tl.load(x_at))
         x_at += BLOCK
         out_at += BLOCK

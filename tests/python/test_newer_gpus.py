@@ -1,4 +1,4 @@
-"""Cards newer than Hopper: code for them is right on the simulator, and the assembler accepts it."""
+"""GPUs newer than Hopper: code for them is right on the simulator, and the assembler accepts it."""
 
 import pathlib
 import shutil
@@ -35,7 +35,7 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BM: tl.constexpr, BN: tl.constex
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("ctas", [1, 2])
-def test_matrix_product(target, ctas):
+def test_matmul(target, ctas):
     m, n, k = 80, 96, 160
     random = np.random.default_rng(0)
     a, b = random.standard_normal((m, k)).astype(np.float16), random.standard_normal((k, n)).astype(np.float16)
@@ -45,10 +45,10 @@ def test_matrix_product(target, ctas):
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=1e-2)
 
 
-# One kernel in four keeps the test short; together, the targets cover the whole gallery.
+# One kernel in four keeps the test short; together, the targets cover all examples.
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
 @pytest.mark.parametrize("index, case", list(enumerate(KERNELS)))
-def test_the_assembler_takes_the_gallery(index, case, tmp_path):
+def test_the_assembler_accepts_the_examples(index, case, tmp_path):
     if not COMMAND.exists():
         pytest.skip("the command is not built")
     example, kernel, signature, warps, stages = case

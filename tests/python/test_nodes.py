@@ -14,7 +14,7 @@ import tilewright.language as tl
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, sums_ptr, M, N, K, BLOCK: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, sums_ptr, M, N, K, BLOCK: tl.constexpr):
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
@@ -33,7 +33,7 @@ a, b = numbers.standard_normal((M, K), np.float32), numbers.standard_normal((K, 
 c, sums = np.zeros((M, N), np.float32), np.zeros((10, M), np.float32)
 for turn in range(5):
     c[:], sums[:] = 0, 0
-    product_kernel[(16, 10)](a, b, c, sums, M, N, K, BLOCK=32)
+    matmul_kernel[(16, 10)](a, b, c, sums, M, N, K, BLOCK=32)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-4, atol=1e-3)
     print(hashlib.sha256(c.tobytes() + sums.tobytes()).hexdigest())
 '''

@@ -79,7 +79,7 @@ def test_strict_code_of_fp16(numbers):
     assert "div.rn.f32" in text and "div.full" not in text
 
 
-def test_strict_products():
+def test_strict_dots():
     a = np.ones((32, 32), np.float32)
     assert "tf32" in ptx(product, a, a) and "tf32" not in ptx(product, a, a, numerics="strict")
 

@@ -39,17 +39,17 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 def attention(q, k, v, o, n, BLOCK: tl.constexpr, D: tl.constexpr):
     rows, dims = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, D)
     query = tl.load(q + rows[:, None] * D + dims[None, :], mask=rows[:, None] < n, other=0.0)
-    most = tl.full((BLOCK,), -float("inf"), tl.float32)
+    maximum = tl.full((BLOCK,), -float("inf"), tl.float32)
     total, out = tl.zeros((BLOCK,), tl.float32), tl.zeros((BLOCK, D), tl.float32)
     for start in range(0, n, BLOCK):
         at = start + tl.arange(0, BLOCK)
         keys = tl.load(k + at[None, :] * D + dims[:, None], mask=at[None, :] < n, other=0.0)
         values = tl.load(v + at[:, None] * D + dims[None, :], mask=at[:, None] < n, other=0.0)
         scores = tl.where(at[None, :] < n, tl.dot(query, keys), -float("inf"))
-        higher = tl.maximum(most, tl.max(scores, 1))
-        p, fade = tl.exp(scores - higher[:, None]), tl.exp(most - higher)
+        higher = tl.maximum(maximum, tl.max(scores, 1))
+        p, fade = tl.exp(scores - higher[:, None]), tl.exp(maximum - higher)
         out = out * fade[:, None] + tl.dot(p, values)
-        total, most = total * fade + tl.sum(p, 1), higher
+        total, maximum = total * fade + tl.sum(p, 1), higher
     tl.store(o + rows[:, None] * D + dims[None, :], out / total[:, None], mask=rows[:, None] < n)
 
 @triton.jit
@@ -70,7 +70,7 @@ def counts(x, o, n, B: tl.constexpr):
     tl.atomic_add(o + tl.load(x + at, mask=at < n, other=0), tl.full((B,), 1, tl.int32), mask=at < n)
 """
 
-# Scratch memory ends where a page begins that nothing may touch, and begins behind another one as nearly as its alignment allows.
+# Scratch memory ends at a protected page, and starts as close after another one as its alignment allows.
 CALLER = """
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -259,5 +259,5 @@ def test_names(folder):
     assert symbols(folder, "mine.o") == ["mine", "mine_scratch_bytes"]
     first = command(folder, *options, "--emit", "header")
     assert first == command(folder, *options, "--emit", "header"), "the name does not change"
-    assert "wants a C identifier, not '2x'" in command(folder, *options, "--emit", "obj", "--name", "2x", fails=True)
+    assert "expects a C identifier, got '2x'" in command(folder, *options, "--emit", "obj", "--name", "2x", fails=True)
     assert "--name is of objects" in command(folder, *options, "--emit", "asm", "--name", "x", fails=True)

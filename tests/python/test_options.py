@@ -154,7 +154,7 @@ def square(a_ptr, out_ptr, WAY: tl.constexpr):
     tl.store(out_ptr + offs[:, None] * 16 + offs[None, :], c)
 
 
-def test_the_setting_of_products_precision():
+def test_the_setting_of_dot_precision():
     a, out = np.eye(16, dtype=np.float32), np.zeros((16, 16), np.float32)
     with triton.knobs.language.scope():
         triton.knobs.language.fp32_default = "tf32x3"

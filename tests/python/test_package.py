@@ -364,7 +364,7 @@ tt.func public @twice(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("x_ptr")
 
 
 def test_launch_ir_text(tmp_path):
-    """IR text is launched like a function with the same parameters; launches must satisfy what the text takes for granted (textArgument)."""
+    """IR text is launched like a function with the same parameters; launches must satisfy the assumptions of the text (textArgument)."""
     path = tmp_path / "twice.ttir"
     path.write_text(TTIR)
     made = triton.compile(str(path))
@@ -440,9 +440,9 @@ def test_element_types():
     assert tl.dtype.UINT_TYPES == ["int1", "uint8", "uint16", "uint32", "uint64"]
     assert sorted(tl.dtype.FP_TYPES) == sorted(["fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64"])
     assert tl.dtype.STANDARD_FP_TYPES == ["fp16", "bf16", "fp32", "fp64"] and tl.dtype.OTHER_TYPES == ["void"]
-    facts = {kind: (kind.primitive_bitwidth, kind.itemsize, kind.fp_mantissa_width, kind.exponent_bias)
+    properties = {kind: (kind.primitive_bitwidth, kind.itemsize, kind.fp_mantissa_width, kind.exponent_bias)
              for kind in (tl.float8e5, tl.float8e4nv, tl.float16, tl.bfloat16, tl.float64)}
-    assert list(facts.values()) == [(8, 1, 2, 15), (8, 1, 3, 7), (16, 2, 10, 15), (16, 2, 7, 127), (64, 8, 52, 1023)]
+    assert list(properties.values()) == [(8, 1, 2, 15), (8, 1, 3, 7), (16, 2, 10, 15), (16, 2, 7, 127), (64, 8, 52, 1023)]
     assert (tl.int1.itemsize, tl.int1.int_bitwidth, tl.void.itemsize) == (1, 1, 0)
     assert tl.int16.int_signedness is tl.dtype.SIGNEDNESS.SIGNED and tl.int1.int_signedness is tl.dtype.SIGNEDNESS.UNSIGNED
     assert [member.value for member in tl.dtype.SIGNEDNESS] == [0, 1] and [member.value for member in tl.dtype.KIND] == [0, 1, 2]

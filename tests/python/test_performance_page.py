@@ -79,7 +79,7 @@ def test_newer_rows_replace_older_ones(tmp_path):
     new = write("new.jsonl", {"card": "a GPU", "triton": "3.7.0"}, row("1", 11, triton=9), row("1", 12, cublas=9))
     assert merge(old).returncode == 2  # no date
     assert merge(old, "--run", "first", "--date", "2026-01-01").returncode == 0
-    assert merge(new, "--date", "2026-01-02", "--facts", "commit=abc", "note=a = b").returncode == 0
+    assert merge(new, "--date", "2026-01-02", "--properties", "commit=abc", "note=a = b").returncode == 0
     lines = [json.loads(line) for line in (tmp_path / "benchmarks/results/h100.jsonl").read_text().splitlines()]
     assert [(line["run"], line.get("ours")) for line in lines] == [("first", None), ("first", 20), ("new", None), ("new", 11), ("new", 12)]
     assert lines[2] == {"run": "new", "date": "2026-01-02", "card": "a GPU", "triton": "3.7.0", "commit": "abc", "note": "a = b"}

@@ -29,13 +29,13 @@ def run(python, *arguments, path=(PACKAGE, HERE)):
 
 @functools.cache
 def other_pythons():
-    """The Pythons of other versions on the path, those that are installed beside this one, and pyenv's."""
+    """The Pythons of other versions on the path, those that are installed next to this one, and pyenv's."""
     found = {}
-    beside = sorted(pathlib.Path(sys.base_prefix).parent.glob("*/bin/python3"))
+    installed = sorted(pathlib.Path(sys.base_prefix).parent.glob("*/bin/python3"))
     shims = [pathlib.Path(folder).parent for folder in os.environ.get("PATH", "").split(os.pathsep) if folder.endswith("/shims")]
     managed = [python for root in shims for python in sorted(root.glob("versions/3.*/bin/python3"))]
     for minor in range(10, 16):
-        for candidate in [f"python3.{minor}", *beside, *managed]:
+        for candidate in [f"python3.{minor}", *installed, *managed]:
             try:
                 done = subprocess.run([candidate, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, timeout=60)
             except OSError:

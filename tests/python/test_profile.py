@@ -87,7 +87,7 @@ causal_kernel[(100,)](x, np.empty_like(x), BLOCK=256)
     assert row["flops"] == pytest.approx(256 * 100 * 101 / 2, rel=0.02)  # the first program does one addition for each lane, the last one 100
 
 
-def test_products_have_the_peak_of_their_type():
+def test_dots_have_the_peak_of_their_type():
     from tilewright import profile
     machine = {"bytes_per_second": 1e12, "float32": 1e12, "tf32": 4e12, "float16": 8e12}
     row = {"calls": 1, "seconds": 1.0, "bytes": 0, "flops": 5e12, "products": {"float16": 4e12}}
@@ -123,7 +123,7 @@ def test_a_script_that_fails_is_told(run, tmp_path):
     assert missing.returncode == 1 and "cannot read" in missing.stderr
 
 
-@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not beside this package: it is not a build folder's")
+@pytest.mark.skipif(not COMMAND.exists(), reason="the command is not next to this package, which is not in a build folder")
 def test_the_command(tmp_path):
     (tmp_path / "script.py").write_text(_SCRIPT)
     done = subprocess.run([COMMAND, "profile", "--no-peaks", tmp_path / "script.py", "2", "--whatever"], capture_output=True, text=True)

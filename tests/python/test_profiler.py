@@ -171,7 +171,7 @@ def test_the_viewer(capsys):
 
 
 class FakeEvent:
-    """An event of a GPU whose work takes a microsecond between events. An event that a graph has captured has no time, as on a card."""
+    """An event of a GPU whose work takes a microsecond between events. An event that a graph has captured has no time, as on a GPU."""
 
     clock = 0
     captures = False

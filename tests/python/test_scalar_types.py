@@ -1,4 +1,4 @@
-"""The types of results beside numbers are those of the release that triton.__version__ reports: all of them, against what that release answered."""
+"""The types of results with Python numbers are those of the release that triton.__version__ reports: all of them, against what that release answered."""
 
 import os
 import pathlib

@@ -259,7 +259,7 @@ def asserting_kernel(x):
     tl.device_assert(tl.load(x) == 0, "must fail")
 
 
-def test_the_environment_turns_assertions_on_against_a_launch(monkeypatch):
+def test_the_environment_enables_assertions_against_a_launch(monkeypatch):
     asserting_kernel[(1,)](np.ones(1, np.int32), debug=False)
     monkeypatch.setattr(triton.knobs.runtime, "debug", True)
     with pytest.raises(RuntimeError, match="must fail"):

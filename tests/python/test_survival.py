@@ -310,7 +310,7 @@ def command(tmp_path, *arguments):
     """The command line that runs a kernel of the prelude."""
     program = os.path.join(os.path.dirname(os.environ["PYTHONPATH"].split(os.pathsep)[0]), "bin", "tilewright")
     if not os.path.exists(program):
-        pytest.skip("there is no command beside this package")
+        pytest.skip("there is no command next to this package")
     kernels = tmp_path / "kernels.py"
     kernels.write_text(PRELUDE)
     return [program, "run", str(kernels), "--grid", "1", *arguments]
@@ -553,7 +553,7 @@ def test_a_forked_child_is_interrupted_too(tmp_path):
 
 
 def test_kernels_are_freed(tmp_path):
-    """2,000 kernels compiled, launched and dropped leave no code and no memory behind."""
+    """2,000 kernels compiled, launched and dropped release all code and memory."""
     out = succeed(tmp_path, '''
         import importlib.util, weakref
         def load(number):

@@ -10,7 +10,7 @@ import numpy as np
 import tilewright as triton
 import tilewright.language as tl
 
-THREADS, TURNS = 8, 24
+THREADS, ROUNDS = 8, 24
 
 
 @triton.jit
@@ -43,15 +43,15 @@ def counting_kernel(out_ptr, n, BLOCK: tl.constexpr):
 
 
 def from_threads(work):
-    """Calls work(thread, turn) from all threads at once; the first exception is raised here."""
+    """Calls work(thread, round) from all threads at once; the first exception is raised here."""
     problems = []
     barrier = threading.Barrier(THREADS)
 
     def run(number):
         try:
             barrier.wait()
-            for turn in range(TURNS):
-                work(number, turn)
+            for round in range(ROUNDS):
+                work(number, round)
         except BaseException as error:
             problems.append(error)
 
@@ -65,36 +65,36 @@ def from_threads(work):
 
 
 def test_the_same_specialisations():
-    def work(number, turn):
-        n = 1 + (37 * number + 11 * turn) % 3000
+    def work(number, round):
+        n = 1 + (37 * number + 11 * round) % 3000
         x = np.arange(n, dtype=np.float32)
         out = np.zeros(n, np.float32)
-        add_kernel[(triton.cdiv(n, 256),)](x, out, n, CONSTANT=turn % 4, BLOCK=256)
-        assert (out == x + turn % 4).all()
+        add_kernel[(triton.cdiv(n, 256),)](x, out, n, CONSTANT=round % 4, BLOCK=256)
+        assert (out == x + round % 4).all()
 
     from_threads(work)
 
 
 def test_different_kernels():
-    def work(number, turn):
-        constant = 1000 * number + turn
+    def work(number, round):
+        constant = 1000 * number + round
         out = np.zeros(64, np.float32)
         add_kernel[(1,)](np.zeros(64, np.float32), out, 64, CONSTANT=constant, BLOCK=64)
         assert (out == constant).all()
-        rows = np.full((50, 1 + turn), number, np.float32)
+        rows = np.full((50, 1 + round), number, np.float32)
         sums = np.zeros(50, np.float32)
-        sum_kernel[(50,)](rows, sums, 1 + turn, BLOCK=32)
-        assert (sums == number * (1 + turn)).all()
+        sum_kernel[(50,)](rows, sums, 1 + round, BLOCK=32)
+        assert (sums == number * (1 + round)).all()
 
     from_threads(work)
 
 
 def test_tuned_kernels():
-    def work(number, turn):
-        n = 64 * (1 + turn % 6)
+    def work(number, round):
+        n = 64 * (1 + round % 6)
         out = np.zeros(n, np.float32)
-        tuned_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, float(turn), n)
-        assert (out == turn).all()
+        tuned_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, float(round), n)
+        assert (out == round).all()
         counts = np.zeros(n, np.int32)
         counting_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](counts, n)
         assert (counts == 1).all()
@@ -113,13 +113,13 @@ def test_hooks_see_the_arguments_of_their_own_call():
                              prune_configs_by={"early_config_prune": prune})(tuned_kernel.fn)
     kernel._do_bench = tuned_kernel._do_bench
 
-    def work(number, turn):
-        n = 64 * (1 + number) + turn
+    def work(number, round):
+        n = 64 * (1 + number) + round
         kernel[(triton.cdiv(n, 64),)](np.zeros(n, np.float32), 1.0, n)
         assert kernel.nargs is None
 
     from_threads(work)
-    assert len(seen) == THREADS * TURNS and all(given == found for _, given, found in seen)
+    assert len(seen) == THREADS * ROUNDS and all(given == found for _, given, found in seen)
 
 
 def test_a_none_argument_is_neither_reset_nor_restored():

@@ -18,7 +18,7 @@ import triton.language as tl
 import helper
 
 @triton.jit
-def product(C, A, B, M, N, K, stride_am, stride_ak, BLOCK: tl.constexpr):
+def matmul(C, A, B, M, N, K, stride_am, stride_ak, BLOCK: tl.constexpr):
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inner = tl.arange(0, BLOCK)
@@ -116,36 +116,36 @@ def aligned(array):
 
 
 @pytest.mark.parametrize("options", [[], ["-fopenmp"]])
-def test_product_on_a_processor(folder, options):
+def test_matmul_on_a_cpu(folder, options):
     for block in (16, 32):
         for hint in (":16", ""):
-            compiled(folder, "product", f"*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32{hint}, i32:1, {block}", f"M/{block}, N/{block}, 1", "-t", "cpu:avx2:1")
-    library = linked(folder, "product", *options)
-    assert library.product_get_num_algos() == 2
-    library.load_product()
+            compiled(folder, "matmul", f"*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32{hint}, i32:1, {block}", f"M/{block}, N/{block}, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "matmul", *options)
+    assert library.matmul_get_num_algos() == 2
+    library.load_matmul()
     rng = np.random.default_rng(0)
     for k in (96, 40):  # a multiple of 16, and another stride of rows
         a, b = (aligned(rng.standard_normal(shape).astype(np.float16)) for shape in ((64, k), (k, 96)))
         for algorithm in (0, 1):
             c = aligned(np.zeros((64, 96), np.float32))
-            assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, algorithm) == 0
+            assert library.matmul(None, address(c), address(a), address(b), 64, 96, k, k, 1, algorithm) == 0
             np.testing.assert_allclose(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)), rtol=1e-5, atol=1e-4)
     c[...] = 0
-    assert library.product_default(None, address(c), address(a), address(b), 64, 96, k, k, 2) == 1 and not c.any()  # no variant has that stride
-    assert library.product_default(None, address(c), address(a), address(b), 0, 96, k, k, 1) == 0 and not c.any()  # no programs
-    assert library.product(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # there is no such algorithm
-    library.unload_product()
+    assert library.matmul_default(None, address(c), address(a), address(b), 64, 96, k, k, 2) == 1 and not c.any()  # no variant has that stride
+    assert library.matmul_default(None, address(c), address(a), address(b), 0, 96, k, k, 1) == 0 and not c.any()  # no programs
+    assert library.matmul(None, address(c), address(a), address(b), 64, 96, k, k, 1, 2) == 1  # there is no such algorithm
+    library.unload_matmul()
 
 
 def test_launches_remember_nothing(folder):
     """The second launch uses the first one's scratch memory, with other numbers at the same addresses."""
-    compiled(folder, "product", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 32", "M/32, N/32, 1", "-t", "cpu:avx2:1")
-    library = linked(folder, "product")
+    compiled(folder, "matmul", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 32", "M/32, N/32, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "matmul")
     rng = np.random.default_rng(0)
     a, b, c = aligned(rng.standard_normal((32, 64)).astype(np.float16)), aligned(np.zeros((64, 32), np.float16)), aligned(np.zeros((32, 32), np.float32))
     for _ in range(4):
         b[...] = rng.standard_normal(b.shape)
-        assert library.product_default(None, address(c), address(a), address(b), 32, 32, 64, 64, 1) == 0
+        assert library.matmul_default(None, address(c), address(a), address(b), 32, 32, 64, 64, 1) == 0
         np.testing.assert_allclose(c, 2 * (a.astype(np.float32) @ b.astype(np.float32)), rtol=1e-5, atol=1e-4)
 
 
@@ -188,14 +188,14 @@ def test_parameters_of_other_types(folder):
 
 def test_launch_on_a_gpu(folder):
     (folder / "cuda.h").write_text(DRIVER_HEADER)
-    compiled(folder, "product", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 64", "M/64, N/64, 1", "-t", "cuda:90:32", "-w", "4")
+    compiled(folder, "matmul", "*fp32:16, *fp16:16, *fp16:16, i32, i32, i32, i32:16, i32:1, 64", "M/64, N/64, 1", "-t", "cuda:90:32", "-w", "4")
     (folder / "driver.c").write_text(DRIVER)
-    library = linked(folder, "product", "-I.")
-    result = library.product_default(None, ctypes.c_uint64(1 << 40), ctypes.c_uint64(1 << 41), ctypes.c_uint64(1 << 42), 128, 192, 256, 272, 1)
+    library = linked(folder, "matmul", "-I.")
+    result = library.matmul_default(None, ctypes.c_uint64(1 << 40), ctypes.c_uint64(1 << 41), ctypes.c_uint64(1 << 42), 128, 192, 256, 272, 1)
     assert result == 0
     told = list((ctypes.c_int64 * 8).in_dll(library, "told"))
     assert told[:3] == [2, 3, 1] and told[3] % 128 == 0 and told[4:] == [1 << 40, 1 << 41, 128, 272]
-    assert (ctypes.c_char * 64).in_dll(library, "entry").value == b"product"
+    assert (ctypes.c_char * 64).in_dll(library, "entry").value == b"matmul"
     assert bytes((ctypes.c_char * 4).in_dll(library, "image")) in (b"\x7fELF", b"//\n/")
 
 

@@ -126,7 +126,7 @@ def test_who_watches_sees_launches(tmp_path):
 
 
 def test_after_another_triton(tmp_path):
-    """What Inductor has compiled without Tilewright cannot be compiled anew: the message says what to do."""
+    """What Inductor has compiled without Tilewright cannot be compiled again: the message says what to do."""
     out = run(tmp_path, """
     import sys
     import torch, torch._dynamo

@@ -521,7 +521,7 @@ def test_what_compares_results_on_a_gpu(engine):
         now[7] += 0.007
         assert not floats(now, expected)
         np.testing.assert_allclose(squares[0], np.mean(expected.astype(np.float64)**2), rtol=1e-4)
-        now[8] += 0.05  # small beside the largest element, but too much for a typical one
+        now[8] += 0.05  # small compared with the largest element, but too much for a typical one
         assert floats(now, expected)
         now[8] = expected[8]
         for other, value in ((np.nan, 0), (0, np.nan), (np.inf, 0), (0, -np.inf), (np.inf, -np.inf), (now[4999] + 1, now[4999])):

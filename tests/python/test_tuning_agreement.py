@@ -1,4 +1,4 @@
-"""Configurations of @autotune that compute different results: which ones may win, what the user is told, and what is kept."""
+"""Configurations of @autotune that compute different results: which ones may win, what is reported, and what is kept."""
 
 import os
 import pathlib

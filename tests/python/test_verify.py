@@ -38,7 +38,7 @@ def get_inputs():
 
 
 @pytest.fixture
-def judge(tmp_path, request):
+def checked(tmp_path, request):
     """A function that verifies _ADD with some of its text replaced."""
     def run(*changes, **options):
         text = _ADD
@@ -53,112 +53,112 @@ def judge(tmp_path, request):
 
 
 def named(report, variant):
-    return next(verdict for verdict in report.results if verdict.variant == variant)
+    return next(result for result in report.results if result.variant == variant)
 
 
-def test_right(judge):
-    report = judge()
+def test_right(checked):
+    report = checked()
     assert report.correct
-    assert [verdict.variant for verdict in report.results] == ["as given", "every second element", "2048 -> 0", "2048 -> 1", "2048 -> 2047"]
-    assert {verdict.outcome for verdict in report.results} == {"right"}
+    assert [result.variant for result in report.results] == ["as given", "every second element", "2048 -> 0", "2048 -> 1", "2048 -> 2047"]
+    assert {result.outcome for result in report.results} == {"right"}
     assert report.as_dict()["max_abs_diff"] == 0
 
 
-def test_unwritten_elements(judge):
-    """There is one program too few, so nobody writes the last elements. Only sizes that are no multiple of the block show it."""
-    report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"))
+def test_unwritten_elements(checked):
+    """One program is missing, so no program writes the last elements. Only sizes that are not multiples of the block show it."""
+    report = checked(("triton.cdiv(x.size, 256)", "x.size // 256"))
     assert not report.correct and named(report, "as given").outcome == "right"
     output = named(report, "2048 -> 2047").outputs[0]
     assert output.unwritten == 255 and output.first_unwritten[0] == [1792] and output.writer is None
     assert "255 elements are never written: [1792], [1793]" in named(report, "2048 -> 2047").details
 
 
-def test_integers_that_nobody_wrote(judge):
+def test_integers_that_nobody_wrote(checked):
     """Every pattern is also a valid integer, so two patterns are tried."""
-    report = judge(("triton.cdiv(x.size, 256)", "x.size // 256"), (".astype(np.float32)", ".astype(np.int8)"), kinds=("odd",))
+    report = checked(("triton.cdiv(x.size, 256)", "x.size // 256"), (".astype(np.float32)", ".astype(np.int8)"), kinds=("odd",))
     assert report.results[0].outputs[0].unwritten == 255
 
 
-def test_booleans(judge):
+def test_booleans(checked):
     """Both values are ordinary results, and inputs that are all true are not taken for outputs."""
     changes = (("mask=at < n) + tl.load(y_ptr + at, mask=at < n)", "mask=at < n) & tl.load(y_ptr + at, mask=at < n)"), ("return x + y", "return x & y"),
                ("[np.random.standard_normal(2048).astype(np.float32), np.random.standard_normal(2048).astype(np.float32)]",
                 "[np.ones(2048, bool), np.arange(2048) % 3 > 0]"))
-    assert judge(*changes).correct, judge(*changes).details
-    report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("odd",))
+    assert checked(*changes).correct, checked(*changes).details
+    report = checked(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("odd",))
     assert report.results[0].outputs[0].unwritten == 255
 
 
-def test_program_behind_a_wrong_element(judge):
-    report = judge(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
+def test_program_that_wrote_a_wrong_element(checked):
+    report = checked(("tl.load(y_ptr + at, mask=at < n), mask", "tl.load(y_ptr + at, mask=at < n) + (at == 1000), mask"), kinds=("given",))
     output = report.results[0].outputs[0]
     assert output.wrong == 1 and output.worst == (1000,)
     assert output.writer == ("add_kernel", (3, 0, 0))
     assert "[1000]" in report.details and "written by program (3, 0, 0) of add_kernel" in report.details
 
 
-def test_writes_out_of_bounds(judge):
-    report = judge(("at < n), mask=at < n)", "at < n))"))
+def test_writes_out_of_bounds(checked):
+    report = checked(("at < n), mask=at < n)", "at < n))"))
     assert named(report, "as given").outcome == "right"  # these inputs consist of whole blocks
     assert "kernel_fn writes outside of a tensor that it allocates (float32[2047])" in named(report, "2048 -> 2047").details
 
 
-def test_reads_what_is_not_there(judge):
+def test_reads_what_is_not_there(checked):
     """The memory around inputs holds NaN, so that an unmasked load shows in the sum."""
-    report = judge(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
+    report = checked(("tl.load(x_ptr + at, mask=at < n)", "tl.load(x_ptr + at + 1, mask=at < n) * 0"), kinds=("given",))
     assert np.isinf(report.results[0].outputs[0].max_abs_diff)
 
 
-def test_strides_that_are_ignored(judge):
-    report = judge(("    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)\n", ""))
+def test_strides_that_are_ignored(checked):
+    report = checked(("    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)\n", ""))
     assert named(report, "as given").outcome == "right"
     assert named(report, "every second element").outcome == "wrong"
 
 
-def test_accumulates_into_what_is_not_zero(judge):
-    report = judge(("tl.load(x_ptr", "tl.load(out_ptr + at, mask=at < n) + tl.load(x_ptr"), kinds=("given",))
+def test_accumulates_into_what_is_not_zero(checked):
+    report = checked(("tl.load(x_ptr", "tl.load(out_ptr + at, mask=at < n) + tl.load(x_ptr"), kinds=("given",))
     assert not report.correct
 
 
-def test_input_that_is_changed(judge):
-    report = judge(("    return out", "    x[0] = 7\n    return out"), kinds=("given",))
+def test_input_that_is_changed(checked):
+    report = checked(("    return out", "    x[0] = 7\n    return out"), kinds=("given",))
     assert not report.correct and report.details.count("input 0: 1 of 2048 elements are wrong") == 1
 
 
-def test_outputs_among_the_inputs(judge):
+def test_outputs_among_the_inputs(checked):
     """A kernel that returns nothing writes to an argument, and so does its reference function."""
     changes = (("def kernel_fn(x, y):", "def kernel_fn(x, y, out):"), ("    out = np.empty_like(x)\n", ""), ("    return out", ""),
                ("def reference_fn(x, y):\n    return x + y", "def reference_fn(x, y, out):\n    out[...] = x + y"),
                ("return [np", "return [*[np"), ("astype(np.float32)]", "astype(np.float32)], np.empty(2048, np.float32)]"))
-    assert judge(*changes, kinds=("given", "odd")).correct
-    report = judge(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("given", "odd"))
+    assert checked(*changes, kinds=("given", "odd")).correct
+    report = checked(*changes, ("triton.cdiv(x.size, 256)", "x.size // 256"), kinds=("given", "odd"))
     assert named(report, "2048 -> 2047").outputs[0].name == "input 2" and named(report, "2048 -> 2047").outputs[0].unwritten == 255
 
 
-def test_refusal_is_no_wrong_number(judge):
-    report = judge(("    out =", "    if x.size % 256:\n        raise ValueError('multiples of 256 alone')\n    out ="))
+def test_refusal_is_no_wrong_number(checked):
+    report = checked(("    out =", "    if x.size % 256:\n        raise ValueError('multiples of 256 alone')\n    out ="))
     assert report.correct and named(report, "2048 -> 2047").outcome == "refused"
     assert "multiples of 256 alone" in named(report, "2048 -> 2047").details
 
 
-def test_tolerances(judge):
+def test_tolerances(checked):
     close = ("mask=at < n), mask", "mask=at < n) + 1e-4, mask")
-    assert not judge(close, kinds=("given",)).correct
-    assert judge(close, kinds=("given",), atol=1e-3).correct
+    assert not checked(close, kinds=("given",)).correct
+    assert checked(close, kinds=("given",), atol=1e-3).correct
     half = (".astype(np.float32)", ".astype(np.float16)")
-    output = judge(half, kinds=("given",)).results[0].outputs[0]
+    output = checked(half, kinds=("given",)).results[0].outputs[0]
     assert output.rtol == 1e-3 and output.dtype == "float16"
     assert _core.tolerances("bfloat16", False, False) == (1e-2, 1e-2) and _core.tolerances("int32", True, True) == (0, 0)
     assert _core.tolerances("float32", False, True) == (1e-5, 1e-5)
     assert _core.tolerances("float32", True, True) == (1e-2, 1e-1) and _core.tolerances("float32", True, False) == (1e-3, 1e-3)
 
 
-def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
+def test_inputs_are_fresh_and_repeatable(checked, tmp_path):
     """Each variant has inputs of its own; the same seed gives the same inputs."""
     sums = tmp_path / "sums"
     note = ("def reference_fn(x, y):", f"def reference_fn(x, y):\n    print(x.sum(), file=open({str(sums)!r}, 'a'))")
-    judge(note, kinds=("given", "strided"))
-    judge(note, kinds=("given", "strided"))
+    checked(note, kinds=("given", "strided"))
+    checked(note, kinds=("given", "strided"))
     first, second, third, fourth = sums.read_text().split()
     assert first != second and [first, second] == [third, fourth]
 
@@ -176,9 +176,9 @@ def test_inputs_are_fresh_and_repeatable(judge, tmp_path):
     ([("return x + y", "raise SystemExit(3)")], r"reference_fn raises .*it would end the process, by sys.exit\(3\)"),
     ([("import numpy", "\0import numpy")], "kernel.py' raises (SyntaxError|ValueError): source code .*null bytes"),
 ])
-def test_files_that_cannot_be_judged(judge, changes, message):
+def test_files_that_cannot_be_verified(checked, changes, message):
     with pytest.raises(KernelFileError, match=message):
-        judge(*changes)
+        checked(*changes)
 
 
 def test_paths_that_are_no_files(tmp_path):
@@ -196,33 +196,33 @@ def test_paths_that_are_no_files(tmp_path):
     (("    return out", ""), "kernel_fn returns nothing, and reference_fn 1 result"),
     (("n, BLOCK: tl.constexpr", "n, m, BLOCK: tl.constexpr"), "kernel_fn raises"),
 ])
-def test_results_that_cannot_be_compared(judge, change, message):
-    report = judge(change, kinds=("given",))
+def test_results_that_cannot_be_compared(checked, change, message):
+    report = checked(change, kinds=("given",))
     assert not report.correct and message in report.results[0].details
 
 
-def test_reference_that_gives_a_scalar_of_numpy(judge):
-    assert judge(("return out", "return out.sum(keepdims=True).reshape(())"), ("return x + y", "return (x + y).sum()"), kinds=("given",)).correct
+def test_reference_that_gives_a_scalar_of_numpy(checked):
+    assert checked(("return out", "return out.sum(keepdims=True).reshape(())"), ("return x + y", "return (x + y).sum()"), kinds=("given",)).correct
 
 
-def test_reference_in_float64(judge):
-    """A reference in float64 judges narrower floats more exactly. But a kernel must not return float32 instead of float64, nor any other type."""
+def test_reference_in_float64(checked):
+    """A reference in float64 checks narrower floats more exactly. But a kernel must not return float32 instead of float64, nor any other type."""
     exact = "return x + y", "return x.astype(np.float64) + y"
-    assert judge(exact).correct
-    report = judge(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
+    assert checked(exact).correct
+    report = checked(("return x + y", "return x.astype(np.float64) + y + 1e-3"), kinds=("given",))
     assert not report.correct and "2048 of 2048" in report.results[0].details, report.results[0].details
-    report = judge((".astype(np.float32), ", ", "), ("np.empty_like(x)", "np.empty_like(y)"), kinds=("given",))
+    report = checked((".astype(np.float32), ", ", "), ("np.empty_like(x)", "np.empty_like(y)"), kinds=("given",))
     assert "output 0 is float32[2048] from kernel_fn, and float64[2048] from reference_fn" in report.details
-    report = judge(("np.empty_like(x)", "np.empty(x.shape, np.float16)"), kinds=("given",))
+    report = checked(("np.empty_like(x)", "np.empty(x.shape, np.float16)"), kinds=("given",))
     assert "output 0 is float16[2048] from kernel_fn, and float32[2048] from reference_fn" in report.details
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("[01]*.py")), ids=lambda path: path.stem)
-def test_gallery(example, monkeypatch):
+def test_examples(example, monkeypatch):
     """Strided, empty and odd inputs, too, are computed or refused."""
     monkeypatch.syspath_prepend(EXAMPLES)
     report = verify.verify(str(example))
-    assert report.correct, [verdict for verdict in report.results if verdict.outcome == "wrong"]
+    assert report.correct, [result for result in report.results if result.outcome == "wrong"]
 
 
 def test_command(tmp_path):

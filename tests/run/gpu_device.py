@@ -1,7 +1,7 @@
 """The tests' engine "cuda": kernels get NumPy arrays and run on the GPU.
 
     out = np.zeros(...);  kernel[grid](x, out)      the test's code
-    copy x and out to the card;  launch;  copy back  the actions
+    copy x and out to the GPU;  launch;  copy back  the actions
 
 Whole buffers are copied, not views: a kernel may reach more of an array than the view it was given, and two arguments may be one array.
 """
@@ -52,13 +52,13 @@ class OnGpu:
 
 
 class Copies:
-    """Copies of the host's buffers, on the card for one launch."""
+    """Copies of the host's buffers, on the GPU for one launch."""
 
     def __init__(self):
         self.buffers = {}
 
     def move(self, value):
-        """The argument with an address on the card."""
+        """The argument with an address on the GPU."""
         if isinstance(value, np.ndarray):
             return self.tensor(value)
         if isinstance(value, (tuple, list)):
@@ -76,7 +76,7 @@ class Copies:
         low, high = bounds(root_of(array))
         if low not in self.buffers:
             host = np.ctypeslib.as_array((ctypes.c_uint8 * max(high - low, 1)).from_address(low)) if high > low else np.zeros(1, np.uint8)
-            # The copy has the same alignment as the original, because kernels are specialised on alignment.
+            # The copy has the same alignment as the original, because kernels are specialized on alignment.
             whole = torch.empty(len(host) + 16, dtype=torch.uint8, device="cuda")
             there = whole[low % 16 : low % 16 + len(host)]
             there.copy_(torch.from_numpy(host.copy()))
@@ -104,7 +104,7 @@ def launch(kernel, grid, *args, **kwargs):
 
 @contextlib.contextmanager
 def engine():
-    """Within it, all launches run on the card."""
+    """Within it, all launches run on the GPU."""
     kind = tilewright.JITFunction
     kind.launch = launch
     kind.__getitem__ = lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False)

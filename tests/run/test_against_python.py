@@ -130,7 +130,7 @@ def walrus_in_a_subscript_and_a_keyword(o, n, m):
 
 
 @triton.jit
-def walrus_behind_and(o, n, m):
+def walrus_after_and(o, n, m):
     i = 7
     j = 7
     if n > 100 and (i := 1) > 0:

@@ -99,11 +99,11 @@ def test_neutral_elements_change_nothing(value):
 
 
 @triton.jit(any_size=True)
-def scan_kernel(x_ptr, sum_ptr, product_ptr, B: tl.constexpr, REVERSE: tl.constexpr):
+def scan_kernel(x_ptr, sum_ptr, multiplied_ptr, B: tl.constexpr, REVERSE: tl.constexpr):
     i = tl.arange(0, 3)[:, None] * B + tl.arange(0, B)[None, :]
     x = tl.load(x_ptr + i)
     tl.store(sum_ptr + i, tl.cumsum(x, 1, reverse=REVERSE))
-    tl.store(product_ptr + i, tl.associative_scan(x, 1, _larger_magnitude, reverse=REVERSE))
+    tl.store(multiplied_ptr + i, tl.associative_scan(x, 1, _larger_magnitude, reverse=REVERSE))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -118,7 +118,7 @@ def test_scans(length, reverse):
 
 
 @triton.jit(any_size=True)
-def product_kernel(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     m, n = tl.arange(0, M), tl.arange(0, N)
     acc = tl.zeros((M, N), tl.float32)
     for start in range(0, K, BK):
@@ -131,16 +131,16 @@ def product_kernel(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK:
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16"])
 @pytest.mark.parametrize("m, n, k, depth", [(48, 80, 200, 24), (96, 96, 96, 96), (20, 64, 50, 32), (64, 24, 7, 12)])
-def test_products(dtype, m, n, k, depth, engine):
+def test_matmul(dtype, m, n, k, depth, engine):
     a, b = random((m, k), dtype), random((k, n), dtype, 1)
     c = np.zeros((m, n), np.float32)
-    product_kernel[(1, )](a, b, c, k, m, n, depth)
+    matmul_kernel[(1, )](a, b, c, k, m, n, depth)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(c, expected, rtol=0, atol=(TF32 if dtype == "fp32" and engine in ON_GPU else 2e-5) * np.sqrt(k) * 4)
 
 
 @triton.jit(any_size=True)
-def tiled_product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, OWN: tl.constexpr):
+def tiled_matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, OWN: tl.constexpr):
     m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, 64)
     acc = tl.zeros((BM, BN), tl.float32)
     for start in tl.range(0, K, 64, warp_specialize=OWN):
@@ -151,34 +151,34 @@ def tiled_product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.co
     tl.store(c_ptr + m[:, None] * N + n[None, :], (acc * 2).to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-@pytest.mark.parametrize("dtype, tile, warps, blocks, own, turned", [
+@pytest.mark.parametrize("dtype, tile, warps, blocks, own, transposed", [
     ("fp16", (128, 152), 8, 1, False, ""), ("fp16", (128, 170), 8, 1, False, "b"), ("fp16", (64, 88), 4, 1, True, "a"),
     ("fp16", (192, 72), 8, 1, False, ""), ("fp16", (192, 80), 8, 1, True, "ab"), ("fp16", (320, 72), 8, 1, False, ""),
     ("fp16", (64, 136), 8, 1, False, ""), ("fp16", (256, 136), 8, 2, True, ""), ("fp16", (256, 72), 8, 2, True, "b"),
     ("fp16", (200, 72), 8, 1, False, "b"), ("fp16", (384, 40), 8, 2, False, ""), ("fp32", (128, 72), 8, 1, False, ""),
     ("fp32", (192, 72), 8, 1, True, "ab"),
 ])
-def test_products_in_tiles(dtype, tile, warps, blocks, own, turned, engine):
+def test_tiled_matmul(dtype, tile, warps, blocks, own, transposed, engine):
     """Only the tile's real elements are copied, multiplied and held; at the edges of the matrix there are fewer."""
     (bm, bn), k = tile, 136
     m, n = bm + 8, bn + 16
-    a, b = random((k, m) if "a" in turned else (m, k), dtype), random((n, k) if "b" in turned else (k, n), dtype, 1)
-    a, b = a.T if "a" in turned else a, b.T if "b" in turned else b
+    a, b = random((k, m) if "a" in transposed else (m, k), dtype), random((n, k) if "b" in transposed else (k, n), dtype, 1)
+    a, b = a.T if "a" in transposed else a, b.T if "b" in transposed else b
     c = np.zeros((m, n), a.dtype)
     strides = [stride // array.itemsize for array in (a, b) for stride in array.strides]
-    tiled_product_kernel[(2, 2)](a, b, c, m, n, k, *strides, BM=bm, BN=bn, OWN=own, num_warps=warps, num_stages=3, num_ctas=blocks)
+    tiled_matmul_kernel[(2, 2)](a, b, c, m, n, k, *strides, BM=bm, BN=bn, OWN=own, num_warps=warps, num_stages=3, num_ctas=blocks)
     expected = 2 * (a.astype(np.float64) @ b.astype(np.float64))
     rounding = 1e-3 * np.abs(expected).max() if dtype == "fp16" else 0
     np.testing.assert_allclose(c, expected, rtol=0, atol=(TF32 if dtype == "fp32" and engine in ON_GPU else 2e-5) * np.sqrt(k) * 8 + rounding)
 
 
 @pytest.mark.parametrize("tile, warps", [((192, 192), 8), ((96, 96), 4), ((192, 144), 8)])
-def test_tiles_of_two_blocks_store_nothing_beside_themselves(tile, warps, engine):
+def test_tiles_of_two_ctas_store_only_inside(tile, warps, engine):
     """A tile of as many rows as columns: the bound of the ones must not be taken for that of the others."""
     (bm, bn), k = tile, 72
     m, n = bm + 72, bn + 72
     a, b, c = random((m, k), "fp16"), random((k, n), "fp16", 1), np.full((m, n), np.nan, np.float16)
-    tiled_product_kernel[(1, 1)](a, b, c, m, n, k, k, 1, n, 1, BM=bm, BN=bn, OWN=True, num_warps=warps, num_stages=3, num_ctas=2)
+    tiled_matmul_kernel[(1, 1)](a, b, c, m, n, k, k, 1, n, 1, BM=bm, BN=bn, OWN=True, num_warps=warps, num_stages=3, num_ctas=2)
     expected = 2 * (a[:bm].astype(np.float64) @ b[:, :bn].astype(np.float64))
     np.testing.assert_allclose(c[:bm, :bn], expected, rtol=0, atol=2e-3 * np.abs(expected).max())
     c[:bm, :bn] = np.nan

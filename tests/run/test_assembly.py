@@ -41,7 +41,7 @@ def invert_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PAC
 
 @pytest.mark.parametrize("rows, columns", [(16, 32), (64, 2), (1, 1)])
 def test_bytes_share_a_word(rows, columns):
-    """Four neighbours share a word, even if they are in several rows, or if the tile has fewer elements."""
+    """Four adjacent elements share a word, even if they are in several rows, or if the tile has fewer elements."""
     x = random((rows, columns), "int8")
     out = np.zeros_like(x)
     invert_kernel[(1, )](x, out, rows, columns, PACK=4)

@@ -127,7 +127,7 @@ def first_stores_kernel(lock_ptr, total_ptr, x_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_xchg(lock_ptr, 0)
 
 
-def test_the_first_behind_a_lock_stores_and_the_others_add():
+def test_the_first_with_a_lock_stores_and_later_ones_add():
     x = random((50, 100), "int32", 1, -1000, 1000)
     lock, total = np.zeros(2, np.int32), np.full(100, 12345, np.int32)
     first_stores_kernel[(50,)](lock, total, x, 100, BLOCK=128)
@@ -148,7 +148,7 @@ def descriptor_atomic_kernel(x_ptr, out_ptr, OP: tl.constexpr):
 
 
 @pytest.mark.parametrize("op, dtype", [(op, dtype) for op in ("max", "min", "add") for dtype in ("int32", "uint32", "int64", "uint64")
-                                       if (op, dtype) != ("add", "int64")])  # the copy engine adds 64-bit integers only as unsigned ones
+                                       if (op, dtype) != ("add", "int64")])  # TMA adds 64-bit integers only as unsigned ones
 def test_a_descriptor_compares_unsigned_elements_as_such(op, dtype):
     rng, bounds = np.random.default_rng(0), np.iinfo(dtype)
     x, out = (rng.integers(bounds.min, bounds.max, (8, 32), dtype) for _ in "ab")

@@ -22,7 +22,7 @@ def copy_kernel(x_ptr, out_ptr, m, n, sxm, sxn, som, son, PADDING: tl.constexpr,
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("padding", ["zero", "nan"])
 @pytest.mark.parametrize("shape", [(1, 1), (16, 32), (17, 33), (40, 70)])
-def test_loads_pad_behind_the_border(shape, padding, transposed):
+def test_loads_pad_after_the_border(shape, padding, transposed):
     x = random(shape[::-1], "fp32", 1).T if transposed else random(shape, "fp32", 1)
     grid = (triton.cdiv(shape[0], 16), triton.cdiv(shape[1], 32))
     out = np.zeros((grid[0] * 16, grid[1] * 32), np.float32)

@@ -96,7 +96,7 @@ def test_a_divisor_of_its_own_for_each_row(start):
 
 
 @triton.jit
-def of_products(x, out, start, step, M: tl.constexpr, N: tl.constexpr):
+def multiplied_indices(x, out, start, step, M: tl.constexpr, N: tl.constexpr):
     i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
     tl.store(out + i * N + j, tl.load(x + ((i * j * step + start).to(tl.int64) + 4294967296) % 97))
 
@@ -106,7 +106,7 @@ def of_products(x, out, start, step, M: tl.constexpr, N: tl.constexpr):
 def test_a_row_moves_by_its_own_step(start, step):
     M, N = 8, 16
     x, out = np.arange(97, dtype=np.float32), np.zeros((M, N), np.float32)
-    of_products[(1,)](x, out, start, step, M, N)
+    multiplied_indices[(1,)](x, out, start, step, M, N)
     i, j = np.arange(M)[:, None], np.arange(N)[None, :]
     narrow = (i * j * step + start + 2**31) % 2**32 - 2**31
     np.testing.assert_array_equal(out, x[(narrow + 2**32) % 97])

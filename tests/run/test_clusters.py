@@ -158,7 +158,7 @@ def test_atomics(ctas):
 @triton.jit
 def own_memory_kernel(x_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
-    for turn in range(3):
+    for round in range(3):
         x = tl.load(x_ptr + i)
         tl.debug_barrier()
         tl.store(x_ptr + (i + 1) % N, x)
@@ -235,7 +235,7 @@ def split_k_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BM: tl.constexpr, BN: tl.conste
 
 
 @triton.jit
-def wide_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def wide_matmul_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x = tl.dot(tl.load(a_ptr + m[:, None] * K + k[None, :]), tl.load(b_ptr + k[:, None] * N + n[None, :]))
     tl.store(c_ptr + m[:, None] * N + n[None, :], x)
@@ -244,7 +244,7 @@ def wide_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K
 def test_blocks_of_columns_in_every_block():
     """128 columns of 16 bits are stored in two groups of 64, at a distance that the matrix descriptor contains."""
     a, b, c = random((256, 32), "fp16", 1), random((32, 128), "fp16", 2), np.zeros((256, 128), np.float32)
-    wide_product_kernel[(1,)](a, b, c, M=256, N=128, K=32, num_ctas=2)
+    wide_matmul_kernel[(1,)](a, b, c, M=256, N=128, K=32, num_ctas=2)
     close(c, wide(a) @ wide(b), "fp32", terms=32)
 
 

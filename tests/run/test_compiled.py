@@ -69,54 +69,54 @@ def test_a_mask_of_one_element():
 
 
 @triton.jit
-def turning_kernel(x_ptr, out_ptr, turns, N: tl.constexpr):
+def transpose_in_loop_kernel(x_ptr, out_ptr, iterations, N: tl.constexpr):
     at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     acc = tl.load(x_ptr + at)
-    for _ in range(turns):
+    for _ in range(iterations):
         acc = acc * 3 - tl.trans(acc)
     tl.store(out_ptr + at, acc)
 
 
 @triton.jit
-def dot_turning_kernel(x_ptr, out_ptr, turns, N: tl.constexpr):
+def dot_in_loop_kernel(x_ptr, out_ptr, iterations, N: tl.constexpr):
     at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     x = tl.load(x_ptr + at)
     acc = x
-    for _ in range(turns):
+    for _ in range(iterations):
         acc = tl.dot(acc, x, tl.trans(acc), input_precision="ieee")
     tl.store(out_ptr + at, acc)
 
 
 @triton.jit
-def view_turning_kernel(x_ptr, out_ptr, turns, N: tl.constexpr):
+def reshape_in_loop_kernel(x_ptr, out_ptr, iterations, N: tl.constexpr):
     at = tl.arange(0, N * N)
     acc = tl.load(x_ptr + at)
-    for _ in range(turns):
+    for _ in range(iterations):
         view = tl.trans(tl.reshape(acc, (N, N)))
         acc = acc * 2 + 1
         acc += tl.reshape(view, (N * N,))
     tl.store(out_ptr + at, acc)
 
 
-@pytest.mark.parametrize("turns", [0, 1, 3])
-def test_a_carried_tile_read_at_other_places_than_it_is_written(turns):
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_a_carried_tile_read_at_other_places_than_it_is_written(iterations):
     x, out = random((16, 16), "int32", 1, -9, 9), np.zeros((16, 16), np.int32)
-    turning_kernel[(1,)](x, out, turns, N=16)
+    transpose_in_loop_kernel[(1,)](x, out, iterations, N=16)
     expected = x.copy()
-    for _ in range(turns):
+    for _ in range(iterations):
         expected = expected * 3 - expected.T
     np.testing.assert_array_equal(out, expected)
 
-    view_turning_kernel[(1,)](x, out, turns, N=16)
+    reshape_in_loop_kernel[(1,)](x, out, iterations, N=16)
     expected = x.copy()
-    for _ in range(turns):
+    for _ in range(iterations):
         expected = expected * 2 + 1 + expected.T
     np.testing.assert_array_equal(out, expected)
 
     x, out = random((16, 16), "int32", 1, -2, 3).astype(np.float32), np.zeros((16, 16), np.float32)
-    dot_turning_kernel[(1,)](x, out, turns, N=16)
+    dot_in_loop_kernel[(1,)](x, out, iterations, N=16)
     expected = x.copy()
-    for _ in range(turns):
+    for _ in range(iterations):
         expected = expected @ x + expected.T
     np.testing.assert_array_equal(out, expected)
 
@@ -184,10 +184,10 @@ def test_division_by_one_number_is_rounded_once(engine):
 
 
 @triton.jit
-def many_sums_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
+def many_sums_kernel(x_ptr, ITERATIONS: tl.constexpr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)
-    for _ in tl.static_range(TURNS):
+    for _ in tl.static_range(ITERATIONS):
         x = tl.cumsum(x, 0)
     tl.store(x_ptr + offsets, x)
 
@@ -200,17 +200,17 @@ def test_scratch_beyond_what_an_offset_constant_holds(engine):
         x = np.zeros(1 << 20, np.int64)
         x[0] = 1
         expected = x.copy()
-        many_sums_kernel[(1,)](x, TURNS=34, N=1 << 20)
+        many_sums_kernel[(1,)](x, ITERATIONS=34, N=1 << 20)
         for _ in range(34):
             expected = np.cumsum(expected)
         np.testing.assert_array_equal(x, expected)
 
 
 @triton.jit
-def long_chain_kernel(x_ptr, TURNS: tl.constexpr, N: tl.constexpr):
+def long_chain_kernel(x_ptr, ITERATIONS: tl.constexpr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)
-    for i in tl.static_range(TURNS):
+    for i in tl.static_range(ITERATIONS):
         x = (x ^ i) * 3 + x
     tl.store(x_ptr + offsets, x)
 
@@ -221,7 +221,7 @@ def test_a_chain_of_very_many_operations():
     with triton.engine("cpu"):
         x = np.arange(64, dtype=np.int32)
         expected = x.copy()
-        long_chain_kernel[(1,)](x, TURNS=5000, N=64)
+        long_chain_kernel[(1,)](x, ITERATIONS=5000, N=64)
         for i in range(5000):
             expected = (expected ^ np.int32(i)) * np.int32(3) + expected
         np.testing.assert_array_equal(x, expected)

@@ -56,7 +56,7 @@ def large_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_N: tl.cons
 
 
 def test_two_buffers_do_not_fit():
-    """One buffer of 256 x 256 fp16 numbers is half of shared memory, so there is only one, and the product waits."""
+    """One buffer of 256 x 256 fp16 numbers is half of shared memory, so there is only one, and the MMA waits."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(-3, 4, (64, 512)).astype(np.float16), rng.integers(-3, 4, (512, 256), np.int8)
     out = np.full((64, 256), np.nan, np.float32)

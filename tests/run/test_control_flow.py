@@ -27,10 +27,10 @@ def test_for_with_bounds_known_at_run_time(n, step):
     out = np.zeros(64, np.float32)
     loop_kernel[(1,)](x, out, n, step, BLOCK=64)
     expected = np.zeros(64, np.float32)
-    turns = range(0, n, step)
-    for i in turns:
+    iterations = range(0, n, step)
+    for i in iterations:
         expected += x[i]
-    np.testing.assert_array_equal(out, expected + np.float32(len(turns)))
+    np.testing.assert_array_equal(out, expected + np.float32(len(iterations)))
 
 
 @triton.jit
@@ -159,7 +159,7 @@ def shift_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + (n - 1) * BLOCK + offsets, before + now)
 
 
-def test_tiles_handed_on():
+def test_yielded_tiles():
     x = random((6, 64), "fp32", 1)
     out = np.zeros_like(x)
     shift_kernel[(1,)](x, out, 6, BLOCK=64)
@@ -214,13 +214,13 @@ def test_iterations_in_groups(low, high, step, factor):
     out = np.full(33, np.nan, np.float32)
     repeated_kernel[(1,)](x, out, low, high, STEP=step, FACTOR=factor)
     a, b, last = np.zeros(16, np.float32), np.ones(16, np.float32), -1
-    for turn, i in enumerate(range(low, high, step)):
-        a, b, last = b, a * np.float32(0.5) + x[turn] + np.float32(i), i
+    for iteration, i in enumerate(range(low, high, step)):
+        a, b, last = b, a * np.float32(0.5) + x[iteration] + np.float32(i), i
     np.testing.assert_allclose(out, np.concatenate([a, b, [last]]), rtol=1e-5, atol=1e-5)
 
 
 @triton.jit
-def grouped_product_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, FACTOR: tl.constexpr, STAGES: tl.constexpr):
+def grouped_matmul_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, FACTOR: tl.constexpr, STAGES: tl.constexpr):
     offs, inner = tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
     a_ptrs = a_ptr + offs[:, None] * K + inner[None, :]
     b_ptrs = b_ptr + inner[:, None] * BLOCK + offs[None, :]
@@ -237,11 +237,11 @@ def grouped_product_kernel(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, BLOCK_
 
 @pytest.mark.parametrize("factor, stages", [(2, 1), (2, 3), (4, 2)])
 @pytest.mark.parametrize("K", [32, 160, 200, 256])
-def test_products_in_groups(K, factor, stages):
+def test_grouped_matmul(K, factor, stages):
     rng = np.random.default_rng(K)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((64, K), (K, 64)))
     out = np.full((64, 64), np.nan, np.float32)
-    grouped_product_kernel[(1,)](a, b, out, K, BLOCK=64, BLOCK_K=32, FACTOR=factor, STAGES=stages)
+    grouped_matmul_kernel[(1,)](a, b, out, K, BLOCK=64, BLOCK_K=32, FACTOR=factor, STAGES=stages)
     np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 

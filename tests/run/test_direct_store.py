@@ -1,4 +1,4 @@
-"""Products store their results where they belong, unless somebody could tell."""
+"""Matmuls store their results directly, unless that could be observed."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ LAYOUTS = {
     "a part of the tile": (0, 40000, 60000, {"rows": 63}),
     "a part of its columns": (0, 40000, 60000, {"columns": 31}),
     "nothing of it": (0, 40000, 60000, {"rows": 0}),
-    "one turn": (0, 40000, 60000, {"steps": 1}),
+    "one iteration": (0, 40000, 60000, {"steps": 1}),
     "no turn": (0, 40000, 60000, {"steps": 0}),
     "rows that are wide apart": (0, 40000, 60000, {"stride_c": 77}),
     "rows from the last to the first": (0, 40000, 70000, {"stride_c": -40}),

@@ -9,7 +9,7 @@ from checks import close, random, wide
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, m, n, k, stride_a, stride_b, stride_c, BLOCK: tl.constexpr, BK: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, m, n, k, stride_a, stride_b, stride_c, BLOCK: tl.constexpr, BK: tl.constexpr):
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     columns, rk = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BK)
     total = tl.zeros((BLOCK, BLOCK), tl.float32)
@@ -23,12 +23,12 @@ def product_kernel(a_ptr, b_ptr, c_ptr, m, n, k, stride_a, stride_b, stride_c, B
 
 # The order matters: the kernel is compiled for the first launch, and the later ones violate its conditions.
 @pytest.mark.parametrize("sizes", [(72, 40, 33, 34, 36, 48), (33, 72, 36, 40)], ids=["wide first", "odd first"])
-def test_products_of_any_size(sizes):
+def test_matmul_of_any_size(sizes):
     for size in sizes:
         m, n, k = size + 1, size, size
         a, b = random((m, k), "fp16", size), random((k, n), "fp16", size + 1)
         c = np.full((m + 1, n), 7, np.float32)
-        product_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](a, b, c[:m], m, n, k, k, n, n, BLOCK=32, BK=16)
+        matmul_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](a, b, c[:m], m, n, k, k, n, n, BLOCK=32, BK=16)
         close(c[:m], wide(a) @ wide(b), "fp32", terms=k)
         np.testing.assert_array_equal(c[m], 7)
 

@@ -103,7 +103,7 @@ def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr,
     tl.store(out_ptr + m[:, None] * D + d[None, :], tl.dot(scores, v, acc, input_precision="ieee"))
 
 
-def test_two_products_and_a_start_value():
+def test_two_dots_with_an_initial_value():
     q, k, v = (random((32, 16), "fp32", seed) for seed in (1, 2, 3))
     out = np.zeros((32, 16), np.float32)
     chain_kernel[(1,)](q, k, v, out, M=32, N=32, D=16)

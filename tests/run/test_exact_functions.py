@@ -141,7 +141,7 @@ def test_counts(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
-def test_products(dtype):
+def test_multiplication(dtype):
     x, y = integers(dtype, 2), integers(dtype, 3)[::-1].copy()
     check("mulhi", [x, y], each(lambda a, b: (a * b) >> np.iinfo(dtype).bits, x, y), dtype)
 

@@ -81,7 +81,7 @@ def test_attention_backward_by_heads_and_by_blocks(threads, load, monkeypatch):
 
 
 @pytest.mark.parametrize("M, N", [(40, 32), (32, 35), (37, 40), (80, 5), (20, 40), (40, 20)])
-def test_few_rows_and_columns_beside_whole_tiles(M, N, load):
+def test_few_rows_and_columns_next_to_whole_tiles(M, N, load):
     module = load("06_matmul_autotuned")
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
     out = np.full((M, N), np.nan, np.float16)
@@ -96,9 +96,9 @@ def test_tiles_multiplied_as_transposed(M, N, load):
     module = load("06_matmul_autotuned")
     a, b = (np.random.default_rng(0).integers(-3, 4, shape).astype(np.float16) for shape in ((M, 72), (72, N)))
     out = np.full((M, N), np.nan, np.float16)
-    tile = {"BLOCK_M": 24, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 2, "EVEN_K": False, "TURNED": 1}
+    tile = {"BLOCK_M": 24, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 2, "EVEN_K": False, "TRANSPOSED": 1}
     kernel = module.tuned_matmul_kernel.fn.fn
-    kernel[lambda meta: (module.tiles_of(M, N, {"EDGE": 0, "LONG": 256, "BESIDE": 0, **meta}),)](
+    kernel[lambda meta: (module.tiles_of(M, N, {"EDGE": 0, "LONG": 256, "EXTRA_N": 0, **meta}),)](
         a, b, out, M, N, 72, 72, 1, N, 1, N, 1, ACTIVATION="leaky_relu", **tile)
     c = a.astype(np.float32) @ b.astype(np.float32)
     assert np.array_equal(out, np.where(c >= 0, c, np.float32(0.01) * c).astype(np.float16))
@@ -111,7 +111,7 @@ def test_tiles_worth_measuring(load, monkeypatch):
 
     def measured(size):
         left = module.worth_measuring(configs, {"M": size, "N": size, "c_ptr": None})
-        uneven = any(config.kwargs["BESIDE"] or config.kwargs["BLOCK_N"] & (config.kwargs["BLOCK_N"] - 1) for config in left)
+        uneven = any(config.kwargs["EXTRA_N"] or config.kwargs["BLOCK_N"] & (config.kwargs["BLOCK_N"] - 1) for config in left)
         return uneven, any(config.kwargs["EDGE"] for config in left)
 
     assert measured(4104) == (False, False)

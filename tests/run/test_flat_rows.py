@@ -266,7 +266,7 @@ def test_sums_over_flat_indices(n):
 @pytest.mark.parametrize("n", [3, 16, 21, 40])
 def test_an_assertion_names_its_element(n, engine):
     if engine in ("cuda", "simulate"):
-        pytest.skip("elements are told apart on CPUs")
+        pytest.skip("elements are distinguished on CPUs")
     index, out = np.arange(200, dtype=np.int32), np.zeros(200 * n, np.int32)
     checked_rows[(triton.cdiv(4 * n, 64),)](index, out, 4 * n, n, 4 * n, BLOCK=64, debug=True)
     np.testing.assert_array_equal(out[: 4 * n].reshape(4, n), np.arange(4)[:, None] + np.arange(n))
@@ -357,7 +357,7 @@ def test_channels_last(c, block):
 
 @pytest.mark.parametrize("is_in_place", [False, True])
 @pytest.mark.parametrize("n, block", list(itertools.product([8, 16, 32, 48, 64, 80, 96, 33], [64, 256])))
-def test_rows_apart(n, block, is_in_place):
+def test_rows_with_gaps(n, block, is_in_place):
     x = np.random.default_rng(n).standard_normal(2 * n * 9).astype(np.float32)
     out = x if is_in_place else np.full(x.size, 9, np.float32)
     expected = out.reshape(9, 2, n).copy()
@@ -369,7 +369,7 @@ def test_rows_apart(n, block, is_in_place):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("n, block", list(itertools.product([1, 16, 40, 64, 96], [64, 512])))
 def test_checked_indices(n, block, dtype, engine):
-    """A wrong index is told by its element on CPUs; the right numbers are those of all engines."""
+    """On CPUs, an error names the element of a wrong index. All engines compute the right numbers."""
     rng = np.random.default_rng(n)
     index = rng.integers(-5, 5, 9).astype(dtype)
     index[7:] = 99, -99  # of masked elements

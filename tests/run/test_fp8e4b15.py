@@ -92,17 +92,17 @@ def test_operators_compute_in_fp16():
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr):
     i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     tl.store(c_ptr + i, tl.dot(tl.load(a_ptr + i), tl.load(b_ptr + i)))
 
 
-def test_products():
+def test_matmul():
     """The products are of fp16 numbers; sums of 32 products of the table's numbers are exact in fp32."""
     a, b = random((32, 32), "uint8", 5), random((32, 32), "uint8", 6)
     a, b = a & 0x87 | 0x60, b & 0x87 | 0x60
     c = np.zeros((32, 32), np.float32)
-    product_kernel[(1, )](custom(a), custom(b), c, N=32)
+    matmul_kernel[(1, )](custom(a), custom(b), c, N=32)
     np.testing.assert_array_equal(c, numbers()[a] @ numbers()[b])
 
 

@@ -29,15 +29,15 @@ def grouped_kernel(
 
 @pytest.mark.parametrize("N, K", [(64, 64), (128, 192), (72, 40), (80, 112)])
 @pytest.mark.parametrize("lies, programs, gathered, stages", [
-    ("behind one another", 5, False, 3), ("behind one another", 2, False, 3), ("behind one another", 5, True, 2),
-    ("behind one another", 2, True, 4), ("side by side", 5, False, 3), ("overlapping", 2, True, 3)])
+    ("consecutive", 5, False, 3), ("consecutive", 2, False, 3), ("consecutive", 5, True, 2),
+    ("consecutive", 2, True, 4), ("adjacent columns", 5, False, 3), ("overlapping", 2, True, 3)])
 def test_groups(lies, programs, gathered, stages, N, K):
     """Groups that overlap cannot have such a map: the launch notices that."""
     rng = np.random.default_rng(N)
     groups = np.array([2, 0, -1, 1, 2], np.int32)
     x = rng.integers(-3, 4, (64, K)).astype(np.float16)
     memory = rng.integers(-3, 4, 3 * K * N).astype(np.float16)
-    stride_g, stride_k = {"behind one another": (K * N, N), "side by side": (N, 3 * N), "overlapping": (16, N)}[lies]
+    stride_g, stride_k = {"consecutive": (K * N, N), "adjacent columns": (N, 3 * N), "overlapping": (16, N)}[lies]
     out = np.full((len(groups) * 64, N), np.nan, np.float32)
     order = rng.permutation(64).astype(np.int32)
     grouped_kernel[(programs, triton.cdiv(N, 64))](x, memory, out, groups, order, len(groups), N, K, stride_g, stride_k, GATHERED=gathered,

@@ -1,4 +1,4 @@
-"""Products of shallow tiles, of which several turns of a loop are multiplied together, unless somebody could tell."""
+"""K-blocking across iterations: several iterations with a small BLOCK_K are multiplied together, unless that could be observed."""
 
 import numpy as np
 import pytest
@@ -44,17 +44,17 @@ def tile_kernel(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, s
 @pytest.mark.parametrize("m, n, k, blocks", [
     (64, 64, 512, (64, 64, 32)),   # whole stretches
     (50, 40, 300, (32, 32, 32)),   # rows, columns and K end within a tile
-    (64, 32, 33, (32, 32, 32)),    # a second turn of one element
-    (64, 64, 16, (64, 64, 32)),    # less than a turn
+    (64, 32, 33, (32, 32, 32)),    # a second iteration of one element
+    (64, 64, 16, (64, 64, 32)),    # less than an iteration
     (70, 64, 1000, (64, 64, 64)),
-    (32, 32, 0, (32, 32, 32)),     # no turn
+    (32, 32, 0, (32, 32, 32)),     # no iteration
 ])
 def test_tiles(m, n, k, blocks, wraps, dtype):
     a, b = whole((m, k), dtype, 1), whole((k, n), dtype, 2)
     acc, out = {"int8": (tl.int32, np.int32), "fp64": (tl.float64, np.float64)}.get(dtype, (tl.float32, np.float32))
-    for turned_a, turned_b in [(False, False), (True, False), (False, True)]:
-        a_at = np.asfortranarray(a) if turned_a else a
-        b_at = np.asfortranarray(b) if turned_b else b
+    for transposed_a, transposed_b in [(False, False), (True, False), (False, True)]:
+        a_at = np.asfortranarray(a) if transposed_a else a
+        b_at = np.asfortranarray(b) if transposed_b else b
         c = np.full((m, n), -1, out)
         strides = [step // array.itemsize for array in (a_at, b_at) for step in array.strides]
         tile_kernel[(triton.cdiv(m, blocks[0]), triton.cdiv(n, blocks[1]))](
@@ -64,12 +64,12 @@ def test_tiles(m, n, k, blocks, wraps, dtype):
 
 @triton.jit
 def steps_kernel(a_ptr, b_ptr, c_ptr, at_ptr, steps, M: tl.constexpr, K: tl.constexpr):
-    """Of each turn's A `at` says where the columns begin and the rows end, and how far those are apart."""
+    """`at` has for the A of each iteration: the first column, the number of rows and the row stride."""
     i, p = tl.arange(0, M), tl.arange(0, K)
     acc = tl.zeros((M, M), tl.float32)
     for step in range(steps):
-        at, rows, apart = tl.load(at_ptr + 3 * step), tl.load(at_ptr + 3 * step + 1), tl.load(at_ptr + 3 * step + 2)
-        a = tl.load(a_ptr + i[:, None] * apart + (at + p)[None, :], mask=(i < rows)[:, None], other=0.0)
+        at, rows, row_stride = tl.load(at_ptr + 3 * step), tl.load(at_ptr + 3 * step + 1), tl.load(at_ptr + 3 * step + 2)
+        a = tl.load(a_ptr + i[:, None] * row_stride + (at + p)[None, :], mask=(i < rows)[:, None], other=0.0)
         b = tl.load(b_ptr + (step * K + p)[:, None] * M + i[None, :])
         acc = tl.dot(a, b, acc, input_precision="ieee")
     tl.store(c_ptr + i[:, None] * M + i[None, :], acc)
@@ -79,22 +79,22 @@ IN_ORDER = [0, 16, 32, 48, 64, 80]
 WIDTH = 16 * 70
 
 
-@pytest.mark.parametrize("starts, rows, apart", [
+@pytest.mark.parametrize("starts, rows, row_stride", [
     (IN_ORDER, [32] * 6, [WIDTH] * 6),
     ([0, 16, 64, 80, 96, 0], [32] * 6, [WIDTH] * 6),  # with a gap, and back to the start
     ([48, 32, 16, 0, 0, 0], [32] * 6, [WIDTH] * 6),   # backwards, then on the spot
-    (IN_ORDER, [32, 32, 7, 32, 32, 32], [WIDTH] * 6),  # some rows of one turn are not there
+    (IN_ORDER, [32, 32, 7, 32, 32, 32], [WIDTH] * 6),  # some rows of one iteration are masked off
     (IN_ORDER, [32, 32, 32, 32, 32, 0], [WIDTH] * 6),
     (IN_ORDER, [3, 3, 3, 3, 3, 32], [WIDTH] * 6),
     (IN_ORDER, [32] * 6, [WIDTH, WIDTH, 100, 100, 7, WIDTH]),  # other rows that begin in the right place
     (list(range(0, WIDTH, 16)), [32] * 70, [WIDTH] * 70),      # more than one stretch
 ])
-def test_turns_that_do_not_follow(starts, rows, apart):
+def test_iterations_that_are_not_contiguous(starts, rows, row_stride):
     m, k, steps = 32, 16, len(starts)
     a, b = whole((m * WIDTH,), "fp32", 1), whole((steps * k, m), "fp32", 2)
-    at = np.array([starts, rows, apart], np.int32).T.copy()
+    at = np.array([starts, rows, row_stride], np.int32).T.copy()
     expected = np.zeros((m, m))
-    for step, (start, count, stride) in enumerate(zip(starts, rows, apart)):
+    for step, (start, count, stride) in enumerate(zip(starts, rows, row_stride)):
         places = start + np.arange(count)[:, None] * stride + np.arange(k)
         expected[:count] += product(a[places], b[step * k:(step + 1) * k])
     c = np.full((m, m), -1, np.float32)
@@ -115,7 +115,7 @@ def over_a_kernel(memory_ptr, at_a, at_b, at_c, steps, stride_a, M: tl.constexpr
 
 @pytest.mark.parametrize("at_c", [0, 100, 328, 1200, 1352, 1400, 9000, 20000])
 def test_results_over_operands(at_c):
-    """At 328 they end where the last turn's A begins, over what turns before it have left to be read."""
+    """The stores at 328 end at the start of the last iteration's A, and overwrite memory that earlier iterations still read."""
     m, n, k, steps = 16, 64, 32, 12
     at_a, at_b = 1000, 20000
     memory = whole((50000,), "fp32", 1)
@@ -128,7 +128,7 @@ def test_results_over_operands(at_c):
 
 
 @triton.jit
-def beside_kernel(a_ptr, b_ptr, c_ptr, out_ptr, steps, WHAT: tl.constexpr, M: tl.constexpr, K: tl.constexpr):
+def other_accesses_kernel(a_ptr, b_ptr, c_ptr, out_ptr, steps, WHAT: tl.constexpr, M: tl.constexpr, K: tl.constexpr):
     """Loops that do something else as well."""
     i, p = tl.arange(0, M), tl.arange(0, K)
     stride_a = steps * K
@@ -167,7 +167,7 @@ def beside_kernel(a_ptr, b_ptr, c_ptr, out_ptr, steps, WHAT: tl.constexpr, M: tl
 
 
 @pytest.mark.parametrize("what", ["starts", "row sums", "scaled", "two sums", "reads the sum", "reads the old sum", "changes the sum", "stores to A"])
-def test_what_stands_beside_the_product(what):
+def test_other_accesses_next_to_the_matmul(what):
     m, k, steps = 32, 32, 11
     a, b, c = whole((m, steps * k), "fp32", 1), whole((steps * k, m), "fp32", 2), whole((m, m), "fp32", 3)
     out, wanted_out, acc, seen = np.zeros((m, m), np.float32), np.zeros((m, m)), np.zeros((m, m)), 0.0
@@ -188,7 +188,7 @@ def test_what_stands_beside_the_product(what):
         wanted_out[0, 0] = seen
     if what == "changes the sum":
         expected = acc
-    beside_kernel[(1,)](a, b, c, out, steps, WHAT=what, M=m, K=k)
+    other_accesses_kernel[(1,)](a, b, c, out, steps, WHAT=what, M=m, K=k)
     np.testing.assert_array_equal(c, expected)
     np.testing.assert_array_equal(out, wanted_out)
     if what == "stores to A":

@@ -140,14 +140,14 @@ def test_a_step_at_run_time_is_positive(engine, start, end, step):
 
 
 @triton.jit
-def products_kernel(a_ptr, b_ptr, out_ptr, start, end, step, STAGES: tl.constexpr, SIZE: tl.constexpr):
+def matmuls_kernel(a_ptr, b_ptr, out_ptr, start, end, step, STAGES: tl.constexpr, SIZE: tl.constexpr):
     """Tiles that are fetched ahead; the threads of a block act together."""
     rows, columns = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
     b = tl.load(b_ptr + rows * SIZE + columns)
     total = tl.zeros((SIZE, SIZE), tl.float32)
     for i in tl.range(start, end, step, num_stages=STAGES):
-        turn = (i.to(tl.int64) - start) // step
-        a = tl.load(a_ptr + turn * SIZE * SIZE + rows * SIZE + columns)
+        iteration = (i.to(tl.int64) - start) // step
+        a = tl.load(a_ptr + iteration * SIZE * SIZE + rows * SIZE + columns)
         total = tl.dot(a, b, total)
     tl.store(out_ptr + rows * SIZE + columns, total)
 
@@ -168,11 +168,11 @@ TILES = [(0, LARGE, 2**28), (LARGE, 2**31 - 1, 7), (LARGE, LARGE + 1, 2**20), (-
 @pytest.mark.parametrize("stages", [1, 2, 4])
 @pytest.mark.parametrize("start, end, step", TILES)
 @pytest.mark.parametrize("given", [True, False])
-def test_products(start, end, step, stages, given):
+def test_matmuls(start, end, step, stages, given):
     a = np.random.default_rng(0).integers(-3, 4, (16, 32, 32)).astype(np.float16)
     b = np.random.default_rng(1).integers(-3, 4, (32, 32)).astype(np.float16)
     out = np.full((32, 32), -1, np.float32)
-    products_kernel[(1,)](a, b, out, start, end, step if given else tl.constexpr(step), STAGES=stages, SIZE=32)
+    matmuls_kernel[(1,)](a, b, out, start, end, step if given else tl.constexpr(step), STAGES=stages, SIZE=32)
     expected = a[:len(range(start, end, step))].astype(np.float32).sum(0) @ b.astype(np.float32)
     np.testing.assert_array_equal(out, expected)
 

@@ -12,8 +12,8 @@ from checks import DTYPES, random
 
 
 @triton.jit
-def product_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, scale, WRAP: tl.constexpr, BEHIND: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+def matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, scale, WRAP: tl.constexpr, AFTER: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BK: tl.constexpr,
 ):
     rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
@@ -29,7 +29,7 @@ def product_kernel(
         b = tl.load(b_ptr + (step * BK + k)[:, None] * N + from_columns[None, :], mask=right, other=0)
         acc = tl.dot(a, b, acc, out_dtype=OUT)
     acc = acc * scale
-    if BEHIND:  # the mask is made of values that are computed after the loop
+    if AFTER:  # the mask is made of values that are computed after the loop
         rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
     tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
 
@@ -41,8 +41,8 @@ def test_edges(m, n, k, dtype, wrap):
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
     out = "int32" if dtype == "int8" else "fp32"
     c = np.full((m + 1, n), 7, DTYPES[out])  # a row that the kernel must not write
-    product_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
-        a, b, c, m, n, k, 2, WRAP=wrap, BEHIND=wrap, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=32, BN=32, BK=32)
+    matmul_kernel[(triton.cdiv(m, 32), triton.cdiv(n, 32))](
+        a, b, c, m, n, k, 2, WRAP=wrap, AFTER=wrap, OUT=tl.int32 if dtype == "int8" else tl.float32, BM=32, BN=32, BK=32)
     wide = np.int64 if dtype == "int8" else np.float64
     np.testing.assert_allclose(c[:m], 2 * (a.astype(wide) @ b.astype(wide)), rtol=2e-3, atol=2e-3 * k)
     assert (c[m] == 7).all()
@@ -53,7 +53,7 @@ def test_infinities_stay_in_their_rows_and_columns():
     a, b = random((m, k), "fp32", 1), random((k, n), "fp32", 2)
     a[32, 39], b[39, 34] = np.inf, np.nan
     c = np.zeros((m, n), np.float32)
-    product_kernel[(2, 2)](a, b, c, m, n, k, 1, WRAP=False, BEHIND=False, OUT=tl.float32, BM=32, BN=32, BK=32)
+    matmul_kernel[(2, 2)](a, b, c, m, n, k, 1, WRAP=False, AFTER=False, OUT=tl.float32, BM=32, BN=32, BK=32)
     assert np.isfinite(c[:32, :34]).all() and np.isnan(c[:, 34]).all() and not np.isfinite(c[32]).any()
 
 
@@ -116,7 +116,7 @@ def test_matrix_and_vector(m, n, k, dtype, a_columns, b_columns):
 
 
 @pytest.mark.parametrize("sizes", [[64, 33, 34, 65, 1, 64, 33], [33, 65, 64, 1, 33]])
-def test_sizes_in_turn_that_leave_one_row_or_column(sizes):
+def test_successive_sizes_that_leave_one_row_or_column(sizes):
     """Code for a single row is in a separate version. Launches that leave a single row share it, and others run without it."""
     for m in sizes:
         for n in (32, m):

@@ -143,7 +143,7 @@ def test_hints_change_nothing():
 
 
 @triton.jit
-def hinted_product_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BLOCK: tl.constexpr):
+def hinted_matmul_kernel(a_ptr, b_ptr, c_ptr, m, n, k, BLOCK: tl.constexpr):
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     sums = tl.zeros((BLOCK, BLOCK), tl.float32)
@@ -164,7 +164,7 @@ def test_hints_change_no_copy_of_a_pipelined_loop(k):
         a = generator.integers(-4, 5, (72, k)).astype(np.float16)
         b = generator.integers(-4, 5, (k, n)).astype(np.float16)
         out = np.zeros((72, n), np.float32)
-        hinted_product_kernel[(2, 2)](a, b, out, 72, n, k, BLOCK=64, num_stages=4)
+        hinted_matmul_kernel[(2, 2)](a, b, out, 72, n, k, BLOCK=64, num_stages=4)
         np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 

@@ -14,7 +14,7 @@ BLOCK = 32
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, first, stride, ACC: tl.constexpr, B: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, first, stride, ACC: tl.constexpr, B: tl.constexpr):
     """Programs are numbered along the columns of C: those of one column multiply by the same B."""
     i = tl.arange(0, B)
     tiles = tl.cdiv(M, B)
@@ -32,7 +32,7 @@ def product(a, b, first=0, stride=1, threads=1):
     is_integer = a.dtype == np.int8
     c = np.full((m, n), -1, np.int32 if is_integer else np.float32)
     grid = (triton.cdiv(m, BLOCK) * triton.cdiv(n, BLOCK),)
-    product_kernel[grid](a, b, c, m, n, k, first, stride, ACC=tl.int32 if is_integer else tl.float32, B=BLOCK, num_threads=threads)
+    matmul_kernel[grid](a, b, c, m, n, k, first, stride, ACC=tl.int32 if is_integer else tl.float32, B=BLOCK, num_threads=threads)
     return c
 
 
@@ -48,7 +48,7 @@ def expected(a, b, first=0, stride=1):
     (20, 300, 100, 0, 1),    # one program, so nothing is used again
     (70, 40, 3000, 0, 1),    # more iterations than have room
     (100, 64, 300, 7, 1), (100, 64, 300, 5, 2)])
-def test_product(m, n, k, first, stride, dtype):
+def test_matmul(m, n, k, first, stride, dtype):
     a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
     for threads in (1, 2, 3):
         np.testing.assert_allclose(product(a, b, first, stride, threads), expected(a, b, first, stride), rtol=1e-2, atol=2e-2 * np.sqrt(k))
@@ -71,7 +71,7 @@ def batch_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BATCH: tl.constexpr, B: tl.conste
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
 @pytest.mark.parametrize("batch, m, n, k", [(2, 32, 32, 32), (4, 70, 40, 100), (2, 33, 65, 31)])
-def test_products_of_a_batch_have_panels_of_their_own(batch, m, n, k, dtype):
+def test_matmuls_of_a_batch_have_separate_panels(batch, m, n, k, dtype):
     a, b = random((batch, m, k), dtype, 1), random((batch, k, n), dtype, 2)
     c = np.full((batch, m, n), -1, np.float32)
     batch_kernel[triton.cdiv(m, BLOCK), triton.cdiv(n, BLOCK)](a, b, c, m, n, k, BATCH=batch, B=BLOCK)

@@ -69,7 +69,7 @@ def test_a_failed_assertion_ends_its_program_and_the_launch(engine):
         return
     place = r"program \(2, 0, 0\): device-side assertion failed at element \(5\)"
     if engine == "simulate":
-        place = r"block \(2, 0, 0\), warp \d, lane 5: ptx.assert_fail: device-side assertion failed"
+        place = r"CTA \(2, 0, 0\), warp \d, lane 5: ptx.assert_fail: device-side assertion failed"
     with pytest.raises(Exception, match=r"test_print.py:\d+:\d+: " + place + ": x is large"):
         assert_kernel[(4,)](x, out, N=8, debug=True, num_threads=1)  # two programs fail: the first one is named
     assert not out[16:24].any()

@@ -21,7 +21,7 @@ def copy_kernel(source, target, first, length, row, COLUMN: tl.constexpr, ADD: t
 
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("first, length, row", [(0, 40, 0), (5, 6, 0), (5, 6, 4), (30, 10, 8), (7, 0, 0)])
-def test_a_block_stays_in_front_of_its_subarrays_end(first, length, row, add):
+def test_a_block_stays_before_its_subarrays_end(first, length, row, add):
     source = np.random.default_rng(1).standard_normal((40, 32)).astype(np.float32)
     target = np.full_like(source, 7)
     descriptors = [create_ragged_descriptor(x, [ROWS, COLUMNS]) for x in (source, target)]

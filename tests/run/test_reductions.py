@@ -13,13 +13,13 @@ def columns_kernel(x_ptr, out, rows, columns, FORM: tl.constexpr, X: tl.constexp
     """For each column of a row-major matrix: its sum and maximum, in tiles of [X, R] whose first dimension lies together in memory."""
     x = tl.program_id(0) * X + tl.arange(0, X)[:, None]
     total = tl.full([X, R], 1, tl.float32)
-    most = tl.full([X, R], -100, tl.float32)
+    maximum = tl.full([X, R], -100, tl.float32)
     for start in range(0, rows, R):
         r = start + tl.arange(0, R)[None, :]
         mask = (r < rows) & (x < columns)
         value = tl.load(x_ptr + r * columns + x, mask=mask, other=0)
         total = tl.where(mask, total + value, total)
-        most = tl.where(mask, tl.maximum(most, value), most)
+        maximum = tl.where(mask, tl.maximum(maximum, value), maximum)
         if FORM == "nested":
             for _ in range(2):
                 total += tl.where(mask, value, 0)
@@ -31,7 +31,7 @@ def columns_kernel(x_ptr, out, rows, columns, FORM: tl.constexpr, X: tl.constexp
         total = tl.where(tl.arange(0, R)[None, :] == R - 1, tl.cumsum(total, 1), 0)
     where = x < columns
     tl.store(out + x, tl.sum(total, 1)[:, None] - R, mask=where)
-    tl.store(out + columns + x, tl.max(most, 1)[:, None], mask=where)
+    tl.store(out + columns + x, tl.max(maximum, 1)[:, None], mask=where)
 
 
 @triton.jit
@@ -160,7 +160,7 @@ def product(a, b):
 
 
 @triton.jit
-def custom_kernel(x_ptr, mean_ptr, var_ptr, product_ptr, n, BLOCK: tl.constexpr):
+def custom_kernel(x_ptr, mean_ptr, var_ptr, multiplied_ptr, n, BLOCK: tl.constexpr):
     rows = tl.program_id(0)
     offsets = tl.arange(0, BLOCK)
     mask = offsets < n
@@ -168,7 +168,7 @@ def custom_kernel(x_ptr, mean_ptr, var_ptr, product_ptr, n, BLOCK: tl.constexpr)
     mean, m2, count = tl.reduce((x, tl.zeros_like(x), mask.to(tl.float32)), 0, merge_moments)
     tl.store(mean_ptr + rows, mean)
     tl.store(var_ptr + rows, m2 / count)
-    tl.store(product_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
+    tl.store(multiplied_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
 
 
 def test_combinations_written_by_the_user():
@@ -377,19 +377,19 @@ def equal_indices_kernel(x_ptr, value_ptr, index_ptr, N: tl.constexpr):
 
 
 @triton.jit
-def sums_of_a_loop_kernel(x_ptr, columns_ptr, rows_ptr, total_ptr, most_ptr, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def sums_of_a_loop_kernel(x_ptr, columns_ptr, rows_ptr, total_ptr, max_ptr, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
-    of_columns, of_rows, total, most = tl.full((COLUMNS,), 5, x_ptr.dtype.element_ty), tl.zeros((ROWS,), x_ptr.dtype.element_ty), 3, 0
+    of_columns, of_rows, total, maximum = tl.full((COLUMNS,), 5, x_ptr.dtype.element_ty), tl.zeros((ROWS,), x_ptr.dtype.element_ty), 3, 0
     for step in range(steps):
         x = tl.load(x_ptr + step * ROWS * COLUMNS + rows[:, None] * COLUMNS + columns[None, :])
         of_columns += tl.sum(x, 0).to(x.dtype)
         of_rows = tl.sum(x, 1).to(x.dtype) + of_rows
         total += tl.sum(x.to(tl.int32))
-        most = tl.maximum(most, tl.sum(tl.sum(x.to(tl.int32), 0)))  # the loop looks at it
+        maximum = tl.maximum(maximum, tl.sum(tl.sum(x.to(tl.int32), 0)))  # the loop looks at it
     tl.store(columns_ptr + columns, of_columns)
     tl.store(rows_ptr + rows, of_rows)
     tl.store(total_ptr, total)
-    tl.store(most_ptr, most)
+    tl.store(max_ptr, maximum)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
@@ -400,11 +400,11 @@ def test_sums_of_a_loop(warps, dtype, shape, steps):
     """A loop that only adds up sums: its result is the initial value and the sum over everything, also where there is no iteration."""
     x = random((steps, *shape), "int32", 1, -9, 10).astype(DTYPES[dtype])  # exact in any order
     columns, rows = np.zeros(shape[1], x.dtype), np.zeros(shape[0], x.dtype)
-    total, most = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    sums_of_a_loop_kernel[(1,)](x, columns, rows, total, most, steps, *shape, num_warps=warps)
+    total, maximum = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    sums_of_a_loop_kernel[(1,)](x, columns, rows, total, maximum, steps, *shape, num_warps=warps)
     np.testing.assert_array_equal(columns, 5 + x.sum((0, 1)))
     np.testing.assert_array_equal(rows, x.sum((0, 2)))
-    assert total[0] == 3 + x.sum() and most[0] == max([0, *x.sum((1, 2))])
+    assert total[0] == 3 + x.sum() and maximum[0] == max([0, *x.sum((1, 2))])
 
 
 @triton.jit

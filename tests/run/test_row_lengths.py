@@ -65,7 +65,7 @@ def kept_kernel(x_ptr, y_ptr, sums_ptr, n, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize("block", [256, 1024])
-def test_tiles_kept_by_sums_of_products(block):
+def test_tiles_kept_by_dot_sums(block):
     for n in [length * block // 256 for length in LENGTHS]:
         x, y, sums = random((3, n), "fp32", n), np.full((3, block), 7, np.float32), np.zeros(3, np.float32)
         kept_kernel[(3,)](x, y, sums, n, BLOCK=block, num_warps=1)
@@ -76,25 +76,25 @@ def test_tiles_kept_by_sums_of_products(block):
 
 
 @triton.jit
-def kept_tile_kernel(x_ptr, y_ptr, sums_ptr, m, n, SIZE: tl.constexpr, AXIS: tl.constexpr, TURNED: tl.constexpr):
+def kept_tile_kernel(x_ptr, y_ptr, sums_ptr, m, n, SIZE: tl.constexpr, AXIS: tl.constexpr, TRANSPOSED: tl.constexpr):
     rows, columns = tl.arange(0, SIZE), tl.arange(0, SIZE)
     mask = (rows[:, None] < m) & (columns[None, :] < n)
     e = tl.exp(tl.load(x_ptr + rows[:, None] * n + columns[None, :], mask=mask, other=0.0))
-    product = e * tl.trans(e) if TURNED else e * e
+    product = e * tl.trans(e) if TRANSPOSED else e * e
     sums = tl.sum(product, axis=AXIS)
     tl.store(sums_ptr + rows, sums)
     places = rows[:, None] * SIZE + columns[None, :]
     tl.store(y_ptr + places, e + sums[:, None])
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
-def test_tiles_of_several_rows_kept_by_sums_of_products(axis, turned):
+def test_tiles_of_several_rows_kept_by_dot_sums(axis, transposed):
     for m, n in [(64, 64), (5, 64), (64, 7), (33, 18), (0, 0)]:
         x, y, sums = random((m, n), "fp32", m + n), np.full((64, 64), 7, np.float32), np.zeros(64, np.float32)
-        kept_tile_kernel[(1,)](x, y, sums, m, n, SIZE=64, AXIS=axis, TURNED=turned, num_warps=1)
+        kept_tile_kernel[(1,)](x, y, sums, m, n, SIZE=64, AXIS=axis, TRANSPOSED=transposed, num_warps=1)
         e = np.ones((64, 64))
         e[:m, :n] = np.exp(wide(x))
-        expected = (e * e.T if turned else e * e).sum(axis)
+        expected = (e * e.T if transposed else e * e).sum(axis)
         close(sums, expected, "fp32", terms=64)
         close(y, e + expected[:, None], "fp32", terms=64)

@@ -36,11 +36,11 @@ def test_reverse_in_place(engine, n):
 @pytest.mark.parametrize("n", [4, 32])
 def test_transpose_in_place(engine, n):
     x = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32)
-    out, apart = x.copy(), np.zeros_like(x)
+    out, separate = x.copy(), np.zeros_like(x)
     transpose_kernel[(1,)](out, out, n)
     assert np.array_equal(out, x.T + 1)
-    transpose_kernel[(1,)](x, apart, n)
-    assert np.array_equal(apart, x.T + 1)
+    transpose_kernel[(1,)](x, separate, n)
+    assert np.array_equal(separate, x.T + 1)
 
 
 @pytest.mark.parametrize("n", [4, 32])
@@ -142,10 +142,10 @@ def long_chain_kernel(x_ptr, out_ptr, N: tl.constexpr):
 @pytest.mark.without_debug
 @pytest.mark.parametrize("distance", [0, 1, 50, 128])
 def test_what_takes_long_to_compute(engine, distance):
-    memory, apart = np.arange(512, dtype=np.int32), np.zeros(128, np.int32)
+    memory, separate = np.arange(512, dtype=np.int32), np.zeros(128, np.int32)
     expected = memory.copy()
-    long_chain_kernel[(1,)](memory, apart, N=128)
-    expected[distance:distance + 128] = apart
+    long_chain_kernel[(1,)](memory, separate, N=128)
+    expected[distance:distance + 128] = separate
     long_chain_kernel[(1,)](memory, memory[distance:], N=128)
     assert np.array_equal(memory, expected)
 
@@ -184,11 +184,11 @@ def test_diagonals_at_one_address(engine):
 
 
 @triton.jit
-def store_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, turns, N: tl.constexpr):
+def store_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, iterations, N: tl.constexpr):
     rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
     tl.store(memory_ptr + columns * N + rows, tl.load(x_ptr + rows * N + columns))
     total = tl.zeros((N, N), tl.float32)
-    for i in range(turns):
+    for i in range(iterations):
         tile = memory_ptr + i * N * N + rows * N + columns
         total = tl.dot(tl.load(tile), tl.load(tile), total)
     tl.store(out_ptr + rows * N + columns, total)
@@ -214,12 +214,12 @@ def add_then_load_kernel(counts_ptr, x_ptr, out_ptr, N: tl.constexpr):
     tl.atomic_max(counts_ptr + (n + N // 2) % N, 0, sem="relaxed")
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_loads_see_what_atomics_before_them_made(engine, apart):
+@pytest.mark.parametrize("separate", [True, False])
+def test_loads_see_what_atomics_before_them_made(engine, separate):
     n = 1024
     memory = np.arange(3 * n, dtype=np.int32) - n
     counts, x = memory[n:2 * n], np.arange(n, dtype=np.int32) - 7 * n // 4
-    out = np.zeros(n, np.int32) if apart else memory[2 * n:]
+    out = np.zeros(n, np.int32) if separate else memory[2 * n:]
     added = counts + x
     add_then_load_kernel[(1,)](memory[n:], x, out, n)
     assert np.array_equal(out, added[::-1]) and np.array_equal(counts, np.maximum(added, 0))
@@ -235,7 +235,7 @@ def load_then_add_kernel(counts_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + n, before + tl.load(counts_ptr))
 
 
-def test_atomics_come_behind_the_loads_before_them(engine):
+def test_atomics_come_after_the_loads_before_them(engine):
     n = 1024
     counts, out = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
     load_then_add_kernel[(1,)](counts, out, n)
@@ -244,31 +244,31 @@ def test_atomics_come_behind_the_loads_before_them(engine):
 
 
 @triton.jit
-def count_in_turns_kernel(counts_ptr, out_ptr, turns, N: tl.constexpr):
+def count_in_loop_kernel(counts_ptr, out_ptr, iterations, N: tl.constexpr):
     n = tl.arange(0, N)
-    for i in range(turns):
+    for i in range(iterations):
         tl.atomic_add(counts_ptr + (n + 32 * i) % N, i, sem="relaxed")
         tl.atomic_xor(counts_ptr + (n + 64 * i) % N, n, sem="relaxed")
     tl.store(out_ptr + n, tl.load(counts_ptr + n))
 
 
 def test_atomics_of_two_kinds_keep_their_order(engine):
-    n, turns = 512, 4
+    n, iterations = 512, 4
     counts, out, want = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
-    count_in_turns_kernel[(1,)](counts, out, turns, n)
+    count_in_loop_kernel[(1,)](counts, out, iterations, n)
     places = np.arange(n)
-    for i in range(turns):
+    for i in range(iterations):
         want[(places + 32 * i) % n] += i
         want[(places + 64 * i) % n] ^= places.astype(np.int32)
     assert np.array_equal(out, want)
 
 
 @triton.jit
-def add_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, turns, N: tl.constexpr):
+def add_then_multiply_kernel(x_ptr, memory_ptr, out_ptr, iterations, N: tl.constexpr):
     rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
     tl.atomic_add(memory_ptr + columns * N + rows, tl.load(x_ptr + rows * N + columns), sem="relaxed")
     total = tl.zeros((N, N), tl.float32)
-    for i in range(turns):
+    for i in range(iterations):
         tile = memory_ptr + i * N * N + rows * N + columns
         total = tl.dot(tl.load(tile), tl.load(tile), total)
     tl.store(out_ptr + rows * N + columns, total)

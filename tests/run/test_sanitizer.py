@@ -302,14 +302,14 @@ def branch_on_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def product_over_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def reduce_multiply(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at[:, None] * 0 + at[None, :], mask=at[None, :] < n + 0 * at[:, None])
     tl.store(out_ptr + at, tl.sum(tl.dot(x, tl.full((BLOCK, BLOCK), 0.0, tl.float32)), 1))
 
 
 @triton.jit
-def product_of_rows(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def multiply_rows(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at[:, None] * 0 + at[None, :], mask=at[:, None] < n + 0 * at[None, :])
     product = tl.dot(x, tl.full((BLOCK, BLOCK), 0.5, tl.float32))
@@ -320,14 +320,14 @@ def product_of_rows(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n)
-    turned = x.reshape((BLOCK // 4, 4)).trans().trans().reshape((BLOCK,))
-    tl.store(out_ptr + at, turned + 1, mask=(at < n) & (x > -1))
+    transposed = x.reshape((BLOCK // 4, 4)).trans().trans().reshape((BLOCK,))
+    tl.store(out_ptr + at, transposed + 1, mask=(at < n) & (x > -1))
     tl.store(out_ptr + at + BLOCK, tl.cumsum(x, 0), mask=at < n)
     tl.store(out_ptr + 2 * BLOCK, tl.sum(tl.where(at < n, x, 0.0)))
 
 
 @pytest.mark.parametrize("kernel, what", [(sum_of_all, "an element that is stored"), (store_of_all, "an element that is stored"),
-                                          (product_over_it, "an element that is stored"), (branch_on_it, "the condition")])
+                                          (reduce_multiply, "an element that is stored"), (branch_on_it, "the condition")])
 def test_undefined_elements(kernel, what):
     x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
     problem = rf"{what} is undefined: it comes from the load at .*test_sanitizer.py:\d+:\d+, whose mask is false there"
@@ -342,9 +342,9 @@ def test_undefined_elements_that_reach_nothing():
     np.testing.assert_array_equal(out, [2] * 10 + [0] * 6 + [*range(1, 11)] + [0] * 6 + [10])
 
 
-def test_rows_of_a_product_are_defined_apart():
+def test_rows_of_a_reduction_have_separate_masks():
     x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
-    product_of_rows[(1,)](x, out, 10, BLOCK=16)
+    multiply_rows[(1,)](x, out, 10, BLOCK=16)
     np.testing.assert_array_equal(out, [128] * 10 + [0] * 6)
 
 

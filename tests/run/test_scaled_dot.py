@@ -291,7 +291,7 @@ def scale_kernel(a_ptr, s_ptr, b_ptr, c_ptr, A: tl.constexpr, B: tl.constexpr, K
 @pytest.mark.parametrize("partner", ["bf16", "e4m3", "e5m2", "fp16"])
 @pytest.mark.parametrize("kind", ["e2m1", "e4m3", "e5m2"])
 def test_every_scale(kind, partner):
-    """Scales of all 256 bytes, beside numbers that keep the product of 6, the scale and the partner's number a normal fp32."""
+    """Scales of all 256 bytes, with numbers that keep the product of 6, the scale and the partner's number a normal fp32."""
     a = np.zeros((256, 64 // (2 if kind == "e2m1" else 1)), np.uint8)
     a[:, 0] = {"e2m1": 7, "e4m3": 0x4c, "e5m2": 0x46}[kind]  # 6: 6 * 2^-127 is a normal number
     stored, element = FORMATS[partner]
@@ -303,7 +303,7 @@ def test_every_scale(kind, partner):
     if partner == "fp16":  # what fp16 holds
         with np.errstate(over="ignore"):
             power = power.astype(np.float16).astype(np.float64)
-        power[np.isinf(power)] = np.nan  # infinity times the zeros beside the number
+        power[np.isinf(power)] = np.nan  # infinity times the zeros next to the number
     power[255] = np.nan
     with np.errstate(over="ignore"):
         wanted = (6 * power * 256).astype(np.float32)

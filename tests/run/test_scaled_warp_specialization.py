@@ -1,5 +1,5 @@
 """Products of microscaling formats in tiles of 256x128, whose second operand a separate warpgroup widens on GPUs with roles: all formats,
-sizes that are no multiples of a block, scales that fp16 cannot hold."""
+sizes that are not multiples of a block, scales that fp16 cannot hold."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from checks import wide
 
 
 @triton.jit
-def product_kernel(
+def matmul_kernel(
     a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, M, N, K, stride_as, stride_bs,
     A: tl.constexpr, B: tl.constexpr, GROUP: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
@@ -69,7 +69,7 @@ def product(sizes, kinds, scales, group=32, block=64, stages=4, programs=0):
     if programs:
         tiles_kernel[(programs,)](a_bits, scales[0], b_bits, scales[1], c, m, n, k, a_bits.shape[1], b_bits.shape[1], scales[1].shape[1], **settings)
     else:
-        product_kernel[(triton.cdiv(m, 256), triton.cdiv(n, 128))](
+        matmul_kernel[(triton.cdiv(m, 256), triton.cdiv(n, 128))](
             a_bits, scales[0], b_bits, scales[1], c, m, n, k, *(0 if scale is None else scale.shape[1] for scale in scales), **settings)
     x, y = (upcast(values, scale, group, ml_dtypes.bfloat16) for values, scale in ((a, scales[0]), (b, scales[1])))
     agree(c, wide(x) @ wide(y).T, np.abs(wide(x)) @ np.abs(wide(y)).T)

@@ -20,27 +20,27 @@ def scan_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.const
 
 
 @triton.jit
-def wide_product_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+def wide_cumprod_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, BLOCK))
     tl.store(out_ptr + tl.arange(0, BLOCK), tl.cumprod(x, dtype=tl.int64))
 
 
-def test_a_product_in_a_wider_type():
+def test_cumprod_in_a_wider_type():
     x, out = np.full(16, 10, np.int8), np.zeros(16, np.int64)
-    wide_product_kernel[(1,)](x, out, BLOCK=16)
+    wide_cumprod_kernel[(1,)](x, out, BLOCK=16)
     np.testing.assert_array_equal(out, 10**np.arange(1, 17))
 
 
 @triton.jit
-def product_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+def cumprod_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, BLOCK))
     tl.store(out_ptr + tl.arange(0, BLOCK), tl.cumprod(x))
 
 
 @pytest.mark.parametrize("dtype, base", [("int8", -10), ("uint8", 10), ("int16", -10), ("uint16", 10)])
-def test_a_product_of_narrow_integers(dtype, base):
+def test_cumprod_of_narrow_integers(dtype, base):
     x, out = np.full(8, base, dtype), np.zeros(8, np.int64)
-    product_kernel[(1,)](x, out, BLOCK=8)
+    cumprod_kernel[(1,)](x, out, BLOCK=8)
     np.testing.assert_array_equal(out, np.cumprod(x.astype(np.int64)))
 
 
@@ -48,7 +48,7 @@ def test_a_product_of_narrow_integers(dtype, base):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("shape, dtype", [((1, 64), "fp32"), ((8, 4), "fp32"), ((16, 32), "fp64"), ((32, 16), "int32")])
-def test_sums_and_products(shape, dtype, axis, reverse, op):
+def test_cumsum_and_cumprod(shape, dtype, axis, reverse, op):
     x = random(shape, dtype, 1, 0.8, 1.2) if dtype != "int32" else random(shape, dtype, 1, -3, 4)
     out = np.zeros_like(x)
     scan_kernel[(1,)](x, out, M=shape[0], N=shape[1], AXIS=axis, REVERSE=reverse, OP=op)

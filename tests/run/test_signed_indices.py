@@ -1,5 +1,5 @@
 """Indices are signed and as wide as their types: negative offsets, strides, rows and remainders, narrow types that wrap around, and tensors
-that are passed as two arguments. All of these are in operands of products, whose tiles GPUs move by the copy engine."""
+that are passed as two arguments. All of these are in operands of dots, whose tiles GPUs load with TMA."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def identity():
 
 
 def framed(rows, dtype):
-    """(memory with 64 rows of 7 before and after a tensor, which nobody may write; the tensor)."""
+    """(memory with 64 rows of 7 before and after a tensor, which must not change; the tensor)."""
     memory = np.full((rows + 128, 64), 7, dtype)
     return memory, memory[64:64 + rows]
 
@@ -284,7 +284,7 @@ def divided_kernel(p, o, shift, D: tl.constexpr, KIND: tl.constexpr):
 @pytest.mark.parametrize("kind", [0, 1, 2, 3])
 @pytest.mark.parametrize("shift", [-16, -32, -64, 16])
 def test_quotients_and_remainders_of_negative_numbers(shift, kind):
-    """They are those of C, rounded towards 0: in a group of 16 neighbours around 0, not all have the first one's quotient."""
+    """They are those of C, rounded towards 0: in a group of 16 adjacent elements around 0, not all have the first one's quotient."""
     p, o = np.arange(512, dtype=np.int32), np.zeros(256, np.int32)
     for d in (16, 32, 64):
         divided_kernel[(1,)](p, o, shift, D=d, KIND=kind)

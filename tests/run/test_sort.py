@@ -1,4 +1,4 @@
-"""tl.sort and tl.topk: all lengths, types and orders, also beside NaN and zeros of both signs, of which nothing is lost."""
+"""tl.sort and tl.topk: all lengths, types and orders, also with NaN and zeros of both signs, which all remain."""
 
 import ml_dtypes
 import numpy as np
@@ -83,7 +83,7 @@ def argument(name, values):
 
 
 def in_order(x, descending):
-    """NaN behind all numbers; the other way round, in front of them, as PyTorch has it."""
+    """Ascending order has NaN after all numbers, descending order before them, as in PyTorch."""
     ordered = np.sort(x.astype(np.float64), 1)  # NumPy has NaN last
     return ordered[:, ::-1] if descending else ordered
 
@@ -121,7 +121,7 @@ def test_nothing_is_lost_and_nan_is_last(name, length, descending):
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("length, kept", [(8, 1), (16, 4), (256, 32)])
 @pytest.mark.parametrize("name", ["fp16", "bf16", "fp32", "fp64"])
-def test_the_first_elements_beside_nan(name, length, kept, descending):
+def test_the_first_elements_with_nan(name, length, kept, descending):
     x = special(name, 2, length)
     out = np.zeros((2, kept), x.dtype)
     sort_kernel[(1,)](x, out, LINES=2, N=length, K=kept, DESCENDING=descending)
@@ -135,7 +135,7 @@ def any_size_kernel(x_ptr, out_ptr, N: tl.constexpr, K: tl.constexpr, DESCENDING
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("length, kept", [(3, 3), (5, 2), (24, 24), (50, 7)])
-def test_any_size_beside_nan(length, kept, descending):
+def test_any_size_with_nan(length, kept, descending):
     x = special("fp32", 1, length)
     out = np.zeros((1, kept), np.float32)
     any_size_kernel[(1,)](x, out, N=length, K=kept, DESCENDING=descending)

@@ -10,7 +10,7 @@ from checks import TF32, close, random, strides, wide
 
 
 @triton.jit
-def product_kernel(
+def matmul_kernel(
     a_ptr, b_ptr, c_ptr, sam, sak, sbk, sbn, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, STEP: tl.constexpr, OUT: tl.constexpr,
 ):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, STEP)
@@ -22,13 +22,13 @@ def product_kernel(
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
 
 
-def product(shape, dtype, transposed="", warps=4, turns=2, out=(np.float32, tl.float32), **limits):
+def product(shape, dtype, transposed="", warps=4, iterations=2, out=(np.float32, tl.float32), **limits):
     m, n, step = shape
-    k = step * turns
+    k = step * iterations
     a = random((k, m), dtype, 1, **limits).T if "a" in transposed else random((m, k), dtype, 1, **limits)
     b = random((n, k), dtype, 2, **limits).T if "b" in transposed else random((k, n), dtype, 2, **limits)
     c = np.zeros((m, n), out[0])
-    product_kernel[(1,)](a, b, c, *strides(a), *strides(b), M=m, N=n, K=k, STEP=step, OUT=out[1], num_warps=warps)
+    matmul_kernel[(1,)](a, b, c, *strides(a), *strides(b), M=m, N=n, K=k, STEP=step, OUT=out[1], num_warps=warps)
     return c, wide(a) @ wide(b), k
 
 
@@ -70,14 +70,14 @@ def test_result_of_16_bits():
 
 
 @triton.jit
-def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, TURNS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, ITERATIONS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
     q = tl.load(q_ptr + m[:, None] * D + d[None, :])
     q = (q * 0.5).to(q.dtype)
     acc = tl.zeros((M, D), tl.float32)
     total = tl.zeros((M,), tl.float32)
-    for turn in range(TURNS):
-        rows = turn * N + n
+    for iteration in range(ITERATIONS):
+        rows = iteration * N + n
         k = tl.load(k_ptr + rows[:, None] * D + d[None, :])
         v = tl.load(v_ptr + rows[:, None] * D + d[None, :])
         scores = tl.dot(q, tl.trans(k))
@@ -89,19 +89,19 @@ def chain_kernel(q_ptr, k_ptr, v_ptr, out_ptr, TURNS: tl.constexpr, M: tl.conste
 
 @pytest.mark.parametrize("shape, warps", [((64, 32, 64), 4), ((128, 64, 32), 8), ((128, 32, 64), 4), ((16, 16, 16), 1), ((32, 64, 32), 4)])
 @pytest.mark.parametrize("dtype", ["fp16", "fp8e5"])
-def test_product_of_a_product(shape, warps, dtype):
+def test_chained_matmul(shape, warps, dtype):
     """The numbers are small integers, so that every intermediate result is exact: a register that is overwritten too early changes the bits."""
     M, N, D = shape
-    turns = 3
+    iterations = 3
     rng = np.random.default_rng(0)
     kind = random((1,), dtype).dtype
-    q, k, v = (rng.integers(-1, 2, size).astype(kind) for size in [(M, D), (turns * N, D), (turns * N, D)])
+    q, k, v = (rng.integers(-1, 2, size).astype(kind) for size in [(M, D), (iterations * N, D), (iterations * N, D)])
     q = (q.astype(np.float32) * 2).astype(kind)
     out = np.zeros((M, D), np.float32)
-    chain_kernel[(1,)](q, k, v, out, TURNS=turns, M=M, N=N, D=D, num_warps=warps)
+    chain_kernel[(1,)](q, k, v, out, ITERATIONS=iterations, M=M, N=N, D=D, num_warps=warps)
     acc, total = np.zeros((M, D)), np.zeros(M)
-    for turn in range(turns):
-        part = slice(turn * N, turn * N + N)
+    for iteration in range(iterations):
+        part = slice(iteration * N, iteration * N + N)
         weights = np.maximum(wide(q) * 0.5 @ wide(k[part]).T, 0)
         total += weights.sum(1)
         acc = acc * 0.5 + weights.astype(kind).astype(np.float64) @ wide(v[part])
@@ -143,7 +143,7 @@ def precise_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.
 
 @pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 16), (32, 16, 8)])
 @pytest.mark.parametrize("precision, bits", [("tf32x3", 20), ("bf16x3", 15), ("bf16x6", 22)])
-def test_f32_in_several_products(precision, bits, shape):
+def test_f32_in_several_mmas(precision, bits, shape):
     """The precision of each kind: two parts of tf32 hold 22 bits, two of bf16 hold 16, and three of bf16 all 24."""
     m, n, step = shape
     a, b, c = random((m, 2 * step), "fp32", 1), random((2 * step, n), "fp32", 2), np.zeros((m, n), np.float32)
@@ -151,7 +151,7 @@ def test_f32_in_several_products(precision, bits, shape):
     np.testing.assert_allclose(c, 3 + wide(a) @ wide(b), rtol=0, atol=2.0**-bits * (3 + np.abs(wide(a)) @ np.abs(wide(b))).max())
 
 
-def test_infinities_in_several_products():
+def test_infinities_in_several_mmas():
     a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
     a[3, 5], a[4, 5], a[6, 0] = np.inf, -np.inf, np.nan
     precise_kernel[(1,)](a, b, c, 16, 16, 16, 16, "tf32x3")
@@ -170,7 +170,7 @@ def scattered_kernel(a_ptr, b_ptr, c_ptr, rows_ptr, stride, M: tl.constexpr, N: 
 @pytest.mark.parametrize("pad", [0, 1])
 @pytest.mark.parametrize("dtype, out", [("fp16", np.float32), ("fp16", np.float16), ("int8", np.int32)])
 @pytest.mark.parametrize("m, n, warps", [(32, 32, 4), (64, 32, 4), (64, 64, 8), (16, 128, 4), (128, 64, 4)])
-def test_rows_of_a_product_stored_anywhere(m, n, warps, dtype, out, pad):
+def test_matmul_rows_stored_anywhere(m, n, warps, dtype, out, pad):
     """Accumulators change lanes or go through shared memory before wide stores."""
     a, b = random((m, 32), dtype, 1), random((32, n), dtype, 2)
     rows = np.random.default_rng(3).permutation(m).astype(np.int32)

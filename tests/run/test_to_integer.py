@@ -1,5 +1,5 @@
 """Floats to integers: toward zero, the nearest integer of the type where the number lies outside of it, and 0 for NaN. From every float type to
-every integer type, at the limits of all integer types and one step beside them."""
+every integer type, at the limits of all integer types and one step next to them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Stores whose rows are columns of what is stored: processors turn squares in registers."""
+"""Transposing stores: CPUs transpose square blocks in registers."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def numbered(shape, dtype):
 
 
 @triton.jit
-def turned_kernel(x_ptr, out_ptr, rows, columns, row_limit, column_limit, B_R: tl.constexpr, B_C: tl.constexpr):
+def transposed_kernel(x_ptr, out_ptr, rows, columns, row_limit, column_limit, B_R: tl.constexpr, B_C: tl.constexpr):
     r, c = tl.program_id(0) * B_R + tl.arange(0, B_R), tl.program_id(1) * B_C + tl.arange(0, B_C)
     x = tl.load(x_ptr + r[:, None] * columns + c[None, :], mask=(r < rows)[:, None] & (c < columns)[None, :])
     tl.store(out_ptr + c[:, None] * rows + r[None, :], tl.trans(x), mask=(c < column_limit)[:, None] & (r < row_limit)[None, :])
@@ -30,7 +30,7 @@ def test_types_and_edges(rows, columns, blocks, dtype):
     for row_limit, column_limit in [(rows, columns), (rows - 2, columns), (rows, columns - 1)]:
         out, expected = (np.full((columns, rows), 77, np.float32).astype(DTYPES[dtype]) for _ in range(2))
         expected[:column_limit, :row_limit] = x[:row_limit, :column_limit].T
-        turned_kernel[grid](x, out, rows, columns, row_limit, column_limit, B_R=blocks[0], B_C=blocks[1])
+        transposed_kernel[grid](x, out, rows, columns, row_limit, column_limit, B_R=blocks[0], B_C=blocks[1])
         np.testing.assert_array_equal(out.view(np.uint8), expected.view(np.uint8))
 
 
@@ -44,7 +44,7 @@ def computed_kernel(x_ptr, y_ptr, out_ptr, WHAT: tl.constexpr, M: tl.constexpr, 
         x = tl.trans(x) + tl.load(y_ptr + j[:, None] * M + i[None, :])
     if WHAT == "rows":
         x = tl.trans(x - tl.max(x, axis=1)[:, None])
-    if WHAT == "columns":  # of pointers, the tile itself is not turned
+    if WHAT == "columns":  # of pointers, the tile itself is not transposed
         tl.store(out_ptr + i[:, None] + j[None, :] * M, x)
     else:
         tl.store(out_ptr + j[:, None] * M + i[None, :], x)

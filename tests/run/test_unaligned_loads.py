@@ -26,10 +26,10 @@ def product(a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, BLOCK_
     tl.store(c + rows[:, None] * N + columns[None, :], total, mask=(rows[:, None] < M) & (columns[None, :] < N))
 
 
-def inside(rng, rows, columns, dtype, front, apart):
-    """A matrix in a larger array: its rows have a stride of `apart` elements, it begins `front` elements from the array's start, and ends with it."""
-    around = np.full(front + (rows - 1) * apart + columns, 127 if dtype == np.int8 else np.nan, dtype)
-    view = np.lib.stride_tricks.as_strided(around[front:], (rows, columns), (apart * around.itemsize, around.itemsize))
+def inside(rng, rows, columns, dtype, front, stride):
+    """A matrix in a larger array: its rows have a stride of `stride` elements, it begins `front` elements from the array's start, and ends with it."""
+    around = np.full(front + (rows - 1) * stride + columns, 127 if dtype == np.int8 else np.nan, dtype)
+    view = np.lib.stride_tricks.as_strided(around[front:], (rows, columns), (stride * around.itemsize, around.itemsize))
     view[:] = rng.integers(-3, 4, (rows, columns))
     return view
 
@@ -46,19 +46,19 @@ def check(rng, a, b, block, warps, masked):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
-@pytest.mark.parametrize("front, apart", [(0, 0), (1, 0), (3, 5), (7, 1)])
+@pytest.mark.parametrize("front, padding", [(0, 0), (1, 0), (3, 5), (7, 1)])
 @pytest.mark.parametrize("M, N, K", [(33, 35, 67), (65, 129, 31), (1, 63, 1)])
-def test_masked(dtype, front, apart, M, N, K):
+def test_masked(dtype, front, padding, M, N, K):
     rng = np.random.default_rng(M + N + K + front)
-    a, b = inside(rng, M, K, dtype, front, K + apart), inside(rng, K, N, dtype, front, N + apart)
+    a, b = inside(rng, M, K, dtype, front, K + padding), inside(rng, K, N, dtype, front, N + padding)
     check(rng, a, b, (64, 64, 32), 4, True)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
-@pytest.mark.parametrize("front, apart", [(1, 65), (0, 67)])
-def test_without_masks(dtype, front, apart):
-    rng = np.random.default_rng(apart)
-    a, b = inside(rng, 64, 64, dtype, front, apart), inside(rng, 64, 64, dtype, front, apart)
+@pytest.mark.parametrize("front, stride", [(1, 65), (0, 67)])
+def test_without_masks(dtype, front, stride):
+    rng = np.random.default_rng(stride)
+    a, b = inside(rng, 64, 64, dtype, front, stride), inside(rng, 64, 64, dtype, front, stride)
     check(rng, a, b, (64, 64, 32), 4, False)
 
 

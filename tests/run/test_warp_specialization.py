@@ -124,7 +124,7 @@ def persistent_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.cons
         tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
-def check_persistent_product(M, N, K, block, warps):
+def check_persistent_matmul(M, N, K, block, warps):
     rng = np.random.default_rng(M + N + K)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
     out = np.full((M, N), np.nan, np.float32)
@@ -133,14 +133,14 @@ def check_persistent_product(M, N, K, block, warps):
 
 
 @pytest.mark.parametrize("M, N, K", [(128, 128, 64), (256, 256, 32), (256, 384, 320), (200, 136, 0), (136, 264, 200)])
-def test_persistent_product(M, N, K):
-    check_persistent_product(M, N, K, 128, 8)
+def test_persistent_matmul(M, N, K):
+    check_persistent_matmul(M, N, K, 128, 8)
 
 
 @pytest.mark.parametrize("block, warps", [(64, 4), (128, 4), (128, 16)])
 @pytest.mark.parametrize("M, N, K", [(256, 384, 320), (136, 264, 200)])
 def test_one_warpgroup_and_four(M, N, K, block, warps):
-    check_persistent_product(M, N, K, block, warps)
+    check_persistent_matmul(M, N, K, block, warps)
 
 
 @triton.jit
@@ -352,7 +352,7 @@ def weighted_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, KIND: tl.constexpr, HEAD_DI
 
 @pytest.mark.parametrize("kind", ["branch", "map"])
 @pytest.mark.parametrize("n, stages", [(128, 2), (300, 2), (640, 3)])
-def test_between_products(n, stages, kind):
+def test_between_matmuls(n, stages, kind):
     rng = np.random.default_rng(n)
     q, k, v = (rng.integers(-1, 2, (n, 128)).astype(np.float16) for _ in range(3))
     out = np.full((n, 128), np.nan, np.float32)

@@ -65,7 +65,7 @@ protected:
 
 TEST_F(Activity, TimesOfAMark) {
   ASSERT_EQ(startActivities(), std::nullopt);
-  ran(kernel, 100, 900); // nobody's
+  ran(kernel, 100, 900); // of no launch
   uint64_t mark = enterActivity();
   ran(fill, 1000, 1100);
   ran(kernel, 1300, 1800);
@@ -90,7 +90,7 @@ TEST_F(Activity, TheInnermostMarkCounts) {
   ran(kernel, 10, 30);
   leaveActivity(inner);
   std::optional<ActivityTimes> within = activityTimes(inner, *device);
-  ran(kernel, 40, 44); // behind a flush, and still the outer one's
+  ran(kernel, 40, 44); // after a flush, and still of the outer one
   leaveActivity(outer);
   std::optional<ActivityTimes> around = activityTimes(outer, *device);
   stopActivities();

@@ -1,4 +1,4 @@
-// Addresses as polynomials, the guards that they take for granted, and plans for tensor maps that must prove themselves.
+// Addresses as polynomials, their launch guards, and plans for tensor maps, which are verified.
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/address/indices.h"
@@ -79,11 +79,11 @@ TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   EXPECT_EQ(trusting.text(trusting.scalar(wide)), "argument 2*program_id(0)");
   ASSERT_EQ(trusting.guards().size(), 1u);
   EXPECT_EQ(trusting.guards()[0].name, "argument 2*program_id(0) fits in 32 bits");
-  FailedGuards refuted;
-  refuted.insert(trusting.guards()[0].name);
-  Indices careful(kernel.function(), refuted);
-  EXPECT_EQ(careful.text(careful.scalar(wide)), "(a computed value)");
-  EXPECT_TRUE(careful.guards().empty());
+  FailedGuards failed;
+  failed.insert(trusting.guards()[0].name);
+  Indices fallback(kernel.function(), failed);
+  EXPECT_EQ(fallback.text(fallback.scalar(wide)), "(a computed value)");
+  EXPECT_TRUE(fallback.guards().empty());
 }
 
 TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
@@ -108,7 +108,7 @@ TEST(Indices, LoadedNumbersAreSigned) {
   EXPECT_TRUE(indices.isProven(loaded, INT32_MIN, INT32_MAX));
 }
 
-TEST(Indices, AFactThatOrdinaryLaunchesBreakIsNotTakenForGranted) {
+TEST(Indices, AGuardThatOrdinaryLaunchesFailIsNotAssumed) {
   Kernel kernel("");
   Indices indices(kernel.function(), nothing);
   Polynomial s = indices.scalar(kernel.function().getArgument(2));
@@ -166,7 +166,7 @@ TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
   EXPECT_FALSE(proves(doctored)); // no bound
   doctored = *plan;
   doctored.dims[0].bound.add({64});
-  EXPECT_FALSE(proves(doctored)); // a bound that nobody asked for
+  EXPECT_FALSE(proves(doctored)); // a bound that was not requested
   doctored = *plan;
   doctored.dims[1].stride.add({16});
   EXPECT_FALSE(proves(doctored)); // another stride
@@ -178,17 +178,17 @@ TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
   EXPECT_FALSE(proves(doctored));
 }
 
-TEST(MapPlan, NeedsItsFacts) {
+TEST(MapPlan, NeedsItsGuards) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
   Indices indices(kernel.function(), nothing);
   ASSERT_TRUE(gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask()));
   ASSERT_FALSE(indices.guards().empty());
-  for (const LaunchGuard &fact : indices.guards()) {
-    FailedGuards refuted;
-    refuted.insert(fact.name);
-    Indices without(kernel.function(), refuted);
-    EXPECT_FALSE(gpu::planTensorMap(without, kernel.function(), load.getPtr(), load.getMask())) << fact.name;
+  for (const LaunchGuard &guard : indices.guards()) {
+    FailedGuards failed;
+    failed.insert(guard.name);
+    Indices without(kernel.function(), failed);
+    EXPECT_FALSE(gpu::planTensorMap(without, kernel.function(), load.getPtr(), load.getMask())) << guard.name;
   }
 }
 

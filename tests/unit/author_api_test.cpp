@@ -344,11 +344,11 @@ TEST_F(Author, MeasuresOnGpus) {
   TwFigures found = measured->figures();
   EXPECT_FLOAT_EQ(static_cast<float>(found.seconds), 2.5e-3f);
   EXPECT_EQ(found.bytes, 2 << 20);
-  // Its roof was measured by kernels of ours.
+  // Tilewright's own kernels measure the GPU's peaks.
   EXPECT_FLOAT_EQ(static_cast<float>(found.peakBytesPerSecond), 2.0f * (1 << 30) / 2.5e-3f);
   EXPECT_GT(found.peakOperationsPerSecond, 0);
   EXPECT_FALSE(add.measure(tilewright::Grid(1), {tilewright::onDevice(x), there(x), there(out), 4, 1, {"BLOCK", 256}}, {}));
-  // Host code is judged there as well; what this driver leaves is nothing.
+  // Host code is verified there as well. This driver leaves memory unwritten.
   auto report = tilewright::verify([&](Tensors t) { return addAll(t); }, sums, inputs(), {.device = 0, .variants = tilewright::asGiven});
   ASSERT_TRUE(report) << report.error();
   EXPECT_FALSE(report->correct());
@@ -366,7 +366,7 @@ TEST_F(Author, CountsLoopsThatDependOnData) {
   EXPECT_EQ(measured->figures().operations, 4 * 15 + 3 * 16);
 }
 
-TEST_F(Author, BenchesBesideAReference) {
+TEST_F(Author, ComparesWithAReference) {
   Products products{kernel("product")};
   auto reference = [](Tensors t) {
     for (int64_t i = 0; i < t[0].shape()[0]; ++i)

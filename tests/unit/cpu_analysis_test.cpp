@@ -190,9 +190,9 @@ TEST(Conditions, overflowOfAMaskIsChecked) {
   auto compare = holds.getDefiningOp<arith::CmpIOp>();
   ASSERT_TRUE(compare);
   EXPECT_EQ(compare.getPredicate(), arith::CmpIPredicate::sle);
-  auto most = compare.getRhs().getDefiningOp<arith::ConstantOp>();
-  ASSERT_TRUE(most);
-  EXPECT_EQ(cast<IntegerAttr>(most.getValue()).getInt(), 2147483647 - 63);
+  auto maximum = compare.getRhs().getDefiningOp<arith::ConstantOp>();
+  ASSERT_TRUE(maximum);
+  EXPECT_EQ(cast<IntegerAttr>(maximum.getValue()).getInt(), 2147483647 - 63);
 }
 
 /// Returns the output size in bytes from which on a kernel that stores %d to a row uses non-temporal stores; 0: never.

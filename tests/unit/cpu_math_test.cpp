@@ -189,10 +189,10 @@ TEST(CpuMath, ErfByTablesIsRoundedNearlyOnce) {
 // Quotients close to a midpoint between two numbers come from fractions close to each other, and close to 1 and 2.
 TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
   std::mt19937_64 random(1);
-  auto number = [&](int64_t least, int64_t most, uint64_t fraction) {
+  auto number = [&](int64_t min, int64_t max, uint64_t fraction) {
     uint64_t bits = random(), near = bits % 16 - 8;
     uint64_t fractions[] = {bits >> 20, fraction + near, near, fraction};
-    uint64_t exponent = static_cast<uint64_t>(127 + least) + (bits >> 40) % static_cast<uint64_t>(most - least);
+    uint64_t exponent = static_cast<uint64_t>(127 + min) + (bits >> 40) % static_cast<uint64_t>(max - min);
     return std::bit_cast<float>(static_cast<uint32_t>((bits >> 63) << 31 | exponent << 23 | (fractions[bits >> 8 & 3] & 0x7fffff)));
   };
   const float specials[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, 1.17549435e-38f, 3.4028235e38f, 1.0f, 1e-30f};
@@ -224,8 +224,8 @@ TEST(CpuMath, DivisionByOneNumberIsRoundedOnce) {
 // In groups like the bodies of an unrolled loop: one number that needs a true division is in a group with others that do not.
 TEST(CpuMath, FastDivisionIsChosenOnlyIfExact) {
   std::mt19937_64 random(2);
-  auto magnitude = [&](int64_t least, int64_t most) {
-    uint64_t exponent = static_cast<uint64_t>(127 + least) + random() % static_cast<uint64_t>(most - least);
+  auto magnitude = [&](int64_t min, int64_t max) {
+    uint64_t exponent = static_cast<uint64_t>(127 + min) + random() % static_cast<uint64_t>(max - min);
     return std::bit_cast<float>(static_cast<uint32_t>(exponent << 23 | (random() & 0x7fffff)));
   };
   const float specials[] = {0.0f,          -0.0f,    INFINITY, -INFINITY,       NAN,           1e-45f,

@@ -321,7 +321,7 @@ TEST_F(Cuda, Times) {
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->seconds, 2.5e-3, 1e-9);
   EXPECT_FALSE(found->waited);
-  fake().eventsAreDone = 1; // the start is behind the device before the work is put on the stream
+  fake().eventsAreDone = 1; // the start event is done before the work is enqueued
   EXPECT_TRUE(CudaDevice::get(0, diagnostics)->time(nullptr, [] { return true; }, diagnostics)->waited);
   EXPECT_FALSE(CudaDevice::get(0, diagnostics)->time(nullptr, [] { return false; }, diagnostics));
 }
@@ -385,7 +385,7 @@ TEST_F(Cuda, TensorMapsAreEncodedOnce) {
   EXPECT_EQ(fake().encodes, 5);
 }
 
-TEST_F(Cuda, FactsAreChecked) {
+TEST_F(Cuda, GuardsAreChecked) {
   GpuArtifact code = artifact();
   code.slots = {SlotKind::pointer, SlotKind::i32, SlotKind::i32, SlotKind::pointer};
   code.maps = {matrix()};
@@ -414,7 +414,7 @@ TEST_F(Cuda, FactsAreChecked) {
 }
 
 // The same numbers with another tensor: what is said of an address is looked at again.
-TEST_F(Cuda, FactsAboutAddresses) {
+TEST_F(Cuda, GuardsOfAddresses) {
   GpuArtifact code = artifact();
   code.slots = {SlotKind::pointer, SlotKind::i32};
   std::vector<BoundNode> remainder = {{BoundNode::Kind::slot, 0, 0}, {BoundNode::Kind::between, 8, 8}, {BoundNode::Kind::remainder, 0, 1}};

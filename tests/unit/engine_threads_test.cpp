@@ -1,4 +1,4 @@
-// Compilation for the interpreter, for simulated GPUs and for the processor, from eight threads at once: contexts are shared among them.
+// Compilation for the interpreter, for simulated GPUs and for the CPU, from eight threads at once: contexts are shared among them.
 
 #include "evaluate/module.h"
 #include "runtime/interpreted.h"

@@ -498,7 +498,7 @@ private:
     return llvm::hash_combine(isExact, isNonNegative, isPolynomial);
   }
 
-  /// The least and the largest number that a scalar is proven to be.
+  /// The smallest and the largest number that a scalar is proven to be.
   llvm::hash_code checkBounds(size_t i, Value value, address::Indices &indices) {
     const Expression &e = pool[i];
     if (e.bits == 1) return llvm::hash_code(0);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// A machine with one H100, if nobody says otherwise.
+// A machine with one H100, by default.
 static FakeCuda state = {.version = 13000, .deviceCount = 1, .major = {9, 9}, .registers = 40, .maxThreads = 1024};
 
 FakeCuda *fakeCuda(void) {

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { most = 64 };
+enum { maxRecords = 64 };
 
 static FakeCupti state;
-static uint64_t marks[most];
+static uint64_t marks[maxRecords];
 static int depth;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
 static struct {
   size_t bytes;
   char content[256];
-} records[2 * most];
+} records[2 * maxRecords];
 static int count;
 static uint32_t lastCorrelation;
 
@@ -91,7 +91,7 @@ int cuptiActivityDisable(int kind) {
   return --state.enabled, 0;
 }
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t used, void **record) {
-  // In this buffer each record stands behind its size.
+  // In this buffer each record follows its size.
   uint8_t *at = *record ? (uint8_t *)*record + ((size_t *)*record)[-1] : buffer;
   if (at >= buffer + used) return 12; // no more of them
   return *record = at + sizeof(size_t), 0;

@@ -1,4 +1,4 @@
-// Facts about launches: interval arithmetic, what holds, and facts as numbers.
+// Launch guards: interval arithmetic, evaluation, and conversion to numbers.
 #include "support/launch_guards.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ Interval interval(std::vector<BoundNode> nodes, std::vector<int64_t> slots, std:
   return evaluate(nodes, context);
 }
 
-BoundNode between(int64_t least, int64_t most) {
-  return {Kind::between, least, most};
+BoundNode between(int64_t min, int64_t max) {
+  return {Kind::between, min, max};
 }
 
-void expectInterval(Interval found, int64_t least, int64_t most) {
-  EXPECT_EQ(int64_t(found.least), least);
-  EXPECT_EQ(int64_t(found.most), most);
+void expectInterval(Interval found, int64_t min, int64_t max) {
+  EXPECT_EQ(int64_t(found.min), min);
+  EXPECT_EQ(int64_t(found.max), max);
 }
 
 // Every pair of small intervals: each number that the operation can give is in the result.
@@ -35,12 +35,12 @@ TEST(Intervals, HoldEveryResult) {
     case Kind::product: return x * y;
     case Kind::quotient: return y ? std::optional(x / y) : std::nullopt;
     case Kind::remainder: return y ? std::optional(x % y) : std::nullopt;
-    case Kind::least: return std::min(x, y);
-    case Kind::most: return std::max(x, y);
+    case Kind::min: return std::min(x, y);
+    case Kind::max: return std::max(x, y);
     default: return x;
     }
   };
-  for (Kind kind : {Kind::sum, Kind::product, Kind::quotient, Kind::remainder, Kind::least, Kind::most, Kind::either})
+  for (Kind kind : {Kind::sum, Kind::product, Kind::quotient, Kind::remainder, Kind::min, Kind::max, Kind::either})
     for (int64_t a = -4; a <= 4; ++a)
       for (int64_t b = a; b <= 4; ++b)
         for (int64_t c = -4; c <= 4; ++c)
@@ -49,7 +49,7 @@ TEST(Intervals, HoldEveryResult) {
             for (int64_t x = a; x <= b; ++x)
               for (int64_t y = c; y <= d; ++y)
                 if (std::optional<int64_t> value = apply(kind, x, y))
-                  ASSERT_TRUE(result.least <= *value && *value <= result.most) << int(kind) << ": " << x << " " << y;
+                  ASSERT_TRUE(result.min <= *value && *value <= result.max) << int(kind) << ": " << x << " " << y;
           }
 }
 
@@ -62,7 +62,7 @@ TEST(Intervals, OfALaunch) {
   // Products beyond 64 bits keep their sign.
   Interval far = interval({between(INT64_MAX, INT64_MAX), {Kind::product, 0, 0}, {Kind::product, 1, 1}}, {});
   EXPECT_FALSE(far.isWithin(INT64_MIN, INT64_MAX));
-  EXPECT_GT(far.least, 0);
+  EXPECT_GT(far.min, 0);
 }
 
 // program_id(0)*slot 1 fits in 32 bits.
@@ -79,19 +79,19 @@ TEST(LaunchGuard, Holds) {
 }
 
 TEST(LaunchGuard, OfTensorsThatMayOverlap) {
-  LaunchGuard apart{"apart", {}, 0, 0, 0, 2};
+  LaunchGuard disjoint{"disjoint", {}, 0, 0, 0, 2};
   uint64_t slots[] = {0x1000, 5, 0x2000};
   int64_t bytes[] = {0x1000, 0, 0x10};
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
   bytes[0] = 0x1001;
-  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
-  EXPECT_FALSE(holds(apart, {slots, {}, {}})); // nobody knows how large they are
+  EXPECT_FALSE(holds(disjoint, {slots, bytes, {}}));
+  EXPECT_FALSE(holds(disjoint, {slots, {}, {}})); // their sizes are unknown
   slots[2] = 0x0ff0;
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
   slots[2] = 0x1000;
-  EXPECT_FALSE(holds(apart, {slots, bytes, {}}));
+  EXPECT_FALSE(holds(disjoint, {slots, bytes, {}}));
   slots[2] = 0; // an empty tensor
-  EXPECT_TRUE(holds(apart, {slots, bytes, {}}));
+  EXPECT_TRUE(holds(disjoint, {slots, bytes, {}}));
 }
 
 // Slot 0 is not a multiple of 8: requested, because there is faster code for multiples.
@@ -104,20 +104,20 @@ TEST(LaunchGuard, ThatIsPreferred) {
     uint64_t slots[] = {uint64_t(number)};
     EXPECT_EQ(holds(noMultiple(), {slots, {}, {}}), number % 8 != 0) << number;
   }
-  std::vector<LaunchGuard> facts = {noMultiple(), offsetFits()};
-  EXPECT_TRUE(areVersioningRequests(facts, {"n is not a multiple of 8"}));
-  EXPECT_FALSE(areVersioningRequests(facts, {"n is not a multiple of 8", "offset"}));
-  EXPECT_FALSE(areVersioningRequests(facts, {"another kernel's"}));
+  std::vector<LaunchGuard> guards = {noMultiple(), offsetFits()};
+  EXPECT_TRUE(areVersioningRequests(guards, {"n is not a multiple of 8"}));
+  EXPECT_FALSE(areVersioningRequests(guards, {"n is not a multiple of 8", "offset"}));
+  EXPECT_FALSE(areVersioningRequests(guards, {"another kernel's"}));
 }
 
 TEST(LaunchGuard, AsNumbers) {
-  LaunchGuard apart{"a and b do not overlap", {}, 0, 0, 0, 1};
-  for (const LaunchGuard &fact : {offsetFits(), apart, noMultiple()}) {
-    std::vector<int64_t> numbers = numbersOf(fact);
-    EXPECT_EQ(guardOf(fact.name, numbers, 2), fact);
-    EXPECT_FALSE(guardOf(fact.name, numbers, 0)); // a slot that is not there
+  LaunchGuard disjoint{"a and b do not overlap", {}, 0, 0, 0, 1};
+  for (const LaunchGuard &guard : {offsetFits(), disjoint, noMultiple()}) {
+    std::vector<int64_t> numbers = numbersOf(guard);
+    EXPECT_EQ(guardOf(guard.name, numbers, 2), guard);
+    EXPECT_FALSE(guardOf(guard.name, numbers, 0)); // a slot that is not there
     numbers.pop_back();
-    EXPECT_FALSE(guardOf(fact.name, numbers, 2));
+    EXPECT_FALSE(guardOf(guard.name, numbers, 2));
   }
   EXPECT_FALSE(guardOf("later", std::vector<int64_t>{0, 0, -1, -1, 0, int64_t(Kind::sum), 0, 0}, 2)); // an operand of itself
   EXPECT_FALSE(guardOf("unknown", std::vector<int64_t>{0, 0, -1, -1, 0, 99, 0, 0}, 2));

@@ -172,14 +172,14 @@ TEST(LayoutAlgebra, shapes) {
   for (const Layout &layout : samples()) {
     EXPECT_EQ(layout.reshaped({4, 4, 32}).reshaped({16, 32}), layout);
     EXPECT_EQ(layout.transposed({1, 0}).transposed({1, 0}), layout);
-    Layout turned = layout.transposed({1, 0}), joined = layout.joined(), row = layout.withoutDim(0), unit = layout.withUnitDim(1);
+    Layout transposed = layout.transposed({1, 0}), joined = layout.joined(), row = layout.withoutDim(0), unit = layout.withUnitDim(1);
     EXPECT_EQ(unit.shape, (Dims{16, 1, 32}));
     EXPECT_EQ(row.withUnitDim(0), layout.collapsedDim(0));
     for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
       for (int64_t lane = 0; lane < 32; ++lane)
         for (int64_t warp = 0; warp < 4; ++warp) {
           Dims at = layout.coordinates(layout.apply(reg, lane, warp, 0));
-          EXPECT_EQ(turned.coordinates(turned.apply(reg, lane, warp, 0)), (Dims{at[1], at[0]}));
+          EXPECT_EQ(transposed.coordinates(transposed.apply(reg, lane, warp, 0)), (Dims{at[1], at[0]}));
           EXPECT_EQ(unit.coordinates(unit.apply(reg, lane, warp, 0)), (Dims{at[0], 0, at[1]}));
           for (int64_t half = 0; half < 2; ++half)
             EXPECT_EQ(joined.coordinates(joined.apply(2 * reg + half, lane, warp, 0)), (Dims{at[0], at[1], half}));
@@ -199,7 +199,7 @@ TEST(LayoutAlgebra, shapes) {
   EXPECT_FALSE(Layout::coalesced({64, 2}, 1, 1, {1, 0}).splitHalves()); // a lane tells the halves apart
 }
 
-TEST(LayoutAlgebra, productAndQuotient) {
+TEST(LayoutAlgebra, compositionAndQuotient) {
   Layout tile = Layout::mmaAccumulator({16, 8}, 1, 1);
   Layout grid = parsed({4, 2}, "reg=[[0,1]] lane=[] warp=[[1,0],[2,0]] block=[]");
   Layout whole = product(tile, grid);
@@ -240,9 +240,9 @@ TEST(LayoutAlgebra, textAndHash) {
 TEST(SharedLayouts, swizzleFormula) {
   for (int64_t bits : {8, 16, 32, 64})
     for (int64_t span : {0, 32, 64, 128})
-      for (bool turned : {false, true})
+      for (bool transposed : {false, true})
         for (Dims shape : {Dims{64, 128}, Dims{16, 64}, Dims{128, 64}}) {
-          Dims order = turned ? Dims{0, 1} : Dims{1, 0};
+          Dims order = transposed ? Dims{0, 1} : Dims{1, 0};
           int64_t inner = shape[order[0]], outer = shape[order[1]], bytes = bits / 8;
           if (span > inner * bytes) continue;
           SharedLayout layout = SharedLayout::swizzled(shape, bits, span, order);
@@ -259,7 +259,7 @@ TEST(SharedLayouts, swizzleFormula) {
               ASSERT_EQ(offsets.apply(flatOf(shape, at)) * bytes, address) << layout.text();
             }
           EXPECT_EQ(spanOf(layout), (TileSwizzle{span, order}));
-          EXPECT_EQ(spanOf(layout.transposed({1, 0})), (TileSwizzle{span, turned ? Dims{1, 0} : Dims{0, 1}}));
+          EXPECT_EQ(spanOf(layout.transposed({1, 0})), (TileSwizzle{span, transposed ? Dims{1, 0} : Dims{0, 1}}));
         }
   EXPECT_EQ(SharedLayout::swizzled({64, 32}, 16, 128, {1, 0}), SharedLayout::swizzled({64, 32}, 16, 64, {1, 0}));
 }
@@ -272,7 +272,7 @@ TEST(SharedLayouts, vectorSwizzleFormula) {
       EXPECT_EQ(coordinatesOf(layout.shape, layout.apply(offset)), (Dims{row, column}));
     }
   EXPECT_FALSE(spanOf(SharedLayout::vectorSwizzled({32, 32}, 16, {1, 0}, 4, 1, 8)));
-  // 64-byte rows: two rows in 128 bytes, so this is the 64-byte pattern of the copy engine.
+  // 64-byte rows: two rows in 128 bytes, so this is the 64-byte pattern of TMA.
   EXPECT_EQ(spanOf(layout), (TileSwizzle{64, {1, 0}}));
 }
 

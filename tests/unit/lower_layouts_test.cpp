@@ -120,10 +120,10 @@ protected:
 
 TEST_F(LowerLayouts, conversions) {
   const int64_t sizes[] = {1, 2, 16, 64, 256, 1024};
-  for (int64_t turn = 0; turn < 160; ++turn) {
+  for (int64_t trial = 0; trial < 160; ++trial) {
     int64_t count = sizes[random() % 6], warps = int64_t(1) << random() % 3, bits = int64_t(8) << random() % 4;
-    Dims shape = count >= 64 && turn % 2 ? Dims{count / 16, 16} : Dims{count};
-    Layout from = randomLayout(shape, warps, turn % 3 == 0), to = randomLayout(shape, warps, turn % 4 == 0);
+    Dims shape = count >= 64 && trial % 2 ? Dims{count / 16, 16} : Dims{count};
+    Layout from = randomLayout(shape, warps, trial % 3 == 0), to = randomLayout(shape, warps, trial % 4 == 0);
     std::string element = "i" + std::to_string(bits);
     std::vector<uint8_t> x(size_t(count * bits / 8)), out(x.size());
     for (uint8_t &byte : x)
@@ -138,11 +138,11 @@ TEST_F(LowerLayouts, conversions) {
 }
 
 TEST_F(LowerLayouts, scans) {
-  for (int64_t turn = 0; turn < 60; ++turn) {
+  for (int64_t trial = 0; trial < 60; ++trial) {
     int64_t warps = int64_t(1) << random() % 3, axis = int64_t(random() % 2);
     Dims shape = {int64_t(1) << random() % 6, int64_t(1) << random() % 7};
     bool reverse = random() % 2;
-    Layout layout = randomLayout(shape, warps, turn % 5 == 0);
+    Layout layout = randomLayout(shape, warps, trial % 5 == 0);
     std::string type = tile(layout, "i32");
     // (a, b) -> 3 b + a is not associative, so the composition of affine maps stands in: two operands, order matters.
     std::string body = load("v", "x", "i32", layout) + load("u", "y", "i32", layout) +
@@ -175,10 +175,10 @@ TEST_F(LowerLayouts, scans) {
 }
 
 TEST_F(LowerLayouts, reductions) {
-  for (int64_t turn = 0; turn < 60; ++turn) {
+  for (int64_t trial = 0; trial < 60; ++trial) {
     int64_t warps = int64_t(1) << random() % 3, axis = int64_t(random() % 2);
     Dims shape = {int64_t(1) << random() % 6, int64_t(1) << random() % 7}, left = {shape[size_t(1 - axis)]};
-    Layout layout = randomLayout(shape, warps, turn % 5 == 0), result = randomLayout(left, warps, false);
+    Layout layout = randomLayout(shape, warps, trial % 5 == 0), result = randomLayout(left, warps, false);
     if (random() % 2) result = layout.withoutDim(axis);
     std::string body = load("v", "x", "i32", layout) + "%s = \"tt.reduce\"(%v) <{axis = " + std::to_string(axis) +
                        " : i32}> ({\n^bb0(%a: i32, %b: i32):\n%m = arith.addi %a, %b : i32\ntt.reduce.return %m : i32\n}) : (" +
@@ -196,11 +196,11 @@ TEST_F(LowerLayouts, reductions) {
 }
 
 TEST_F(LowerLayouts, gathers) {
-  for (int64_t turn = 0; turn < 60; ++turn) {
+  for (int64_t trial = 0; trial < 60; ++trial) {
     int64_t warps = int64_t(1) << random() % 3, axis = int64_t(random() % 2);
     Dims shape = {int64_t(1) << random() % 6, int64_t(1) << random() % 6}, wanted = shape;
     wanted[size_t(axis)] = int64_t(1) << random() % 6;
-    Layout from = randomLayout(shape, warps, turn % 3 == 0), to = randomLayout(wanted, warps, turn % 4 == 0);
+    Layout from = randomLayout(shape, warps, trial % 3 == 0), to = randomLayout(wanted, warps, trial % 4 == 0);
     std::string body = load("v", "x", "i16", from) + load("i", "y", "i32", to) + "%g = tt.gather %v[%i] {axis = " + std::to_string(axis) +
                        " : i32} : (" + tile(from, "i16") + ", " + tile(to, "i32") + ") -> " + tile(to, "i16") + "\n" +
                        store("g", "out", "i16", to);
@@ -222,9 +222,9 @@ TEST_F(LowerLayouts, gathers) {
 }
 
 TEST_F(LowerLayouts, histogramsAndCats) {
-  for (int64_t turn = 0; turn < 40; ++turn) {
+  for (int64_t trial = 0; trial < 40; ++trial) {
     int64_t warps = int64_t(1) << random() % 3, count = int64_t(1) << random() % 9, bins = int64_t(1) << random() % 8;
-    Layout from = randomLayout({count}, warps, turn % 3 == 0), to = randomLayout({bins}, warps, turn % 4 == 0);
+    Layout from = randomLayout({count}, warps, trial % 3 == 0), to = randomLayout({bins}, warps, trial % 4 == 0);
     std::vector<uint32_t> x(size_t(count), 0), out(size_t(bins), 0), expected(out);
     for (uint32_t &value : x) {
       value = uint32_t(random() % uint64_t(bins + 2));
@@ -236,7 +236,7 @@ TEST_F(LowerLayouts, histogramsAndCats) {
     ASSERT_EQ(error, "");
     ASSERT_EQ(expected, out) << from.text() << "\n" << to.text();
 
-    Layout half = randomLayout({count}, warps, false), whole = turn % 2 ? half.concatenated(0) : randomLayout({2 * count}, warps, true);
+    Layout half = randomLayout({count}, warps, false), whole = trial % 2 ? half.concatenated(0) : randomLayout({2 * count}, warps, true);
     std::vector<uint32_t> both(size_t(2 * count), 0);
     body = load("v", "x", "i32", half) + "%w = arith.addi %v, %v : " + tile(half, "i32") + "\n%c = tt.cat %v, %w : " + tile(half, "i32") +
            " -> " + tile(whole, "i32") + "\n" + store("c", "out", "i32", whole);

@@ -11,7 +11,7 @@
 
 struct MadeUpNodes {
   std::string root;
-  /// `lists`: the processors of each node, as in "0-3,8".
+  /// `lists`: the CPUs of each node, as in "0-3,8".
   MadeUpNodes(const std::string &online, const std::vector<std::string> &lists) {
     llvm::SmallString<128> made;
     EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("nodes", made));

@@ -38,7 +38,7 @@ TEST(Numa, ReadsFourNodesOfWhichOneHasMemoryAloneAndOneIsOff) {
   EXPECT_EQ(nodes[2].number, 4);
 }
 
-TEST(Numa, LeavesOutProcessorsOfOthers) {
+TEST(Numa, LeavesOutCpusOfOtherProcesses) {
   MadeUpNodes machine("0-3", {"0-1", "2-3", "4-5", "6-7"});
   std::vector<NumaNode> nodes = nodesOf(machine, 3);
   ASSERT_EQ(nodes.size(), 2u);
@@ -79,7 +79,7 @@ TEST(Numa, DealsThreadsOut) {
   EXPECT_EQ(dealt(nodes, 3), (Numbers{3, 0, 0}));
   EXPECT_EQ(dealt(nodes, 6), (Numbers{4, 2, 0}));
   EXPECT_EQ(dealt(nodes, 9), (Numbers{4, 4, 1}));
-  EXPECT_EQ(dealt(nodes, 20), (Numbers{10, 8, 2})); // twice as many as processors, and two more
+  EXPECT_EQ(dealt(nodes, 20), (Numbers{10, 8, 2})); // twice as many as CPUs, and two more
   EXPECT_EQ(dealt({{0, {}}}, 5), Numbers{5});
 }
 

@@ -242,8 +242,8 @@ TEST(Ptx, Tensors) {
                ".minnctapersm 1",
                "setmaxnreg.dec.sync.aligned.u32 40",
                "setmaxnreg.inc.sync.aligned.u32 232"});
-  // The copy engine reads the map where the launch put it; a copy in local memory would be another address. Without setmaxnreg no promise
-  // of one block a multiprocessor: ptxas would take the registers of its neighbours.
+  // TMA reads the map where the launch put it; a copy in local memory would be another address. Without setmaxnreg,
+  // the code does not limit an SM to one CTA: ptxas would use the registers of the other CTAs.
   std::optional<std::string> ptx = compile(kernel("  ptx.prefetch_tensor_map %m", "%m: !ptx.tensor_map"), target("sm_90a"));
   ASSERT_TRUE(ptx.has_value());
   EXPECT_EQ(ptx->find(".local"), std::string::npos) << *ptx;

@@ -125,14 +125,14 @@ TEST_F(Api, LaunchesOnGpus) {
   EXPECT_STREQ(fake.entry, "add");
   EXPECT_EQ(fake.grid[0], 4u);
   EXPECT_EQ(fake.stream, &fake);
-  ASSERT_TRUE(launch(5)); // another grid: what the code takes for granted is checked anew
+  ASSERT_TRUE(launch(5)); // another grid: the guards of the code are checked again
   int64_t allocated = allocations;
   int calls = fake.calls;
   for (int i = 0; i < 10; ++i)
     ASSERT_TRUE(launch(5));
   EXPECT_EQ(allocations - allocated, 0);
   EXPECT_EQ(fake.calls - calls, 10);
-  // Nobody knows how large these tensors are, so that they may overlap: the version that runs is another one than that of tensors apart.
+  // The sizes of these tensors are unknown, so they may overlap: another version runs than for disjoint tensors.
   EXPECT_EQ(fake.loads, 2);
   // Tuned there, with the versions compiled on several threads while others are measured.
   tilewright::Kernel accumulate = kernel("accumulate");
@@ -147,7 +147,7 @@ TEST_F(Api, LaunchesOnGpus) {
   EXPECT_NE(mixed.error().find("'x_ptr' is on CUDA device 0, but 'y_ptr' is on the CPU"), std::string::npos) << mixed.error();
 }
 
-// A version that is only faster than others is one of sixteen; the launches behind them run the code that is right for all.
+// A version that is only faster than others is one of sixteen; later launches run the code that is right for all.
 TEST_F(Api, MakesSixteenFasterVersions) {
   void *library = ::dlopen(FAKE_CUDA, RTLD_NOW);
   ASSERT_TRUE(library);
@@ -241,18 +241,18 @@ def ruled(out_ptr, n, shift, WAY: tl.constexpr, BLOCK: tl.constexpr, EVEN: tl.co
   auto ruled = module->kernel("ruled");
   ASSERT_TRUE(ruled) << ruled.error();
   std::vector<float> other(1);
-  for (int64_t turn = 0; turn < 3; ++turn)
+  for (int64_t trial = 0; trial < 3; ++trial)
     for (const char *way : {"long", "short"})
       for (int64_t n : {64, 64, 65, 128})
         for (double shift : {0.0, 1.0, 1.0}) {
-          std::vector<float> &to = turn % 2 ? other : out;
+          std::vector<float> &to = trial % 2 ? other : out;
           auto done = ruled->launch(1, {to, n, shift, {"WAY", way}});
           ASSERT_TRUE(done) << done.error();
           EXPECT_EQ(to[0], (shift + 2) * (way[0] == 'l' ? 10 : 1) + (n % 64 == 0 ? 1000 : 0)) << way << " " << n << " " << shift;
         }
 }
 
-TEST_F(Api, NumbersOfThreadsAreTunedApart) {
+TEST_F(Api, NumbersOfThreadsAreTunedSeparately) {
   tilewright::Kernel accumulate = kernel("accumulate");
   int64_t asked = 0; // once for each configuration that is measured
   auto grid = [&](tilewright::Meta meta) {
@@ -371,7 +371,7 @@ TEST_F(Api, LaunchesIrText) {
   ASSERT_TRUE(done) << done.error();
   EXPECT_EQ(numbers[59], 118);
   EXPECT_EQ(numbers[60], 60);
-  // What the text takes for granted is asked for.
+  // The launch must pass the guards of the text.
   auto crooked = twice->launch(1, {std::span<float>(numbers + 1, 63), 60});
   ASSERT_FALSE(crooked);
   EXPECT_NE(crooked.error().find("is a multiple of 16, but a misaligned address is passed"), std::string::npos) << crooked.error();

@@ -1,4 +1,4 @@
-// Binding and specialisation: which value of which parameter becomes what for the compiler, and that keys tell exactly that apart.
+// Binding and specialization: the properties of arguments that the compiler uses, and keys that distinguish exactly these.
 
 #include "runtime/argument.h"
 

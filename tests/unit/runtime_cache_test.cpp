@@ -198,11 +198,11 @@ TEST_F(Cache, SurvivesManyProcesses) {
     if (process == 0) {
       Diagnostics local;
       bool good = true;
-      for (int64_t turn = 0; turn < 200; ++turn) {
-        std::string name = hashHex(std::to_string(turn % 10));
+      for (int64_t trial = 0; trial < 200; ++trial) {
+        std::string name = hashHex(std::to_string(trial % 10));
         std::optional<std::string> found = loadCached(name, CacheKind::kernel, local);
-        if (found && *found != std::string(5000, static_cast<char>('a' + turn % 10))) good = false;
-        storeCached(name, CacheKind::kernel, std::string(5000, static_cast<char>('a' + turn % 10)), local);
+        if (found && *found != std::string(5000, static_cast<char>('a' + trial % 10))) good = false;
+        storeCached(name, CacheKind::kernel, std::string(5000, static_cast<char>('a' + trial % 10)), local);
       }
       ::_exit(good && local.all().empty() ? 0 : 1);
     }

@@ -115,7 +115,7 @@ TEST(Launch, SaysWhatItLacks) {
   EXPECT_EQ(diagnostics.all()[1].message.substr(0, 21), "cannot allocate the 1");
 }
 
-TEST(Launch, FactBroken) {
+TEST(Launch, GuardFails) {
   CpuArtifact artifact;
   artifact.entry = "nothing_kernel";
   artifact.object = sampleObject();

@@ -1,4 +1,4 @@
-// The pool on machines of several nodes of memory, made up of the processors that there are.
+// The pool on machines of several nodes of memory, simulated with the available CPUs.
 
 #include "runtime/pool.h"
 #include "support/cpu.h"
@@ -18,7 +18,7 @@ using namespace tilewright;
 
 namespace {
 
-/// Nodes of one processor each; there may be more of them than processors, and then they share.
+/// Nodes with one CPU each. If there are more nodes than CPUs, nodes share CPUs.
 MadeUpNodes machineOf(size_t nodes) {
   std::vector<int64_t> usable = usableCpuNumbers();
   std::vector<std::string> lists;
@@ -88,12 +88,12 @@ struct Meeting {
 };
 
 /// Whether neighbors ran on one node: two nodes, or four, have a stretch of programs each, and workers that stay there. The caller, which
-/// nobody binds, has the first node's.
+/// no thread binds, has the first node's.
 bool neighborsShareANode(size_t nodes) {
   std::vector<int64_t> usable = usableCpuNumbers();
   Meeting meeting;
   if (!runOnPool(jobOf(Meeting::meet, &meeting, Meeting::threads)).ok) return false;
-  std::vector<int64_t> processorOf; // of each node that has been seen, in the order of programs
+  std::vector<int64_t> cpuOf; // of each node that has been seen, in the order of programs
   for (size_t i = 0; i < Meeting::threads; ++i) {
     if (meeting.ran[i] == std::this_thread::get_id()) {
       if (i >= Meeting::threads / nodes) return false;
@@ -104,19 +104,19 @@ bool neighborsShareANode(size_t nodes) {
     int64_t cpu = 0;
     while (!CPU_ISSET(static_cast<size_t>(cpu), &meeting.where[i]))
       ++cpu;
-    if (node == processorOf.size()) processorOf.push_back(cpu);
-    if (node + 1 != processorOf.size() || processorOf.back() != cpu) return false;
+    if (node == cpuOf.size()) cpuOf.push_back(cpu);
+    if (node + 1 != cpuOf.size() || cpuOf.back() != cpu) return false;
   }
   std::vector<int64_t> expected;
   for (size_t i = 0; i < nodes; ++i)
     expected.push_back(usable[i % usable.size()]);
-  std::rotate(expected.begin(), std::find(expected.begin(), expected.end(), processorOf.front()), expected.end());
-  return processorOf == expected;
+  std::rotate(expected.begin(), std::find(expected.begin(), expected.end(), cpuOf.front()), expected.end());
+  return cpuOf == expected;
 }
 
 /// Each program waits for the one before it.
 bool programsMayWaitForEarlierOnes() {
-  for (int64_t turn = 0; turn < 20; ++turn) {
+  for (int64_t trial = 0; trial < 20; ++trial) {
     std::atomic<int64_t> done{0};
     auto wait = [](void *context, int64_t first, int64_t last, char *) {
       auto &done = *static_cast<std::atomic<int64_t> *>(context);
@@ -127,7 +127,7 @@ bool programsMayWaitForEarlierOnes() {
       }
     };
     PoolJob job = jobOf(wait, &done, 40);
-    job.arenaBytes = 4096 * turn;
+    job.arenaBytes = 4096 * trial;
     if (!runOnPool(job).ok || done != 40) return false;
   }
   return true;

@@ -105,7 +105,7 @@ struct Meeting {
 };
 
 TEST(Pool, NeighborsRunTogetherWhereOneMayWaitForTheOther) {
-  for (int64_t turn = 0; turn < 20; ++turn) {
+  for (int64_t trial = 0; trial < 20; ++trial) {
     Meeting meeting{{0, 0, 1, 1}};
     meeting.run(true);
     ASSERT_FALSE(meeting.late);
@@ -114,9 +114,9 @@ TEST(Pool, NeighborsRunTogetherWhereOneMayWaitForTheOther) {
   }
 }
 
-// What a launch has left in a processor's cache is there for the next one: halves of the grid, one a thread.
+// The next launch finds the data of a launch in the CPU's cache: halves of the grid, one a thread.
 TEST(Pool, KeepsProgramsOnTheirThreads) {
-  for (int64_t turn = 0; turn < 20; ++turn) {
+  for (int64_t trial = 0; trial < 20; ++trial) {
     Meeting meeting{{0, 1, 0, 1}};
     meeting.run(false);
     ASSERT_FALSE(meeting.late);
@@ -166,7 +166,7 @@ TEST(Pool, ServesSeveralCallers) {
   std::atomic<bool> good{true};
   for (int64_t caller = 0; caller < 6; ++caller)
     callers.emplace_back([&] {
-      for (int64_t turn = 0; turn < 300; ++turn) {
+      for (int64_t trial = 0; trial < 300; ++trial) {
         Counts counts(97);
         runOnPool(job(countPrograms, &counts, 97, 4));
         if (!counts.allOnce()) good = false;

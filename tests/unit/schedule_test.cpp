@@ -122,7 +122,7 @@ protected:
   mlir::scf::ForOp loop;
 };
 
-TEST_F(Schedule, productsThatRunOn) {
+TEST_F(Schedule, mmasInFlight) {
   loadGemm();
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 1u);
@@ -140,8 +140,8 @@ TEST_F(Schedule, productsThatRunOn) {
   caught(good, [](LoopSchedule &s) { s.prefetchedMma = s.inFlight[0]; });
 }
 
-/// The last product of three runs on until the next iteration's first wait, behind which its slots are filled again.
-TEST_F(Schedule, lastProductRunsOn) {
+/// The last of three MMAs stays in flight until the next iteration's first wait, after which its stages are refilled.
+TEST_F(Schedule, lastMmaStaysInFlight) {
   for (bool warpSpecialized : {false, true}) {
     loadBackward("0");
     LoopSchedule good = schedule(3, warpSpecialized);
@@ -156,7 +156,7 @@ TEST_F(Schedule, lastProductRunsOn) {
     good.drainingWait.setPending(0);
     caught(good, [](LoopSchedule &s) { s.drainingWait = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
   }
-  loadBackward("128"); // no registers for its first operand beside all sums
+  loadBackward("128"); // not enough registers for its first operand and all accumulators
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   EXPECT_FALSE(good.drainingWait);
   EXPECT_TRUE(good.inFlight.empty());
@@ -182,13 +182,13 @@ TEST_F(Schedule, accumulatorsOneAfterTheOther) {
   }
   tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
 )");
-  // 32 registers a thread each: %d throughout, beside it %s and %t, and behind them %a, whose operand threads make of those.
+  // 32 registers a thread each: %d throughout, at the same time %s and %t, and after them %a, whose operand threads compute from those.
   EXPECT_EQ(accumulatorsOf(loop), 3 * 32);
   loadBackward("0");
   EXPECT_EQ(accumulatorsOf(loop), 3 * 32);
 }
 
-TEST_F(Schedule, productStartedAhead) {
+TEST_F(Schedule, prefetchedMma) {
   loadAttention("0");
   LoopSchedule good = schedule(2, /*warpSpecialized=*/false);
   ASSERT_EQ(good.circularBuffers.size(), 2u);
@@ -200,7 +200,7 @@ TEST_F(Schedule, productStartedAhead) {
 }
 
 /// A warp of its own fills the slots that the others give back.
-TEST_F(Schedule, slotsGivenBack) {
+TEST_F(Schedule, releasedStages) {
   loadAttention("0");
   LoopSchedule good = schedule(3, /*warpSpecialized=*/true);
   ASSERT_TRUE(good.prefetchedMma);
@@ -257,7 +257,7 @@ TEST_F(Schedule, copiesByThreads) {
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_FALSE(good.circularBuffers.empty());
   EXPECT_FALSE(good.circularBuffers[0].tma);
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // behind the sync that shows the data
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // after the barrier that makes the data visible
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
   caught(good, [](LoopSchedule &s) {
     s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1;

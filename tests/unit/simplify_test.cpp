@@ -1,4 +1,4 @@
-// What simplify takes for granted about upstream's patterns.
+// The assumptions of simplify about upstream's patterns.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 

@@ -7,7 +7,7 @@ using namespace tilewright::gpu;
 namespace {
 
 TEST(Simulate, Clusters) {
-  // Each thread of a cluster's two blocks gets what the thread of its number has in the other block.
+  // Each thread of a cluster's two CTAs gets the value of the thread with its number in the other CTA.
   std::string text = replaced(kernel(64, 256, "%out: i64", R"(
   %t = ptx.thread_id
   %b = ptx.block_id 0
@@ -45,7 +45,7 @@ TEST(Simulate, Clusters) {
   expectError(unmarked(early), run, "has ended, and its shared memory with it");
   std::string overwriting = "  ptx.store_shared %mine, %t : i32\n" + barrier;
   expectError(replaced(unmarked(early), "  %at = ", overwriting + "  %at = "), run, "race: ");
-  expectError(replaced(unmarked(early), "%mine, %o -> i32", "%mine, %c4 -> i32"), run, "the cluster has no block 4");
+  expectError(replaced(unmarked(early), "%mine, %o -> i32", "%mine, %c4 -> i32"), run, "the cluster has no CTA 4");
   run.grid = {3, 1, 1};
   expectError(unmarked(early), run, "the grid along x is a multiple of it");
 }
@@ -113,7 +113,7 @@ TEST(Simulate, Multicast) {
     uint32_t pair = i % 32 * 2, a = pair | (pair + 1) << 16, later = pair + 256, b = later | (later + 1) << 16;
     EXPECT_EQ(uint32_t(out[i]), 3 * (a + b)) << i;
   }
-  // The other block has not said that it has read what it had.
+  // The other CTA has not signaled that it has read the old values.
   std::string alone = replaced(without(multicast, " {ptx.in_ctas = 2 : i32}"), "init %empty, 2", "init %empty, 1");
   expectError(alone, run, "race: ");
   expectError(unmarked(without(multicast, " {ptx.in_ctas = 2 : i32}")), run, "deadlock");
@@ -121,7 +121,7 @@ TEST(Simulate, Multicast) {
   std::string unmade = multicast, ended = multicast;
   expectError(unmarked(unmade.replace(unmade.find(meeting), meeting.size(), "  ptx.barrier")), run, "mbarrier");
   expectError(unmarked(ended.erase(ended.rfind(meeting), meeting.size())), run, "has ended, and its shared memory with it");
-  expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the cluster has fewer blocks");
+  expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the cluster has fewer CTAs");
 }
 
 } // namespace

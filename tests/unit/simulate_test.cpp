@@ -179,7 +179,7 @@ TEST(Simulate, SharedMemoryAndBarrier) {
   for (int t = 0; t < 64; ++t)
     EXPECT_EQ(out[size_t(t)], 63 - t);
   expectError(without(text, "  ptx.barrier\n"), run, "race: ");
-  // A second turn needs a barrier between the reads and the writes that follow.
+  // A second iteration needs a barrier between the reads and the writes that follow.
   std::string again = kernel(64, 256, "%out: i64",
                              replaced(unmarked(exchange), "%other -> i32", "%other -> i32 // OTHER") +
                                  "\n  ptx.barrier\n  ptx.store_shared %mine, %t : i32 // HERE\n");
@@ -405,7 +405,7 @@ TEST(Simulate, Tma) {
 
 /// Thread i of two warps stores to element i; after a barrier it loads (or stores to, or adds to) element 63 - i, which the other warp
 /// wrote.
-std::string turnedAround(const std::string &access) {
+std::string inOtherOrder(const std::string &access) {
   return kernel(64, 0, "%x: i64, %out: i64", R"(
   %t = ptx.thread_id
   %c4 = arith.constant 4 : i32
@@ -428,12 +428,12 @@ TEST(Simulate, RacesInGlobalMemory) {
   std::vector<int32_t> x(64), out(64);
   Launch run;
   run.pointer(x).pointer(out);
-  std::string load = turnedAround("  %v = ptx.load_global %other -> i32 // HERE\n  ptx.store_global %o, %v : i32");
+  std::string load = inOtherOrder("  %v = ptx.load_global %other -> i32 // HERE\n  ptx.store_global %o, %v : i32");
   ASSERT_EQ(simulateText(load, run), "");
   for (int i = 0; i < 64; ++i)
     EXPECT_EQ(out[size_t(i)], 63 - i);
-  std::string store = turnedAround("  ptx.store_global %other, %one : i32 // HERE");
-  std::string add = turnedAround("  %v = ptx.atomic add acq_rel gpu %other, %one : i32 -> i32 // HERE");
+  std::string store = inOtherOrder("  ptx.store_global %other, %one : i32 // HERE");
+  std::string add = inOtherOrder("  %v = ptx.atomic add acq_rel gpu %other, %one : i32 -> i32 // HERE");
   for (const std::string &text : {load, store, add}) {
     EXPECT_EQ(simulateText(text, run), "");
     expectError(without(text, "  ptx.barrier\n"), run, "and nothing orders the two accesses");

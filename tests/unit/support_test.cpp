@@ -130,7 +130,7 @@ TEST(Files, CacheFolderFollowsTheEnvironment) {
   EXPECT_EQ(cacheDirectory(), "/h/.cache/tilewright");
 }
 
-TEST(GpuTargets, EveryCardFromAmpereOnHasOne) {
+TEST(GpuTargets, EveryGpuFromAmpereOnHasOne) {
   auto nameFor = [](int64_t major, int64_t minor) {
     std::optional<GpuTarget> target = gpuTargetFor(major, minor);
     return target ? target->name : std::string();
@@ -143,7 +143,7 @@ TEST(GpuTargets, EveryCardFromAmpereOnHasOne) {
   EXPECT_EQ(nameFor(9, 0), "sm_90a");
   EXPECT_EQ(nameFor(10, 0), "sm_100a");
   EXPECT_EQ(nameFor(10, 3), "sm_103a");
-  EXPECT_EQ(nameFor(11, 0), "sm_103"); // newer than its neighbours in the table: the last one whose code it runs
+  EXPECT_EQ(nameFor(11, 0), "sm_103"); // newer than the adjacent rows of the table: the last one whose code it runs
   EXPECT_EQ(nameFor(12, 0), "sm_120a");
   EXPECT_EQ(nameFor(12, 1), "sm_120");
   EXPECT_EQ(nameFor(15, 0), "sm_120");
@@ -158,7 +158,7 @@ TEST(GpuTargets, NamesAndNumbers) {
   EXPECT_FALSE(gpuTarget(""));
 }
 
-TEST(GpuTargets, CodeOfOneCardStaysThere) {
+TEST(GpuTargets, CodeOfOneGpuStaysThere) {
   EXPECT_TRUE(runsOn(*gpuTarget("sm_90a"), 9, 0));
   EXPECT_FALSE(runsOn(*gpuTarget("sm_90a"), 10, 0));
   EXPECT_TRUE(runsOn(*gpuTarget("sm_90"), 10, 0));
@@ -208,12 +208,12 @@ TEST(Target, EachLevelIsATarget) {
     EXPECT_EQ(target->name, name);
     EXPECT_EQ(target->bf16Tiles, name == "amx");
     EXPECT_EQ(target->byteTiles, name == "amx");
-    EXPECT_FALSE(target->fp16Tiles); // no level has them: a processor that has says so itself
+    EXPECT_FALSE(target->fp16Tiles); // no level has them: the CPU itself reports them
   }
   EXPECT_FALSE(cpuTarget("avx1024"));
 }
 
-// A process that may not use tile registers would end at the first instruction.
+// A process that may not use AMX tiles would end at the first instruction.
 TEST(Target, CodeForThisProcessHasTilesOnlyWhereItMayUseThem) {
   const CpuTarget &host = hostCpu();
   if (!mayUseTiles()) EXPECT_FALSE(host.bf16Tiles || host.fp16Tiles || host.byteTiles);

@@ -122,15 +122,16 @@ class Accesses : public testing::Test {
 protected:
   Accesses() {
     context.loadDialect<tt::TTDialect>();
-    llvm::SmallVector<mlir::Type> types(most, tt::PointerType::get(mlir::Float32Type::get(&context), 1));
+    llvm::SmallVector<mlir::Type> types(maxArguments, tt::PointerType::get(mlir::Float32Type::get(&context), 1));
     mlir::OpBuilder builder(&context);
     kernel = tt::FuncOp::create(builder, mlir::UnknownLoc::get(&context), "kernel", builder.getFunctionType(types, {}));
-    (*kernel)->getRegion(0).emplaceBlock().addArguments(types, llvm::SmallVector<mlir::Location>(most, mlir::UnknownLoc::get(&context)));
+    (*kernel)->getRegion(0).emplaceBlock().addArguments(types,
+                                                        llvm::SmallVector<mlir::Location>(maxArguments, mlir::UnknownLoc::get(&context)));
   }
   GlobalAccess access(bool writes = false) { return {kernel->getBody().getArgument(next++), writes}; }
   size_t count() const { return log.accesses().size(); }
 
-  static constexpr size_t most = 1100;
+  static constexpr size_t maxArguments = 1100;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::OwningOpRef<tt::FuncOp> kernel;
   AccessLog log;

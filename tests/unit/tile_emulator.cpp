@@ -1,5 +1,5 @@
-// An instruction that a processor does not have raises SIGILL. The handler looks at its bytes, carries it out on tile registers of its own,
-// and goes on behind it. Meaning and encoding are those of Intel's manual, volume 2: all of them have a VEX prefix of three bytes,
+// An instruction that the CPU lacks raises SIGILL. The handler decodes its bytes, executes it on emulated AMX tiles,
+// and continues after it. Meaning and encoding are those of Intel's manual, volume 2: all of them have a VEX prefix of three bytes,
 //
 //   C4  R X B mmmmm  W vvvv L pp  opcode  ModRM  [SIB]  [displacement]
 //
@@ -92,7 +92,7 @@ float ofFp16(uint16_t bits) {
 /// C += A * B; one 32-bit lane of A's row meets one of B's at a time.
 template <typename Sum, typename Multiply> void multiply(const Instruction &at, Multiply lanes) {
   auto &c = state.data[at.reg], &a = state.data[at.rm], &b = state.data[at.third];
-  if (at.reg == at.rm || at.reg == at.third || at.rm == at.third) std::abort(); // the processor refuses it, too
+  if (at.reg == at.rm || at.reg == at.third || at.rm == at.third) std::abort(); // the CPU rejects it, too
   for (int64_t i = 0; i < state.rows[at.reg]; ++i)
     for (int64_t p = 0; p < state.bytes[at.rm] / 4; ++p)
       for (int64_t j = 0; j < state.bytes[at.reg] / 4; ++j) {

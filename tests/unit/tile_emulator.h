@@ -1,12 +1,12 @@
-// Runs the instructions of tile registers (AMX) on processors that lack them, so that compiled code for them is tested on every machine.
+// Emulates AMX instructions on CPUs that lack them, so that compiled code for them is tested on every machine.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewright::cpu {
 
-/// While it lives, an AMX instruction that the processor or the system refuses is carried out in software, on this thread alone. Where
-/// there is AMX, and the process may use it, none is refused, and the processor itself is tested.
+/// While it lives, an AMX instruction that the CPU or the system rejects is emulated in software, on this thread only. Where
+/// there is AMX, and the process may use it, none is refused, and the CPU itself is tested.
 class TileEmulator {
 public:
   TileEmulator();
@@ -14,7 +14,7 @@ public:
   TileEmulator(const TileEmulator &) = delete;
   TileEmulator &operator=(const TileEmulator &) = delete;
 
-  /// Whether tile registers are in use: configured and not released. Always false where the processor runs the code.
+  /// True if the emulated tiles are configured and not released. Always false if the CPU runs the code.
   bool isConfigured() const;
 };
 

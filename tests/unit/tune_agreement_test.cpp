@@ -110,9 +110,9 @@ TEST(ResultCheck, KernelsThatComputeFromTheirResultAreNoSuspects) {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = 0.25f * (float(i) - 32);
   ResultCheck check({written(x.data(), Scalar::fp32, 256)});
-  auto clip = [&](float least) { // in place; what is above is left as it is
+  auto clip = [&](float minimum) { // in place; what is above is left as it is
     for (float &value : x)
-      value = std::max(value, least);
+      value = std::max(value, minimum);
   };
   EXPECT_EQ(0u, compared(check, [&] { clip(1e-4f); }));
   EXPECT_EQ(0u, compared(check, [&] { clip(0); }));
@@ -222,7 +222,7 @@ TEST_F(TuneAgreement, TheMajorityIsRightWhicheverIsFirst) {
 TEST_F(TuneAgreement, WhatWasComparedWithAWrongTimeIsMeasuredAgain) {
   std::optional<TuneOutcome> outcome = tuned({{0, 1}, {1, 9}, {1, 8}});
   EXPECT_EQ(outcome->best, 2u);
-  // The second one was far behind a time that does not count.
+  // The second one was much slower than a time that does not count.
   ASSERT_GE(measured.size(), 4u);
   EXPECT_EQ(measured[1], std::pair(size_t(1), 1.0));
   EXPECT_EQ(measured[3].first, 1u);
@@ -270,7 +270,7 @@ TEST_F(TuneAgreement, WithoutAProofNothingIsKept) {
   EXPECT_FALSE(isKept());
 }
 
-TEST_F(TuneAgreement, GroupsThatTheInterpreterRefutesAreOut) {
+TEST_F(TuneAgreement, GroupsThatTheInterpreterRejectsAreOut) {
   groups.isConfirmed = [](size_t, size_t group) { return std::optional(group != 0); };
   groups.isIncomplete = [](size_t, size_t) { return false; };
   EXPECT_EQ(tuned({{0, 1}, {1, 5}, {2, 3}})->best, 1u) << "the first of those that are left";

@@ -1,4 +1,4 @@
-// The tuner apart from kernels: which configuration wins, and what is remembered. Doors are played by tables of times.
+// The tuner without kernels: which configuration wins, and what is stored. Tables of times replace the front ends.
 
 #include "evaluate/module.h"
 #include "support/files.h"
@@ -47,14 +47,14 @@ protected:
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  /// A door whose configurations take these times, one after the other where one is measured again.
+  /// A front end whose configurations take these times, one after the other where one is measured again.
   TunerCallbacks callbacks(std::vector<std::vector<Measured>> table) {
     times = std::move(table);
     calls.assign(times.size(), 0);
     TunerCallbacks made;
     made.measure = [this](size_t config, std::optional<double>) -> std::optional<Measured> {
-      size_t turn = std::min(calls[config]++, times[config].size() - 1);
-      return times[config][turn];
+      size_t sample = std::min(calls[config]++, times[config].size() - 1);
+      return times[config][sample];
     };
     made.compile = [this](size_t config) { return config == broken ? std::optional<std::string>("broken") : std::nullopt; };
     return made;
@@ -98,7 +98,7 @@ TEST_F(Tune, WhereAllFailNothingIsKept) {
   EXPECT_FALSE(loadTuned(problem, configs, diagnostics));
 }
 
-TEST_F(Tune, ADoorMayEndIt) {
+TEST_F(Tune, ACallerMayEndIt) {
   TunerCallbacks made = callbacks({{quiet(1)}, {quiet(1)}, {quiet(1)}});
   made.measure = [](size_t, std::optional<double>) { return std::nullopt; };
   EXPECT_FALSE(tune(&problem, configs, made, diagnostics));
@@ -144,7 +144,7 @@ TEST_F(Tune, LongRunsAreNotMeasuredAgain) {
   EXPECT_EQ(runs, 3u);
 }
 
-TEST_F(Tune, WhatIsOfGpusMeansNothingToProcessors) {
+TEST_F(Tune, CpusIgnoreGpuOptions) {
   JitFunction kernel;
   kernel.parameters.emplace_back().name = "BLOCK";
   auto config = [](int64_t block, int64_t warps, int64_t stages) {
@@ -163,7 +163,7 @@ TEST_F(Tune, WhatIsOfGpusMeansNothingToProcessors) {
 }
 
 TEST_F(Tune, AClockThatFallsDoesNotDecide) {
-  // The first one was measured on a machine that had rested, all else behind it: each measurement is quiet, and says something else.
+  // The first one was measured on a machine that had rested, the others later: each measurement is quiet, with another result.
   std::optional<TuneOutcome> outcome = tune(nullptr, configs, callbacks({{quiet(0.8), quiet(1.1)}, {quiet(1.0)}, {quiet(9)}}), diagnostics);
   EXPECT_EQ(outcome->best, 1u);
   EXPECT_EQ(outcome->results[0].milliseconds.front(), 1.1);
@@ -202,7 +202,7 @@ TEST_F(Tune, WinnersAreRememberedForTheirProblem) {
   EXPECT_FALSE(diagnostics.hasErrors()) << diagnostics.render();
 }
 
-TEST_F(Tune, AWinnerThatNoLongerCompilesIsMeasuredAnew) {
+TEST_F(Tune, AWinnerThatNoLongerCompilesIsMeasuredAgain) {
   tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   broken = 1;
   std::optional<TuneOutcome> outcome = tune(&problem, configs, callbacks({{quiet(3)}, {failed("no")}, {quiet(2)}}), diagnostics);
@@ -287,7 +287,7 @@ TEST_F(Tune, TheShareOfADeadWorkerIsMeasuredByOthers) {
   EXPECT_EQ(count, 2); // what the dead one has measured is kept
 }
 
-TEST_F(Tune, AllAnewIsSharedAsWell) {
+TEST_F(Tune, RemeasuredWinnersAreShared) {
   tune(&problem, configs, callbacks({{quiet(1)}, {quiet(2)}, {quiet(3)}}), diagnostics);
   ::setenv("TILEWRIGHT_SHARED_TUNING", "1", 1);
   std::atomic<int> count = 0;
@@ -300,7 +300,7 @@ TEST_F(Tune, AllAnewIsSharedAsWell) {
   EXPECT_EQ(loadTuned(problem, configs, diagnostics)->best, 1u);
 }
 
-TEST_F(Tune, MeasuringAnewReplacesTheWinner) {
+TEST_F(Tune, MeasuringAgainReplacesTheWinner) {
   tune(&problem, configs, callbacks({{quiet(3)}, {quiet(1)}, {quiet(2)}}), diagnostics);
   TunerCallbacks made = callbacks({{quiet(3)}, {quiet(4)}, {quiet(2)}});
   made.remeasure = true;
@@ -346,7 +346,7 @@ TEST(BackgroundCompiler, KeepsItsFunction) {
     EXPECT_FALSE(ahead.wait(i));
 }
 
-TEST_F(Tune, ADoorMayEndItWhileOthersCompile) {
+TEST_F(Tune, ACallerMayEndItWhileOthersCompile) {
   configs.assign(100, "BLOCK=1");
   std::atomic<int64_t> compiled{0};
   TunerCallbacks made;
@@ -378,7 +378,7 @@ TEST(Measure, AHopelessOneIsTriedAFewTimes) {
   EXPECT_FALSE(measureRuns([] { return std::optional<TimedRun>(); }, std::nullopt, onCpus));
 }
 
-TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
+TEST_F(Tune, PeaksAreStoredUnlessDisturbed) {
   int64_t measured = 0;
   auto measure = [&]() -> std::optional<MachinePeaks> {
     ++measured;
@@ -396,7 +396,7 @@ TEST_F(Tune, RoofsAreKeptUnlessDisturbed) {
   EXPECT_FALSE(storedPeaks("there", diagnostics));
 }
 
-TEST(Measure, CardsTakeLess) {
+TEST(Measure, GpusTakeFewerSamples) {
   int64_t runs = 0;
   auto once = [&] { return ++runs, ofKernel(1e-5); };
   measureRuns(once, std::nullopt, onGpus, [&] { return 1e-4 * static_cast<double>(runs); }); // with what lies between runs
@@ -408,7 +408,7 @@ TEST(Measure, CardsTakeLess) {
     measureRuns(slow, best, onGpus, [&] { return 1e-2 * static_cast<double>(runs); });
     EXPECT_EQ(runs, expected);
   }
-  // One that is behind by more than chance brings about is run once.
+  // A configuration that is slower by more than noise runs once.
   runs = 0;
   auto hopeless = [&] { return ++runs, ofKernel(3e-2); };
   EXPECT_EQ(measureRuns(hopeless, 10.0, onGpus, [&] { return 3e-2 * static_cast<double>(runs); })->front(), 30);
@@ -430,7 +430,7 @@ TEST(Measure, WhatAGpuWaitsForIsNotTheKernels) {
   auto clock = [&] { return 1e-4 * static_cast<double>(runs); };
   auto compiles = [&]() -> std::optional<TimedRun> { return ++runs == 1 ? TimedRun{0.15, false} : TimedRun{1e-5, true}; };
   EXPECT_EQ(measureRuns(compiles, 0.02, onGpus, clock)->front(), 1e-2);
-  // Nor are runs that the host comes late to: threads that compile have the processor.
+  // Nor are runs for which the host is late because compiling threads use the CPU.
   runs = 0;
   auto disturbed = [&]() -> std::optional<TimedRun> { return ++runs <= 5 ? TimedRun{5e-3, false} : TimedRun{1e-5, true}; };
   EXPECT_EQ(measureRuns(disturbed, 0.02, onGpus, clock), (std::vector<double>(3, 1e-2)));
@@ -539,7 +539,7 @@ TEST(Measure, QuietRunsAreSoonEnough) {
   };
   EXPECT_EQ(count({1e-5}, std::nullopt, 1e-3), 26); // the first run warms up
   EXPECT_GT(count({1e-5, 3e-5}, std::nullopt, 1e-3), 26);
-  // Runs that scatter: few say whether a configuration is far behind, more decide between those that are not.
+  // Runs that scatter: a few show whether a configuration is much slower, more decide between the fast ones.
   std::vector<double> scattered{1.0e-5, 1.15e-5, 1.3e-5, 1.45e-5, 1.6e-5};
   EXPECT_EQ(count(scattered, 0.013, 2e-4), 26);
   EXPECT_EQ(count(scattered, std::nullopt, 2e-4), 51);

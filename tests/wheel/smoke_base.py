@@ -1,4 +1,4 @@
-"""What an installed wheel does without any other package: import, the command, errors, C and C++, beside another LLVM.
+"""What an installed wheel does without any other package: import, the command, errors, C and C++, in one process with another LLVM.
 
 Run by tools/wheel_test.py, in a folder outside of the checkout. A file smoke_PACKAGE.py is for environments that have PACKAGE.
 """

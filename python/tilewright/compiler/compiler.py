@@ -14,7 +14,7 @@ __all__ = ["AsmDict", "ASTSource", "compile", "CompiledKernel", "get_cache_key",
 
 
 def max_shared_mem(device):
-    """The most bytes of shared memory that a program may have on a device."""
+    """The maximum number of bytes of shared memory of a program on a device."""
     return driver.active.utils.get_device_properties(device)["max_shared_mem"]
 
 

@@ -43,7 +43,7 @@ class _Element(NamedTuple):
         return self.family in ("signed", "unsigned")
 
     def bounds(self):
-        """(the least integer, the greatest integer) of the type."""
+        """(minimum, maximum) of the type."""
         if self.family == "signed":
             return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
         return 0, (1 << self.bits) - 1

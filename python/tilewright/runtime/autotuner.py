@@ -610,27 +610,27 @@ class Autotuner(KernelInterface):
             return self._launches[grid](*args, **kwargs)
         return self.fn.run(*args, **kwargs, **chosen)
 
-    def _most_kept(self):
+    def _max_kept(self):
         """How many configurations remain after the user's model has ranked them: at least one."""
-        most = self.configs_top_k
-        if isinstance(most, float) and most <= 1.0:
-            most = int(most * len(self.configs))
-        if not isinstance(most, int):
-            raise TypeError(f"top_k is a number of configurations, or a share of them up to 1.0, not {most!r}")
-        return max(1, most)
+        limit = self.configs_top_k
+        if isinstance(limit, float) and limit <= 1.0:
+            limit = int(limit * len(self.configs))
+        if not isinstance(limit, int):
+            raise TypeError(f"top_k is a number of configurations, or a share of them up to 1.0, not {limit!r}")
+        return max(1, limit)
 
     def prune_configs(self, kwargs):
         """The configurations that remain for this call after pruning by the user's functions."""
         kept = self.early_config_prune(self.configs, self.nargs, **kwargs) if self.early_config_prune else self.configs
         if not kept and self.early_config_prune:
             raise AutotunerError("No valid autotuner configs after pruning. `early_config_prune` should return at least one config.")
-        if not self.perf_model or len(kept) <= (most := self._most_kept()):
+        if not self.perf_model or len(kept) <= (limit := self._max_kept()):
             return kept
 
         def estimate(config):
             return self.perf_model(**self.nargs, **kwargs, **config.all_kwargs())
 
-        return sorted(kept, key=estimate)[:most]
+        return sorted(kept, key=estimate)[:limit]
 
     def warmup(self, *args, **kwargs):
         outer = self.nargs

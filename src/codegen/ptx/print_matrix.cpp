@@ -115,9 +115,8 @@ static std::string wgmmaText(ptx::WgmmaOp op, bool fresh, ArrayRef<std::string> 
 /// need a fence after the branch, or ptxas serializes the MMAs (C7520).
 static std::string branchAround(const std::string &text, int64_t warps) {
   constexpr int64_t threadsOfWarp = 32;
-  return "{ .reg .pred others; .reg .b32 thread; mov.u32 thread, %tid.x; setp.ge.u32 others, thread, " +
-         std::to_string(warps * threadsOfWarp) + "; @others bra behind;\n\twgmma.fence.sync.aligned;\n\t" + text +
-         "\n\tbehind: }\n\twgmma.fence.sync.aligned;";
+  return "{ .reg .pred skip; .reg .b32 thread; mov.u32 thread, %tid.x; setp.ge.u32 skip, thread, " + std::to_string(warps * threadsOfWarp) +
+         "; @skip bra after;\n\twgmma.fence.sync.aligned;\n\t" + text + "\n\tafter: }\n\twgmma.fence.sync.aligned;";
 }
 
 /// The accumulators are updated in place: each output is tied to its input. MMAs that add to one sum are one piece of assembly, at the

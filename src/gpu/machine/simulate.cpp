@@ -4,7 +4,7 @@
 //     mask = lanes with i < hi; while any is left: run the body under it, step i, take lanes out
 //
 // A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
-// the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the block is deadlocked.
+// the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the CTA is deadlocked.
 #include "gpu/machine/simulate_program.h"
 #include "ir/location.h"
 
@@ -106,7 +106,6 @@ public:
   }
 
 private:
-  using Block = mlir::Block;
   Program &program;
   HandlerTable table;
   DenseMap<Value, int32_t> numbers;
@@ -193,7 +192,7 @@ static bool runWhile(Warp &warp, const Step &step) {
   const Body &test = step.bodies[0], &body = step.bodies[1];
   uint32_t before = warp.mask;
   copyAll(warp, step.operands, test.arguments);
-  Launch &launch = warp.block.cluster.launch;
+  Launch &launch = warp.cta.cluster.launch;
   while (warp.mask) {
     uint64_t changes = launch.changes;
     if (!warp.run(test)) return false;
@@ -262,16 +261,16 @@ uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
 
 bool Warp::run(const Body &body) {
   for (const Step &step : body.steps) {
-    if (block.stopping) return false;
-    if (block.options.stop && block.options.stop->load(std::memory_order_relaxed)) return fail(step, "interrupted");
-    if (int64_t(++steps) > block.options.maxSteps)
+    if (cta.stopping) return false;
+    if (cta.options.stop && cta.options.stop->load(std::memory_order_relaxed)) return fail(step, "interrupted");
+    if (int64_t(++steps) > cta.options.maxSteps)
       return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions; it may be in an endless loop");
-    if (block.program.usesWgmma && !step.forwards)
+    if (cta.program.usesWgmma && !step.forwards)
       for (int32_t operand : step.operands)
         if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used without a wgmma_wait for its group");
     if (step.below && !checkIndex(step)) return false;
     if (!step.handler(*this, step)) return false;
-    if (block.program.usesWgmma && !step.forwards)
+    if (cta.program.usesWgmma && !step.forwards)
       for (int32_t value : step.results) {
         inFlight[size_t(value)] = 0;
         definedAt[size_t(value)] = steps;
@@ -287,16 +286,16 @@ void Warp::copy(int32_t from, int32_t to) {
 }
 
 bool Warp::fail(const Step &step, const llvm::Twine &text, int64_t lane, std::optional<uint32_t> otherOp) {
-  if (!block.error) {
-    std::string where = ("block (" + llvm::Twine(block.id[0]) + ", " + llvm::Twine(block.id[1]) + ", " + llvm::Twine(block.id[2]) +
-                         "), warp " + llvm::Twine(index))
-                            .str();
+  if (!cta.error) {
+    std::string where =
+        ("CTA (" + llvm::Twine(cta.id[0]) + ", " + llvm::Twine(cta.id[1]) + ", " + llvm::Twine(cta.id[2]) + "), warp " + llvm::Twine(index))
+            .str();
     if (lane >= 0) where += ", lane " + std::to_string(lane);
     std::optional<Location> other;
-    if (otherOp) other = block.program.ops[*otherOp]->getLoc();
-    block.error = SimulationError{where + ": " + step.op->getName().getStringRef().str() + ": " + text.str(), step.op->getLoc(), other};
+    if (otherOp) other = cta.program.ops[*otherOp]->getLoc();
+    cta.error = SimulationError{where + ": " + step.op->getName().getStringRef().str() + ": " + text.str(), step.op->getLoc(), other};
   }
-  block.stopping = true;
+  cta.stopping = true;
   return false;
 }
 
@@ -318,7 +317,7 @@ bool Warp::needAllLanes(const Step &step) {
 
 bool Warp::yield() {
   swapcontext(&context, scheduler);
-  return !block.stopping;
+  return !cta.stopping;
 }
 
 void Warp::release(Clock &into) {
@@ -333,25 +332,25 @@ bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) co
   return false;
 }
 
-// ---- a block
+// ---- a CTA
 
-std::string Block::locationOf(uint32_t op) const {
+std::string Cta::locationOf(uint32_t op) const {
   return textOf(program.ops[op]->getLoc());
 }
-std::string Block::nameOf(uint32_t op) const {
+std::string Cta::nameOf(uint32_t op) const {
   return program.ops[op]->getName().getStringRef().str();
 }
 
 static void enterWarp(uint32_t low, uint32_t high) {
   Warp *warp = reinterpret_cast<Warp *>(uint64_t(high) << 32 | low);
-  warp->run(warp->block.program.body);
+  warp->run(warp->cta.program.body);
   warp->finished = true;
   warp->waitsAt = nullptr;
   swapcontext(&warp->context, warp->scheduler);
 }
 
-void Block::start(std::array<int64_t, 3> blockId, ucontext_t &scheduler) {
-  id = blockId;
+void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
+  id = ctaId;
   int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
   int64_t sharedBytes = program.kernel.getSharedBytes();
   shared.assign(size_t(sharedBytes), 0xff);
@@ -375,7 +374,7 @@ void Block::start(std::array<int64_t, 3> blockId, ucontext_t &scheduler) {
     warp->definedAt.assign(size_t(program.values), 0);
     warp->clock.assign(size_t(components), 0);
     warp->clock[size_t(index)] = 1;
-    warp->others.assign(cluster.blocks.size(), {});
+    warp->others.assign(cluster.ctas.size(), {});
     warp->stored.assign(program.ops.size(), 0);
     size_t slot = 0, map = 0;
     FunctionType type = cast<FunctionType>(
@@ -400,37 +399,37 @@ void Block::start(std::array<int64_t, 3> blockId, ucontext_t &scheduler) {
   }
 }
 
-bool Block::isDone() const {
+bool Cta::isDone() const {
   return llvm::all_of(warps, [](const std::unique_ptr<Warp> &warp) { return warp->finished; });
 }
 
 void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
   number = which;
   arrived = generation = 0;
-  arriving.assign(blocks.size(), {});
+  arriving.assign(ctas.size(), {});
   released = arriving;
   touched = AccessHistory();
   stores = 0;
   live.clear();
-  for (auto [rank, block] : llvm::enumerate(blocks)) {
-    block->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
-    for (auto &warp : block->warps)
+  for (auto [rank, cta] : llvm::enumerate(ctas)) {
+    cta->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
+    for (auto &warp : cta->warps)
       live.push_back(warp.get());
   }
 }
 
-/// If one block stops, all blocks stop.
+/// If one CTA stops, all CTAs stop.
 bool Cluster::isStopping() {
-  bool stopping = llvm::any_of(blocks, [](const auto &block) { return block->stopping; });
-  for (auto &block : blocks)
-    block->stopping |= stopping;
+  bool stopping = llvm::any_of(ctas, [](const auto &cta) { return cta->stopping; });
+  for (auto &cta : ctas)
+    cta->stopping |= stopping;
   return stopping;
 }
 
 /// Runs each warp until it waits, or for a random part of the way: a warp may be far ahead of the other ones before a barrier holds it.
 /// Returns true if any warp made progress, or the cluster pauses.
 bool Cluster::runRound(bool stopping) {
-  std::mt19937_64 &random = blocks.front()->random;
+  std::mt19937_64 &random = ctas.front()->random;
   bool advanced = false;
   uint64_t changes = launch.changes;
   std::shuffle(live.begin(), live.end(), random);
@@ -447,7 +446,7 @@ bool Cluster::runRound(bool stopping) {
       if (paused) break;
     }
     if (paused) break;
-    if (!stopping && random() % 4 == 0) advanced |= warp->block.runEngine();
+    if (!stopping && random() % 4 == 0) advanced |= warp->cta.runEngine();
   }
   llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
   return paused || advanced || changes != launch.changes;
@@ -455,11 +454,10 @@ bool Cluster::runRound(bool stopping) {
 
 std::string Cluster::whatWarpsWaitFor() {
   std::string text;
-  std::sort(live.begin(), live.end(),
-            [](Warp *a, Warp *b) { return std::pair(a->block.rank, a->index) < std::pair(b->block.rank, b->index); });
+  std::sort(live.begin(), live.end(), [](Warp *a, Warp *b) { return std::pair(a->cta.rank, a->index) < std::pair(b->cta.rank, b->index); });
   for (Warp *warp : live) {
     if (!warp->waitsAt) continue;
-    std::string which = blocks.size() > 1 ? " of block " + std::to_string(warp->block.rank) : "";
+    std::string which = ctas.size() > 1 ? " of CTA " + std::to_string(warp->cta.rank) : "";
     text += " warp " + std::to_string(warp->index) + which + " waits for " + warp->waitsFor + " at " + textOf(warp->waitsAt->op->getLoc()) +
             ";";
   }
@@ -479,8 +477,8 @@ bool Cluster::resume() {
       continue;
     }
     bool advanced = false;
-    for (auto &block : blocks) // each block has a separate TMA queue
-      advanced |= block->runEngine();
+    for (auto &cta : ctas) // each CTA has a separate TMA queue
+      advanced |= cta->runEngine();
     if (advanced || isStopping()) continue;
     auto spins = [&](Warp *warp) { return warp->spinsSince == launch.changes; };
     if (llvm::any_of(live, spins)) {
@@ -492,10 +490,10 @@ bool Cluster::resume() {
     live.front()->fail(*live.front()->waitsAt, "deadlock:" + whatWarpsWaitFor());
   }
   bool stopping = isStopping();
-  for (auto &block : blocks) {
-    while (!stopping && !block->engine.empty()) // at the end of the kernel, stores that no thread has waited for are completed
-      if (!block->runEngine()) break;
-    if (!stopping && !block->error) block->checkDone();
+  for (auto &cta : ctas) {
+    while (!stopping && !cta->engine.empty()) // at the end of the kernel, stores that no thread has waited for are completed
+      if (!cta->runEngine()) break;
+    if (!stopping && !cta->error) cta->checkDone();
   }
   return false;
 }
@@ -504,12 +502,12 @@ void Cluster::stop(llvm::StringRef why) {
   std::string text = why.str() + whatWarpsWaitFor();
   auto spinning = llvm::find_if(live, [](Warp *warp) { return warp->spinsSince && warp->waitsAt; });
   if (!why.empty() && spinning != live.end()) (*spinning)->fail(*(*spinning)->waitsAt, text);
-  for (auto &block : blocks)
-    block->stopping = true;
+  for (auto &cta : ctas)
+    cta->stopping = true;
   resume(); // it does not pause now
 }
 
-void Block::checkDone() {
+void Cta::checkDone() {
   for (auto &warp : warps)
     for (size_t lane = 0; lane < 32; ++lane) {
       const auto &open = warp->openStores[lane];
@@ -544,7 +542,7 @@ static std::unique_ptr<Cluster> makeCluster(Launch &launch, const Program &progr
                                             std::array<int64_t, 3> grid) {
   auto cluster = std::make_unique<Cluster>(launch);
   for (int64_t rank = 0; rank < program.kernel.getCluster(); ++rank)
-    cluster->blocks.push_back(std::make_unique<Block>(program, args, launch.options, *cluster, rank, grid));
+    cluster->ctas.push_back(std::make_unique<Cta>(program, args, launch.options, *cluster, rank, grid));
   return cluster;
 }
 
@@ -557,8 +555,8 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
   std::optional<SimulationError> error;
   auto run = [&](std::unique_ptr<Cluster> cluster) {
     bool waits = cluster->resume();
-    for (const auto &block : cluster->blocks)
-      if (!error && block->error) error = block->error;
+    for (const auto &cta : cluster->ctas)
+      if (!error && cta->error) error = cta->error;
     (waits ? waiting : idle).push_back(std::move(cluster));
   };
   auto runWaiting = [&](bool leavesPaused) {
@@ -586,8 +584,8 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
   runWaiting(/*leavesPaused=*/false);
   for (const auto &cluster : waiting) {
     cluster->stop(error ? "" : "deadlock: no program can continue:");
-    for (const auto &block : cluster->blocks)
-      if (!error && block->error) error = block->error;
+    for (const auto &cta : cluster->ctas)
+      if (!error && cta->error) error = cta->error;
   }
   return error;
 }
@@ -604,13 +602,13 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   if (!kernel) return wrong(function.getLoc(), "function " + entry + " has no ptx.kernel attribute");
   if (kernel.getCluster() < 1 || kernel.getCluster() > 16 || grid[0] % kernel.getCluster())
-    return wrong(function.getLoc(), "a cluster has 1 to 16 blocks, and the grid along x is a multiple of it");
+    return wrong(function.getLoc(), "a cluster has 1 to 16 CTAs, and the grid along x is a multiple of it");
   if (kernel.getThreads() <= 0 || kernel.getThreads() % 32 || kernel.getThreads() > 1024)
     return wrong(function.getLoc(),
-                 "a block has 32 to 1024 threads, a multiple of 32; this kernel asks for " + llvm::Twine(kernel.getThreads()));
+                 "a CTA has 32 to 1024 threads, a multiple of 32; this kernel asks for " + llvm::Twine(kernel.getThreads()));
   if (kernel.getSharedBytes() < 0 || kernel.getSharedBytes() > 232448)
     return wrong(function.getLoc(),
-                 "a block has at most 232448 bytes of shared memory; this kernel asks for " + llvm::Twine(kernel.getSharedBytes()));
+                 "a CTA has at most 232448 bytes of shared memory; this kernel asks for " + llvm::Twine(kernel.getSharedBytes()));
   size_t slots = 0, maps = 0;
   for (Type type : function.getArgumentTypes())
     ++(isa<ptx::TensorMapType>(type) ? maps : slots);

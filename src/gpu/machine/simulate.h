@@ -71,7 +71,7 @@ struct SimulateOptions {
   std::function<void(llvm::StringRef)> print;
 };
 
-/// An error of a kernel. `text` names the block, warp and lane. `location` is that of the instruction, and `other`, if present, that of the
+/// An error of a kernel. `text` names the CTA, warp and lane. `location` is that of the instruction, and `other`, if present, that of the
 /// access it conflicts with.
 struct SimulationError {
   std::string text;
@@ -82,7 +82,7 @@ struct SimulationError {
   std::string message() const;
 };
 
-/// Runs all blocks of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first
+/// Runs all CTAs of `grid`, one cluster after another (x fastest), of the tt.func `entry` with a ptx.kernel attribute. Returns the first
 /// error:
 /// - an access outside the given memory or the kernel's shared memory, a misaligned one, a warp-wide instruction with inactive lanes;
 /// - two warps (or a warp and an asynchronous copy) that access the same bytes of shared memory, at least one writing, without an order.

@@ -42,7 +42,7 @@ static bool copyAsync(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     ThreadCopy copy;
-    copy.shared = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    copy.shared = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     copy.bytes = bytes;
     copy.op = step.number;
     if (!warp.touch(step, lane, copy.shared, bytes, Warp::Access::copyWrite, bytes)) return false;
@@ -52,9 +52,9 @@ static bool copyAsync(Warp &warp, const Step &step) {
       if (!address || !warp.noteGlobal(step, lane, {pointer, bytes})) return false;
       std::memcpy(copy.data.data(), reinterpret_cast<const void *>(*address), size_t(bytes));
     }
-    copy.id = warp.block.newCopy(step.number);
+    copy.id = warp.cta.newCopy(step.number);
     for (int64_t i = 0; i < bytes; ++i)
-      warp.block.state(copy.shared + uint64_t(i)).owner = copy.id;
+      warp.cta.state(copy.shared + uint64_t(i)).owner = copy.id;
     warp.openCopies[size_t(lane)].push_back(copy);
   }
   return true;
@@ -74,10 +74,10 @@ static bool copyWait(Warp &warp, const Step &step) {
     auto &groups = warp.copyGroups[size_t(lane)];
     for (; groups.size() > pending; groups.pop_front())
       for (const ThreadCopy &copy : groups.front()) {
-        std::memcpy(warp.block.at(copy.shared), copy.data.data(), size_t(copy.bytes));
+        std::memcpy(warp.cta.at(copy.shared), copy.data.data(), size_t(copy.bytes));
         for (int64_t i = 0; i < copy.bytes; ++i)
-          warp.block.state(copy.shared + uint64_t(i)).owner = 0;
-        warp.block.noteWrite(copy.shared, copy.bytes, warp.index, warp.clock[size_t(warp.index)], lane, copy.op);
+          warp.cta.state(copy.shared + uint64_t(i)).owner = 0;
+        warp.cta.noteWrite(copy.shared, copy.bytes, warp.index, warp.clock[size_t(warp.index)], lane, copy.op);
       }
   });
   return true;
@@ -100,19 +100,19 @@ static void completePhase(Mbarrier &barrier) {
   join(barrier.completed, own);
 }
 
-/// Returns the mbarrier of a block at a lane's address, or null after an error.
-static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t address) {
-  auto it = block.mbarriers.find(address);
-  if (it == block.mbarriers.end()) {
+/// Returns the mbarrier of a CTA at a lane's address, or null after an error.
+static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address) {
+  auto it = cta.mbarriers.find(address);
+  if (it == cta.mbarriers.end()) {
     warp.fail(step, "no mbarrier was initialized at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
               lane);
     return nullptr;
   }
   Mbarrier &barrier = it->second;
-  bool isOwn = &block == &warp.block && barrier.initWarp == warp.index;
-  if (!isOwn && at(warp.knownOf(block), barrier.initWarp) < barrier.initEpoch) {
+  bool isOwn = &cta == &warp.cta && barrier.initWarp == warp.index;
+  if (!isOwn && at(warp.knownOf(cta), barrier.initWarp) < barrier.initEpoch) {
     warp.fail(step,
-              "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.block.locationOf(barrier.initOp) +
+              "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.cta.locationOf(barrier.initOp) +
                   "), and nothing orders the two accesses",
               lane, barrier.initOp);
     return nullptr;
@@ -120,7 +120,7 @@ static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Block &block, 
   return &barrier;
 }
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
-  return find(warp, step, lane, warp.block, address);
+  return find(warp, step, lane, warp.cta, address);
 }
 
 static bool mbarrierInit(Warp &warp, const Step &step) {
@@ -130,19 +130,19 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
   if (count < 1 || count >= 1 << 20) return warp.fail(step, "a count is 1 to 1048575");
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
     if (!warp.touch(step, lane, address, 8, Warp::Access::write, 8)) return false;
     for (uint64_t i = 0; i < 8; ++i)
-      warp.block.state(address + i).holdsBarrier = true;
+      warp.cta.state(address + i).holdsBarrier = true;
     Mbarrier barrier;
     barrier.count = barrier.pending = count;
-    barrier.arrivingOthers.resize(warp.block.cluster.blocks.size());
-    barrier.completedOthers.resize(warp.block.cluster.blocks.size());
-    barrier.component = warp.block.components++;
+    barrier.arrivingOthers.resize(warp.cta.cluster.ctas.size());
+    barrier.completedOthers.resize(warp.cta.cluster.ctas.size());
+    barrier.component = warp.cta.components++;
     barrier.initWarp = uint16_t(warp.index);
     barrier.initEpoch = warp.clock[size_t(warp.index)];
     barrier.initOp = step.number;
-    warp.block.mbarriers[address] = std::move(barrier);
+    warp.cta.mbarriers[address] = std::move(barrier);
   }
   return true;
 }
@@ -151,48 +151,48 @@ static bool mbarrierInvalidate(Warp &warp, const Step &step) {
   uint32_t acts = warp.lanesWhere(step, cast<ptx::MbarrierInvalidateOp>(step.op).getPredicate() ? 1 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
     if (!find(warp, step, lane, address)) return false;
-    warp.block.mbarriers.erase(address);
+    warp.cta.mbarriers.erase(address);
     for (uint64_t i = 0; i < 8; ++i)
-      warp.block.state(address + i).holdsBarrier = false;
-    warp.block.noteWrite(address, 8, warp.index, warp.clock[size_t(warp.index)], lane, step.number);
+      warp.cta.state(address + i).holdsBarrier = false;
+    warp.cta.noteWrite(address, 8, warp.index, warp.clock[size_t(warp.index)], lane, step.number);
   }
   return true;
 }
 
 static void fenceBarriers(Warp &warp) {
-  for (auto &[address, barrier] : warp.block.mbarriers)
+  for (auto &[address, barrier] : warp.cta.mbarriers)
     if (barrier.initWarp == warp.index) barrier.fenced = true;
 }
 
-/// Executes a lane's arrival at a barrier of `block`.
-static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Block &block, int64_t count, int64_t bytes) {
-  if (&block != &warp.block && block.isDone())
-    return warp.fail(step, "block " + llvm::Twine(block.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  Mbarrier *barrier = find(warp, step, lane, block, warp.block.local(warp.get(step, 0)[size_t(lane)]));
+/// Executes a lane's arrival at a barrier of `cta`.
+static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64_t count, int64_t bytes) {
+  if (&cta != &warp.cta && cta.isDone())
+    return warp.fail(step, "CTA " + llvm::Twine(cta.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  Mbarrier *barrier = find(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
   if (!barrier) return false;
   if (barrier->pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
-  join(barrier->arriving, warp.knownOf(block));
-  for (const auto &other : block.cluster.blocks)
+  join(barrier->arriving, warp.knownOf(cta));
+  for (const auto &other : cta.cluster.ctas)
     join(barrier->arrivingOthers[size_t(other->rank)], warp.knownOf(*other));
-  ++block.cluster.launch.changes;
+  ++cta.cluster.launch.changes;
   barrier->transactions += bytes;
   barrier->pending -= count;
   completePhase(*barrier);
   return true;
 }
 
-/// Executes arrivals in the warp's own block, or in all CTAs of the cluster.
+/// Executes arrivals in the warp's own CTA, or in all CTAs of the cluster.
 static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
   bool inAll = step.op->hasAttr(ptx::inCtasName);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    for (const auto &block : warp.block.cluster.blocks)
-      if ((inAll || block.get() == &warp.block) && !arriveAt(warp, step, lane, *block, count, bytes)) return false;
+    for (const auto &cta : warp.cta.cluster.ctas)
+      if ((inAll || cta.get() == &warp.cta) && !arriveAt(warp, step, lane, *cta, count, bytes)) return false;
   }
   ++warp.clock[size_t(warp.index)];
   return true;
@@ -210,21 +210,21 @@ static bool mbarrierArrive(Warp &warp, const Step &step) {
 static bool mbarrierWait(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
     if (!find(warp, step, lane, address)) return false;
     if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
     // The mbarrier may be gone when this warp continues; the check below finds that.
     auto passed = [&] {
-      auto it = warp.block.mbarriers.find(address);
-      return it == warp.block.mbarriers.end() || (it->second.phase & 1) != parity;
+      auto it = warp.cta.mbarriers.find(address);
+      return it == warp.cta.mbarriers.end() || (it->second.phase & 1) != parity;
     };
     std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;
     join(warp.clock, barrier->completed);
-    for (const auto &other : warp.block.cluster.blocks)
-      if (other.get() != &warp.block) join(warp.others[size_t(other->rank)], barrier->completedOthers[size_t(other->rank)]);
+    for (const auto &other : warp.cta.cluster.ctas)
+      if (other.get() != &warp.cta) join(warp.others[size_t(other->rank)], barrier->completedOthers[size_t(other->rank)]);
   }
   return true;
 }
@@ -262,7 +262,7 @@ static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
 
 /// Returns a copy as lane `lane` requests it, or null after an error. Operands: map, coordinates, shared address.
 static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_t lane, size_t rank) {
-  const SimulatedTensorMap &map = warp.block.args.maps[size_t(warp.get(step, 0)[size_t(lane)])];
+  const SimulatedTensorMap &map = warp.cta.args.maps[size_t(warp.get(step, 0)[size_t(lane)])];
   if (const char *problem = problemOf(map, rank)) {
     warp.fail(step, problem, lane);
     return nullptr;
@@ -273,7 +273,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   copy->map = &map;
   for (size_t dim = 0; dim < rank; ++dim)
     copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
-  copy->shared = warp.block.local(warp.get(step, 1 + rank)[size_t(lane)]);
+  copy->shared = warp.cta.local(warp.get(step, 1 + rank)[size_t(lane)]);
   int64_t bytes = bytesOf(map.element);
   for (int64_t extent : map.box)
     bytes *= extent;
@@ -321,17 +321,17 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   return runs;
 }
 
-/// Queues a load in the block whose shared memory it fills: another block's, for a multicast.
-static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target, const EngineCopy &made) {
+/// Queues a load in the CTA whose shared memory it fills: another CTA's, for a multicast.
+static bool startLoad(Warp &warp, const Step &step, int64_t lane, Cta &target, const EngineCopy &made) {
   auto copy = std::make_shared<EngineCopy>(made);
   Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
   if (!barrier) return false;
   if (!barrier->fenced)
-    return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.block.locationOf(barrier->initOp) + ")", lane,
+    return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.cta.locationOf(barrier->initOp) + ")", lane,
                      barrier->initOp);
   const Chunk &chunk = copy->chunks[0];
-  bool fits = &target == &warp.block ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)
-                                     : warp.touchTarget(step, lane, target, chunk);
+  bool fits = &target == &warp.cta ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)
+                                   : warp.touchTarget(step, lane, target, chunk);
   if (!fits) return false;
   copy->id = target.newCopy(step.number);
   for (int64_t i = 0; i < chunk.bytes; ++i)
@@ -342,7 +342,7 @@ static bool startLoad(Warp &warp, const Step &step, int64_t lane, Block &target,
 
 static bool tmaLoad(Warp &warp, const Step &step) {
   auto op = cast<ptx::TmaLoadOp>(step.op);
-  uint32_t targets = op.getMulticast() ? uint32_t(*op.getMulticast()) : uint32_t(1) << warp.block.rank;
+  uint32_t targets = op.getMulticast() ? uint32_t(*op.getMulticast()) : uint32_t(1) << warp.cta.rank;
   size_t rank = op.getCoordinates().size();
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 3 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
@@ -351,17 +351,17 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     if (!copy) return false;
     copy->isLoad = true;
     copy->issued = warp.clock;
-    copy->barrier = warp.block.local(warp.get(step, rank + 2)[size_t(lane)]);
-    if (targets >> warp.block.cluster.blocks.size()) return warp.fail(step, "the cluster has fewer blocks", lane);
-    for (const auto &block : warp.block.cluster.blocks)
-      if (targets >> block->rank & 1 && !startLoad(warp, step, lane, *block, *copy)) return false;
+    copy->barrier = warp.cta.local(warp.get(step, rank + 2)[size_t(lane)]);
+    if (targets >> warp.cta.cluster.ctas.size()) return warp.fail(step, "the cluster has fewer CTAs", lane);
+    for (const auto &cta : warp.cta.cluster.ctas)
+      if (targets >> cta->rank & 1 && !startLoad(warp, step, lane, *cta, *copy)) return false;
   }
   return true;
 }
 
 /// Records the writes of a TMA store: at any time from now on, not ordered with any warp.
 static bool noteStore(Warp &warp, EngineCopy &copy, int64_t lane) {
-  Cluster &cluster = warp.block.cluster;
+  Cluster &cluster = warp.cta.cluster;
   const Step &step = *copy.step;
   copy.agent = tmaStoreAgents | ++cluster.stores;
   copy.stored = globalRuns(copy);
@@ -388,10 +388,10 @@ static bool tmaStore(Warp &warp, const Step &step) {
     const Chunk &chunk = copy->chunks[0];
     if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncRead, 128)) return false;
     for (int64_t i = 0; i < chunk.bytes; ++i)
-      ++warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+      ++warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
     if (!noteStore(warp, *copy, lane)) return false;
     warp.openStores[size_t(lane)].push_back(copy);
-    warp.block.engine.push_back(std::move(copy));
+    warp.cta.engine.push_back(std::move(copy));
   }
   return true;
 }
@@ -408,20 +408,20 @@ static bool tmaCommit(Warp &warp, const Step &) {
 /// Frees the source of a store for reuse: TMA stores the remaining bytes from what it has read.
 static void freeSource(Warp &warp, EngineCopy &copy) {
   const Chunk &chunk = copy.chunks[0];
-  const uint8_t *source = warp.block.at(chunk.address);
+  const uint8_t *source = warp.cta.at(chunk.address);
   if (!copy.done) copy.hasRead.assign(source, source + chunk.bytes);
   for (int64_t i = 0; i < chunk.bytes; ++i)
-    --warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
-  warp.block.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
+    --warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
+  warp.cta.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
 }
 
 /// Completes a store: its bytes in global memory now belong to this warp.
 static void noteLanded(Warp &warp, const EngineCopy &copy) {
   bool atomic = cast<ptx::TmaStoreOp>(copy.step->op).getReduce().has_value();
   for (const Chunk &run : copy.stored)
-    warp.block.cluster.touched.note(agentOf(warp.block.rank, warp.index), warp.clock[size_t(warp.index)],
-                                    {run.address & interp::addressMask, run.bytes, true, atomic, copy.step->number, copy.agent},
-                                    [](uint32_t, uint32_t) { return true; }); // compared when the store began
+    warp.cta.cluster.touched.note(agentOf(warp.cta.rank, warp.index), warp.clock[size_t(warp.index)],
+                                  {run.address & interp::addressMask, run.bytes, true, atomic, copy.step->number, copy.agent},
+                                  [](uint32_t, uint32_t) { return true; }); // compared when the store began
 }
 
 static bool tmaWait(Warp &warp, const Step &step) {
@@ -481,43 +481,43 @@ static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory)
 }
 
 /// Returns the value that a store reads from its source in shared memory.
-static uint64_t sourceElement(Block &block, const EngineCopy &copy, uint64_t local, int64_t bytes) {
-  if (copy.hasRead.empty()) return block.load(local, bytes);
+static uint64_t sourceElement(Cta &cta, const EngineCopy &copy, uint64_t local, int64_t bytes) {
+  if (copy.hasRead.empty()) return cta.load(local, bytes);
   uint64_t value = 0;
   std::memcpy(&value, &copy.hasRead[local - copy.chunks[0].address], size_t(bytes));
   return value;
 }
 
 /// Records the reads of a load: after everything before its issue, and before its mbarrier's phase completes.
-static bool noteLoad(Block &block, const EngineCopy &copy, const Mbarrier &barrier) {
+static bool noteLoad(Cta &cta, const EngineCopy &copy, const Mbarrier &barrier) {
   for (const Chunk &run : globalRuns(copy)) {
     auto isBefore = [&](uint32_t agent, uint32_t time) {
-      bool here = !(agent & tmaStoreAgents) && agent >> 24 == copy.warp->block.rank;
+      bool here = !(agent & tmaStoreAgents) && agent >> 24 == copy.warp->cta.rank;
       return here ? sim::at(copy.issued, agent & 0xffffff) >= time : copy.warp->knows(agent, time);
     };
     std::optional<AccessHistory::Clash> clash =
-        block.cluster.touched.note(agentOf(block.rank, barrier.component), barrier.phase + 1,
-                                   {run.address & interp::addressMask, run.bytes, false, false, copy.step->number, 0}, isBefore);
+        cta.cluster.touched.note(agentOf(cta.rank, barrier.component), barrier.phase + 1,
+                                 {run.address & interp::addressMask, run.bytes, false, false, copy.step->number, 0}, isBefore);
     if (clash) return copy.warp->failTouched(*copy.step, -1, run.address, run.bytes, *clash);
   }
   return true;
 }
 
 /// Reports the arrived bytes of a load to its mbarrier.
-static bool arrive(Block &block, const EngineCopy &copy) {
-  auto barrier = block.mbarriers.find(copy.barrier);
-  if (barrier == block.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
-  if (!noteLoad(block, copy, barrier->second)) return false;
+static bool arrive(Cta &cta, const EngineCopy &copy) {
+  auto barrier = cta.mbarriers.find(copy.barrier);
+  if (barrier == cta.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
+  if (!noteLoad(cta, copy, barrier->second)) return false;
   const Chunk &chunk = copy.chunks[0];
   for (int64_t i = 0; i < chunk.bytes; ++i)
-    block.state(chunk.address + uint64_t(i)).owner = 0;
-  block.noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, copy.step->number);
+    cta.state(chunk.address + uint64_t(i)).owner = 0;
+  cta.noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, copy.step->number);
   barrier->second.transactions -= chunk.bytes;
   completePhase(barrier->second);
   return true;
 }
 
-bool Block::runEngine() {
+bool Cta::runEngine() {
   if (engine.empty()) return false;
   size_t which = size_t(random() % engine.size()); // copies may overtake each other
   std::shared_ptr<EngineCopy> copy = engine[which];
@@ -571,16 +571,16 @@ static bool fence(Warp &, const Step &) {
 
 static bool clusterArrive(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
-  Cluster &cluster = warp.block.cluster;
+  Cluster &cluster = warp.cta.cluster;
   warp.clusterTicket = cluster.generation;
   for (auto [into, known] : llvm::zip(cluster.arriving, warp.others))
     join(into, known);
   // A relaxed arrival also counts: the initialization of mbarriers comes before it, with a fence.
-  warp.release(cluster.arriving[size_t(warp.block.rank)]);
+  warp.release(cluster.arriving[size_t(warp.cta.rank)]);
   cluster.arrived += 1;
-  if (cluster.arrived == int64_t(warp.block.warps.size() * cluster.blocks.size())) {
+  if (cluster.arrived == int64_t(warp.cta.warps.size() * cluster.ctas.size())) {
     cluster.released = cluster.arriving;
-    cluster.arriving.assign(cluster.blocks.size(), {});
+    cluster.arriving.assign(cluster.ctas.size(), {});
     cluster.arrived = 0;
     ++cluster.generation;
   }
@@ -588,9 +588,9 @@ static bool clusterArrive(Warp &warp, const Step &step) {
 }
 static bool clusterWait(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
-  Cluster &cluster = warp.block.cluster;
+  Cluster &cluster = warp.cta.cluster;
   if (!warp.waitUntil(step, "the cluster", [&] { return cluster.generation != warp.clusterTicket; })) return false;
-  join(warp.clock, cluster.released[size_t(warp.block.rank)]);
+  join(warp.clock, cluster.released[size_t(warp.cta.rank)]);
   for (auto [known, from] : llvm::zip(warp.others, cluster.released))
     join(known, from);
   return true;

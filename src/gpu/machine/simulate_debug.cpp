@@ -14,7 +14,7 @@ using interp::signExtend;
 
 static bool print(Warp &warp, const Step &step) {
   auto op = cast<ptx::PrintOp>(step.op);
-  if (!warp.block.options.print) return true;
+  if (!warp.cta.options.print) return true;
   llvm::StringRef format = op.getFormat();
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
@@ -50,7 +50,7 @@ static bool print(Warp &warp, const Step &step) {
       ++next;
       i = end;
     }
-    warp.block.options.print(text);
+    warp.cta.options.print(text);
   }
   return true;
 }

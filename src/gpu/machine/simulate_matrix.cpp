@@ -47,9 +47,9 @@ static bool ldmatrix(Warp &warp, const Step &step) {
   if (count != 1 && count != 2 && count != 4) return warp.fail(step, "loads 1, 2 or 4 matrices");
   std::vector<std::array<uint16_t, 8>> rows(8 * count);
   for (size_t row = 0; row < rows.size(); ++row) {
-    uint64_t address = warp.block.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::read, 16)) return false;
-    std::memcpy(rows[row].data(), warp.block.at(address), 16);
+    std::memcpy(rows[row].data(), warp.cta.at(address), 16);
   }
   for (size_t matrix = 0; matrix < count; ++matrix)
     for (size_t lane = 0; lane < 32; ++lane) {
@@ -68,14 +68,14 @@ static bool stmatrix(Warp &warp, const Step &step) {
   size_t count = step.operands.size() - 1;
   if (count != 1 && count != 2 && count != 4) return warp.fail(step, "stores 1, 2 or 4 matrices");
   for (size_t row = 0; row < 8 * count; ++row) {
-    uint64_t address = warp.block.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
+    uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
     const Lanes &values = warp.get(step, 1 + row / 8);
     // Record the bytes as written by the lane that gives the address: its fence_async counts for them.
     for (size_t column = 0; column < 8; ++column) {
       size_t outer = op.getTransposed() ? column : row % 8, inner = op.getTransposed() ? row % 8 : column;
       auto element = uint16_t(values[outer * 4 + inner / 2] >> (16 * (inner % 2)));
-      std::memcpy(warp.block.at(address + 2 * column), &element, 2);
+      std::memcpy(warp.cta.at(address + 2 * column), &element, 2);
     }
   }
   return true;
@@ -188,7 +188,7 @@ static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t fir
     if (!warp.touch(step, -1, address, 16, Warp::Access::asyncRead, 16)) return false;
     chunks.push_back({address, 16});
     for (int64_t i = 0; i < 128 / width; ++i)
-      each(i, decodeNumber(format, warp.block.load(address + uint64_t(i * width / 8), width / 8)));
+      each(i, decodeNumber(format, warp.cta.load(address + uint64_t(i * width / 8), width / 8)));
     return true;
   };
   if (!transposed) {
@@ -213,7 +213,7 @@ static bool wgmma(Warp &warp, const Step &step) {
   int64_t n = op.getN(), bits = bitsOf(aFormat), inner = 256 / bits;
   size_t aSize = op.getA().size(), cSize = op.getC().size(), accumulators = size_t(format == ptx::Format::f16 ? n / 4 : n / 2);
   bool isInt = aFormat == ptx::Format::s8 || aFormat == ptx::Format::u8;
-  if (warp.block.warps.size() % 4) return warp.fail(step, "the number of warps is not a multiple of 4");
+  if (warp.cta.warps.size() % 4) return warp.fail(step, "the number of warps is not a multiple of 4");
   if (n < 8 || n > 256 || n % 8 || (isInt && n > 32 && n % 16)) return warp.fail(step, "unsupported n = " + llvm::Twine(n));
   if ((aSize != 1 && aSize != 4) || cSize != accumulators || step.results.size() != accumulators)
     return warp.fail(step, "takes a descriptor or 4 registers, and " + llvm::Twine(accumulators) + " accumulators");
@@ -252,7 +252,7 @@ static bool wgmma(Warp &warp, const Step &step) {
   if (!readOperand(warp, step, warp.get(step, aSize)[0], 0, n, bFormat, op.getBTransposed(), b, reads.chunks)) return false;
   for (const Chunk &chunk : reads.chunks)
     for (int64_t i = 0; i < chunk.bytes; ++i)
-      ++warp.block.state(chunk.address + uint64_t(i)).inFlightReads;
+      ++warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
   warp.matrixReads.push_back(std::move(reads));
   warp.matrixTrace.push_back(step.number);
   multiply(warp, step, a, b, inner, n, aSize + 1, format, withC);
@@ -275,21 +275,21 @@ static bool wgmmaWait(Warp &warp, const Step &step) {
   // The four warps run a wgmma together: when it completes for one, it completes for all, so each warp may free the bytes for the other
   // ones.
   if (warp.matrixDone) {
-    Block &block = warp.block;
-    size_t group = size_t(warp.index / 4), component = block.warps.size() + group;
+    Cta &cta = warp.cta;
+    size_t group = size_t(warp.index / 4), component = cta.warps.size() + group;
     auto issued = [&] {
       for (size_t peer = 4 * group; peer < 4 * group + 4; ++peer)
-        if (block.warps[peer]->matrixIssued < warp.matrixDone) return false;
+        if (cta.warps[peer]->matrixIssued < warp.matrixDone) return false;
       return true;
     };
     if (!issued() && !warp.waitUntil(step, "the other warps' wgmma", issued)) return false;
     for (size_t peer = 4 * group; peer < 4 * group + 4; ++peer) {
-      auto &open = block.warps[peer]->matrixReads;
+      auto &open = cta.warps[peer]->matrixReads;
       for (; !open.empty() && open.front().sequence <= warp.matrixDone; open.pop_front())
         for (const Chunk &chunk : open.front().chunks) {
           for (int64_t i = 0; i < chunk.bytes; ++i)
-            --block.state(chunk.address + uint64_t(i)).inFlightReads;
-          block.noteRead(chunk.address, chunk.bytes, int64_t(component), open.front().sequence, open.front().op);
+            --cta.state(chunk.address + uint64_t(i)).inFlightReads;
+          cta.noteRead(chunk.address, chunk.bytes, int64_t(component), open.front().sequence, open.front().op);
         }
     }
     warp.clock[component] = std::max(warp.clock[component], warp.matrixDone);

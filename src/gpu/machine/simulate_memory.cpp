@@ -1,4 +1,4 @@
-// Memory, and the synchronous instructions of a warp and of a block: loads, stores, atomics, shuffles, barriers. It also checks for races:
+// Memory, and the synchronous instructions of a warp and of a CTA: loads, stores, atomics, shuffles, barriers. It also checks for races:
 //
 //   store_shared by warp 0          the byte stores: written by warp 0 at its time 3
 //   barrier                         all warps are now ordered after time 3 of warp 0
@@ -37,13 +37,13 @@ static std::string byteText(uint64_t address) {
   return " (byte " + std::to_string(address - sharedBase) + ")";
 }
 
-uint64_t Block::load(uint64_t address, int64_t size) {
+uint64_t Cta::load(uint64_t address, int64_t size) {
   uint64_t value = 0;
   std::memcpy(&value, at(address), size_t(size));
   return value;
 }
 
-void Block::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op) {
+void Cta::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op) {
   size_t first = size_t(address - sharedBase);
   for (size_t i = first; i < first + size_t(size); ++i) {
     ReadState &read = reads[i * size_t(readers()) + size_t(reader)];
@@ -53,7 +53,7 @@ void Block::noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t ep
   }
 }
 
-void Block::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op) {
+void Cta::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op) {
   size_t first = size_t(address - sharedBase);
   for (size_t i = first; i < first + size_t(size); ++i) {
     ByteState &byte = bytes[i];
@@ -65,20 +65,20 @@ void Block::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t ep
   }
 }
 
-uint32_t Block::newCopy(uint32_t op) {
+uint32_t Cta::newCopy(uint32_t op) {
   copyOps.push_back(op);
   return ++copies;
 }
 
 /// Returns the asynchronous instruction that may still be reading a byte.
-static std::optional<uint32_t> readerInFlight(const Block &block, uint64_t at) {
+static std::optional<uint32_t> readerInFlight(const Cta &cta, uint64_t at) {
   auto has = [&](const Chunk &chunk) { return at >= chunk.address && at < chunk.address + uint64_t(chunk.bytes); };
   std::optional<uint32_t> found;
   auto look = [&](const std::vector<std::shared_ptr<EngineCopy>> &copies) {
     for (const auto &copy : copies)
       if (llvm::any_of(copy->chunks, has)) found = copy->step->number;
   };
-  for (const auto &warp : block.warps) {
+  for (const auto &warp : cta.warps) {
     for (const MatrixRead &read : warp->matrixReads)
       if (llvm::any_of(read.chunks, has)) found = read.op;
     for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane) {
@@ -90,20 +90,20 @@ static std::optional<uint32_t> readerInFlight(const Block &block, uint64_t at) {
   return found;
 }
 
-const Clock &Warp::knownOf(const Block &other) const {
-  return &other == &block ? clock : others[size_t(other.rank)];
+const Clock &Warp::knownOf(const Cta &other) const {
+  return &other == &cta ? clock : others[size_t(other.rank)];
 }
 
 /// Checks that a byte's last write happens before this access of the warp.
-static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
+static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t at, Warp::Access access) {
   using Access = Warp::Access;
-  const Clock &known = warp.knownOf(block);
-  const ByteState &byte = block.state(at);
+  const Clock &known = warp.knownOf(cta);
+  const ByteState &byte = cta.state(at);
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
-  bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(block.warps.size());
+  bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(cta.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  auto write = [&] { return block.nameOf(byte.writeOp) + " at " + block.locationOf(byte.writeOp); };
-  bool isOwn = &block == &warp.block && byte.writeAgent == warp.index;
+  auto write = [&] { return cta.nameOf(byte.writeOp) + " at " + cta.locationOf(byte.writeOp); };
+  bool isOwn = &cta == &warp.cta && byte.writeAgent == warp.index;
   if (sim::at(known, byte.writeAgent) < byte.writeEpoch && !isOwn) {
     std::string agent = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
                                : "TMA, whose mbarrier this warp has not waited for";
@@ -112,7 +112,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &bl
                          "), and nothing orders the two accesses" + byteText(at),
                      lane, byte.writeOp);
   }
-  if (isAsync && byWarp && !block.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(known, byte.writeAgent)))
+  if (isAsync && byWarp && !cta.warps[byte.writeAgent]->fencedSince(byte.writeLane, byte.writeEpoch, sim::at(known, byte.writeAgent)))
     return warp.fail(step,
                      "fence_async is missing: warp " + llvm::Twine(byte.writeAgent) + ", lane " + llvm::Twine(byte.writeLane) +
                          " wrote these bytes (" + write() + ") and did not execute fence_async after it" + byteText(at),
@@ -121,93 +121,91 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Block &bl
 }
 
 /// Checks that the reads of a byte happen before this warp writes to it.
-static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at) {
-  const Clock &known = warp.knownOf(block);
-  if (auto remote = block.remoteReads.find(at); remote != block.remoteReads.end()) {
+static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t at) {
+  const Clock &known = warp.knownOf(cta);
+  if (auto remote = cta.remoteReads.find(at); remote != cta.remoteReads.end()) {
     for (const RemoteRead &read : remote->second)
-      if (sim::at(warp.knownOf(*block.cluster.blocks[size_t(read.block)]), read.warp) < read.epoch)
+      if (sim::at(warp.knownOf(*cta.cluster.ctas[size_t(read.cta)]), read.warp) < read.epoch)
         return warp.fail(step,
-                         "race: writes bytes that warp " + llvm::Twine(read.warp) + " of block " + llvm::Twine(read.block) +
-                             " of the cluster read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
+                         "race: writes bytes that warp " + llvm::Twine(read.warp) + " of CTA " + llvm::Twine(read.cta) +
+                             " of the cluster read (" + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
                              ") without a cluster barrier in between" + byteText(at),
                          lane, read.op);
-    block.remoteReads.erase(remote);
+    cta.remoteReads.erase(remote);
   }
-  int64_t warps = int64_t(block.warps.size());
-  uint64_t readers = block.state(at).readers;
-  if (&block == &warp.block) readers &= ~(uint64_t(1) << warp.index);
-  for (int64_t other = 0; readers && other < block.readers(); ++other) {
+  int64_t warps = int64_t(cta.warps.size());
+  uint64_t readers = cta.state(at).readers;
+  if (&cta == &warp.cta) readers &= ~(uint64_t(1) << warp.index);
+  for (int64_t other = 0; readers && other < cta.readers(); ++other) {
     if (!(readers >> other & 1)) continue;
-    const ReadState &read = block.reads[size_t(at - sharedBase) * size_t(block.readers()) + size_t(other)];
+    const ReadState &read = cta.reads[size_t(at - sharedBase) * size_t(cta.readers()) + size_t(other)];
     if (sim::at(known, other) >= read.epoch) continue;
     std::string agent = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
-                     "race: writes bytes that " + agent + " read (" + block.nameOf(read.op) + " at " + block.locationOf(read.op) +
+                     "race: writes bytes that " + agent + " read (" + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
                          "), and nothing orders the two accesses" + byteText(at),
                      lane, read.op);
   }
   return true;
 }
 
-/// Checks that neither an operation in flight nor an earlier one conflicts with an access to a byte of a block's shared memory.
-static bool checkByte(Warp &warp, const Step &step, int64_t lane, Block &block, uint64_t at, Warp::Access access) {
+/// Checks that neither an operation in flight nor an earlier one conflicts with an access to a byte of a CTA's shared memory.
+static bool checkByte(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t at, Warp::Access access) {
   bool writes = access != Warp::Access::read && access != Warp::Access::asyncRead;
-  ByteState &byte = block.state(at);
+  ByteState &byte = cta.state(at);
   if (byte.holdsBarrier) return warp.fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
   if (byte.owner) {
-    uint32_t op = block.copyOps[byte.owner];
-    return warp.fail(step,
-                     "race: an asynchronous copy (" + block.nameOf(op) + " at " + block.locationOf(op) + ") still fills these bytes" +
-                         byteText(at),
-                     lane, op);
+    uint32_t op = cta.copyOps[byte.owner];
+    return warp.fail(
+        step, "race: an asynchronous copy (" + cta.nameOf(op) + " at " + cta.locationOf(op) + ") still fills these bytes" + byteText(at),
+        lane, op);
   }
   if (writes && byte.inFlightReads) {
-    std::optional<uint32_t> op = readerInFlight(block, at);
-    std::string reader = op ? block.nameOf(*op) + " at " + block.locationOf(*op) : "an asynchronous instruction";
+    std::optional<uint32_t> op = readerInFlight(cta, at);
+    std::string reader = op ? cta.nameOf(*op) + " at " + cta.locationOf(*op) : "an asynchronous instruction";
     return warp.fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
   }
-  return checkLastWrite(warp, step, lane, block, at, access) && (!writes || checkReaders(warp, step, lane, block, at));
+  return checkLastWrite(warp, step, lane, cta, at, access) && (!writes || checkReaders(warp, step, lane, cta, at));
 }
 
-bool Warp::touchTarget(const Step &step, int64_t lane, Block &target, const Chunk &chunk) {
+bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk) {
   if (!target.inShared(chunk.address, chunk.bytes)) return fail(step, hex(chunk.address) + " is outside of shared memory", lane);
   if (target.isDone())
-    return fail(step, "block " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
+    return fail(step, "CTA " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
   for (uint64_t at = chunk.address; at < chunk.address + uint64_t(chunk.bytes); ++at)
     if (!checkByte(*this, step, lane, target, at, Access::asyncWrite)) return false;
   return true;
 }
 
 bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
-  if (!block.inShared(address, bytes))
+  if (!cta.inShared(address, bytes))
     return fail(step,
-                hex(address) + " is outside of shared memory (" + llvm::Twine(block.shared.size()) + " bytes at " + hex(sharedBase) + ")",
+                hex(address) + " is outside of shared memory (" + llvm::Twine(cta.shared.size()) + " bytes at " + hex(sharedBase) + ")",
                 lane);
   if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
   bool writes = access != Access::read && access != Access::asyncRead;
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at)
-    if (!checkByte(*this, step, lane, block, at, access)) return false;
-  if (access == Access::read) block.noteRead(address, bytes, index, clock[size_t(index)], step.number);
-  if (access == Access::write || access == Access::add) block.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
+    if (!checkByte(*this, step, lane, cta, at, access)) return false;
+  if (access == Access::read) cta.noteRead(address, bytes, index, clock[size_t(index)], step.number);
+  if (access == Access::write || access == Access::add) cta.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
   for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at)
-    block.state(at).added = access == Access::add;
+    cta.state(at).added = access == Access::add;
   return true;
 }
 
-bool Warp::touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes) {
+bool Warp::touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes) {
   if (!from.inShared(address, bytes)) return fail(step, hex(address) + " is outside of shared memory", lane);
   if (address % uint64_t(bytes)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(bytes), lane);
-  if (from.isDone())
-    return fail(step, "block " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
+  if (from.isDone()) return fail(step, "CTA " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
   const Clock &known = others[size_t(from.rank)];
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
     const ByteState &byte = from.state(at);
     if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
       return fail(step,
-                  "race: reads bytes that block " + llvm::Twine(from.rank) + " of the cluster wrote (" + block.nameOf(byte.writeOp) +
-                      " at " + block.locationOf(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
+                  "race: reads bytes that CTA " + llvm::Twine(from.rank) + " of the cluster wrote (" + cta.nameOf(byte.writeOp) + " at " +
+                      cta.locationOf(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
                   lane, byte.writeOp);
-    from.remoteReads[at].push_back({block.rank, index, clock[size_t(index)], step.number});
+    from.remoteReads[at].push_back({cta.rank, index, clock[size_t(index)], step.number});
   }
   return true;
 }
@@ -244,7 +242,7 @@ static std::string outsideText(const SimulateOptions &options, uint64_t pointer,
 }
 
 bool Warp::isThere(uint64_t pointer) const {
-  const SimulateOptions &options = block.options;
+  const SimulateOptions &options = cta.options;
   uint64_t address = pointer & interp::addressMask;
   const SimulatedMemory *range = rangeOf(options, pointer);
   return range ? holds(*range, address, 1) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, 1); });
@@ -259,7 +257,7 @@ std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t po
   };
   if (address < firstPage) return wrong("access of " + llvm::Twine(bytes) + " bytes at " + hex(address) + ": a null pointer");
   if (address % uint64_t(alignment)) return wrong("address " + hex(address) + " is not a multiple of " + llvm::Twine(alignment));
-  const SimulateOptions &options = block.options;
+  const SimulateOptions &options = cta.options;
   const SimulatedMemory *range = rangeOf(options, pointer);
   if (range ? holds(*range, address, bytes) : llvm::any_of(options.memory, [&](const auto &any) { return holds(any, address, bytes); }))
     return address;
@@ -270,20 +268,20 @@ std::optional<uint64_t> Warp::global(const Step &step, int64_t lane, uint64_t po
 }
 
 bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access) {
-  Launch &launch = block.cluster.launch;
+  Launch &launch = cta.cluster.launch;
   if (!launch.history) return true;
   uint64_t address = access.pointer & interp::addressMask;
   std::optional<AccessHistory::Clash> clash = launch.history->note(
-      uint32_t(block.cluster.number), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
+      uint32_t(cta.cluster.number), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
   if (!clash || clash->sameStore) return true; // lanes of one store are compared in the store itself
   std::array<int64_t, 3> grid = launch.clusters;
-  const SimulatedMemory *range = rangeOf(block.options, access.pointer);
+  const SimulatedMemory *range = rangeOf(cta.options, access.pointer);
   int64_t other = clash->program;
   return fail(step,
               "race: access of " + llvm::Twine(access.bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") +
                   ": program (" + llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
                   llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
-                  (clash->atomic ? " by an atomic" : "") + " (" + block.nameOf(clash->where) + " at " + block.locationOf(clash->where) +
+                  (clash->atomic ? " by an atomic" : "") + " (" + cta.nameOf(clash->where) + " at " + cta.locationOf(clash->where) +
                   "), and no atomics order the two",
               lane, clash->where);
 }
@@ -291,21 +289,21 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
 bool Warp::knows(uint32_t agent, uint32_t time) const {
   if (agent & tmaStoreAgents) return false;
   int64_t rank = agent >> 24, component = agent & 0xffffff;
-  return sim::at(rank == block.rank ? clock : others[size_t(rank)], component) >= time;
+  return sim::at(rank == cta.rank ? clock : others[size_t(rank)], component) >= time;
 }
 
 bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash) {
   uint64_t address = pointer & interp::addressMask;
-  const SimulatedMemory *range = rangeOf(block.options, pointer);
-  std::string other = block.nameOf(clash.where) + " at " + block.locationOf(clash.where);
+  const SimulatedMemory *range = rangeOf(cta.options, pointer);
+  std::string other = cta.nameOf(clash.where) + " at " + cta.locationOf(clash.where);
   std::string what = "race: access of " + std::to_string(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": ";
   if (clash.program & tmaStoreAgents)
     return fail(step,
                 what + "a TMA store (" + other + ") may still be writing there, because no tma_wait for the complete store is in between",
                 lane, clash.where);
   int64_t component = clash.program & 0xffffff;
-  std::string agent = component < int64_t(block.warps.size()) ? "warp " + std::to_string(component) : "TMA";
-  if (clash.program >> 24 != block.rank) agent += " of block " + std::to_string(clash.program >> 24) + " of the cluster";
+  std::string agent = component < int64_t(cta.warps.size()) ? "warp " + std::to_string(component) : "TMA";
+  if (clash.program >> 24 != cta.rank) agent += " of CTA " + std::to_string(clash.program >> 24) + " of the cluster";
   return fail(step, what + agent + (clash.wrote ? " wrote" : " read") + " these bytes (" + other + "), and nothing orders the two accesses",
               lane, clash.where);
 }
@@ -313,9 +311,9 @@ bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t
 bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access) {
   if (!noteLaunch(step, lane, access)) return false;
   uint64_t address = access.pointer & interp::addressMask;
-  uint32_t where = access.writes ? block.program.firstAt[step.number] : step.number;
-  std::optional<AccessHistory::Clash> clash = block.cluster.touched.note(
-      agentOf(block.rank, index), clock[size_t(index)], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
+  uint32_t where = access.writes ? cta.program.firstAt[step.number] : step.number;
+  std::optional<AccessHistory::Clash> clash = cta.cluster.touched.note(
+      agentOf(cta.rank, index), clock[size_t(index)], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
       [&](uint32_t agent, uint32_t time) { return knows(agent, time); });
   if (!clash || clash->sameStore) return true;
   bool same = access.value && clash->wrote && !std::memcmp(reinterpret_cast<void *>(address), access.value, size_t(access.bytes));
@@ -325,7 +323,7 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access
 static bool write(Warp &warp, const Step &step, int64_t lane, uint64_t pointer, uint64_t address, const void *value, int64_t bytes) {
   if (!warp.noteGlobal(step, lane, {pointer, bytes, true, false, false, value})) return false;
   void *data = reinterpret_cast<void *>(address);
-  warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+  warp.cta.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
   std::memcpy(data, value, size_t(bytes));
   return true;
 }
@@ -385,7 +383,7 @@ static bool loadGlobal(Warp &warp, const Step &step) {
   }
   if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
   warp.advanced = true; // a loop may wait for a store of another warp
-  warp.block.cluster.hasPolled = true;
+  warp.cta.cluster.hasPolled = true;
   return warp.yield();
 }
 
@@ -393,7 +391,7 @@ static bool storeGlobal(Warp &warp, const Step &step) {
   auto op = cast<ptx::StoreGlobalOp>(step.op);
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
-  ++warp.block.cluster.launch.stores;
+  ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
@@ -415,25 +413,25 @@ static bool loadShared(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (present && !warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i)
       warp.result(step, size_t(i))[size_t(lane)] =
-          present ? warp.block.load(address + uint64_t(i * bytes), bytes) : 0xdeadbeefdeadbeef & step.to.mask();
+          present ? warp.cta.load(address + uint64_t(i * bytes), bytes) : 0xdeadbeefdeadbeef & step.to.mask();
   }
   return true;
 }
 
 static bool loadBlock(Warp &warp, const Step &step) {
   int64_t bytes = step.results.empty() ? 0 : bytesOf(step.op->getResult(0).getType()), count = int64_t(step.results.size());
-  Cluster &cluster = warp.block.cluster;
+  Cluster &cluster = warp.cta.cluster;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
-    if (rank >= cluster.blocks.size()) return warp.fail(step, "the cluster has no block " + llvm::Twine(rank), lane);
-    Block &from = *cluster.blocks[rank];
-    bool fits = &from == &warp.block ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
-                                     : warp.touchRemote(step, lane, from, address, bytes * count);
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
+    if (rank >= cluster.ctas.size()) return warp.fail(step, "the cluster has no CTA " + llvm::Twine(rank), lane);
+    Cta &from = *cluster.ctas[rank];
+    bool fits = &from == &warp.cta ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
+                                   : warp.touchRemote(step, lane, from, address, bytes * count);
     if (!fits) return false;
     for (int64_t i = 0; i < count; ++i)
       warp.result(step, size_t(i))[size_t(lane)] = from.load(address + uint64_t(i * bytes), bytes);
@@ -447,14 +445,14 @@ static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64
   std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
   size_t active = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) accesses[active++] = {warp.block.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
+    if (writes >> lane & 1) accesses[active++] = {warp.cta.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
   std::sort(accesses.begin(), accesses.begin() + active);
   auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
   if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;
   for (auto [address, lane] : llvm::ArrayRef(accesses).take_front(active))
     for (int64_t i = 0; i < count; ++i) {
       uint64_t at = address + uint64_t(i * bytes);
-      if (std::memcmp(warp.block.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
+      if (std::memcmp(warp.cta.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
       return warp.fail(step, "race: another lane writes another value to the same address" + byteText(at) + " in this instruction", lane);
     }
   return true;
@@ -466,12 +464,12 @@ static bool storeShared(Warp &warp, const Step &step) {
   uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(writes >> lane & 1)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
-      void *data = warp.block.at(address + uint64_t(i * bytes));
+      void *data = warp.cta.at(address + uint64_t(i * bytes));
       const void *value = &warp.get(step, size_t(1 + i))[size_t(lane)];
-      warp.block.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
+      warp.cta.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
       std::memcpy(data, value, size_t(bytes));
     }
   }
@@ -483,11 +481,11 @@ static bool addShared(Warp &warp, const Step &step) {
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.block.local(warp.get(step, 0)[size_t(lane)]);
+    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
     if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
-    uint32_t sum = uint32_t(warp.block.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
-    std::memcpy(warp.block.at(address), &sum, 4);
-    ++warp.block.cluster.launch.changes;
+    uint32_t sum = uint32_t(warp.cta.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
+    std::memcpy(warp.cta.at(address), &sum, 4);
+    ++warp.cta.cluster.launch.changes;
   }
   return true;
 }
@@ -522,8 +520,8 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
                                         ptx::Scope scope, Update update) {
   std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes, bytes);
   if (!address) return std::nullopt;
-  Launch &launch = warp.block.cluster.launch;
-  uint32_t program = uint32_t(warp.block.cluster.number);
+  Launch &launch = warp.cta.cluster.launch;
+  uint32_t program = uint32_t(warp.cta.cluster.number);
   bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
   if (launch.history && acquires && forAll) launch.history->acquire(program, *address);
   void *data = reinterpret_cast<void *>(*address);
@@ -545,7 +543,7 @@ static bool atomic(Warp &warp, const Step &step) {
   int64_t count = int64_t(op.getValues().size());
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
   if (op.getOp() == ptx::Atomic::fadd && format.kind == Format::integer) return warp.fail(step, "fadd of an integer");
-  ++warp.block.cluster.launch.stores;
+  ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
@@ -568,7 +566,7 @@ static bool atomic(Warp &warp, const Step &step) {
 static bool compareSwap(Warp &warp, const Step &step) {
   auto op = cast<ptx::CompareSwapOp>(step.op);
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 3 : -1);
-  ++warp.block.cluster.launch.stores;
+  ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
@@ -636,7 +634,7 @@ static bool matchAny(Warp &warp, const Step &step) {
   });
 }
 
-// ---- barriers of a block
+// ---- barriers of a CTA
 
 /// True if threads of one program may be at both operations at the same time: at one operation, or in parts that different warps run.
 static bool mayRunConcurrently(Operation *here, Operation *there) {
@@ -652,22 +650,22 @@ static bool mayRunConcurrently(Operation *here, Operation *there) {
 /// Adds the warp to the barrier; the last warp to arrive completes it.
 static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
   if (!warp.needAllLanes(step)) return nullptr;
-  int64_t all = int64_t(warp.block.warps.size()) * lanesPerWarp;
+  int64_t all = int64_t(warp.cta.warps.size()) * lanesPerWarp;
   if (threads == 0) threads = all;
   if (id < 0 || id > 15 || threads % lanesPerWarp || threads > all) {
     warp.fail(step, "barrier " + llvm::Twine(id) + " of " + llvm::Twine(threads) +
                         " threads: ids are 0 to 15, threads a multiple of 32 and at most " + llvm::Twine(all));
     return nullptr;
   }
-  NamedBarrier &barrier = warp.block.barriers[size_t(id)];
+  NamedBarrier &barrier = warp.cta.barriers[size_t(id)];
   if (barrier.arrived && barrier.threads != threads) {
     warp.fail(step, "other threads wait at barrier " + llvm::Twine(id) + " for " + llvm::Twine(barrier.threads) + " threads, not " +
                         llvm::Twine(threads));
     return nullptr;
   }
   bool isAll = id == 0 && threads == all;
-  if (barrier.arrived && isAll && !mayRunConcurrently(step.op, warp.block.program.ops[barrier.first])) {
-    warp.fail(step, "other threads wait at another barrier of the block: control flow has diverged", -1, barrier.first);
+  if (barrier.arrived && isAll && !mayRunConcurrently(step.op, warp.cta.program.ops[barrier.first])) {
+    warp.fail(step, "other threads wait at another barrier of the CTA: control flow has diverged", -1, barrier.first);
     return nullptr;
   }
   if (!barrier.arrived) barrier.first = step.number;
@@ -684,7 +682,7 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
 }
 
 static bool sync(Warp &warp, const Step &step, int64_t id, int64_t threads, llvm::StringRef what) {
-  int64_t generation = warp.block.barriers[size_t(id & 15)].generation;
+  int64_t generation = warp.cta.barriers[size_t(id & 15)].generation;
   NamedBarrier *barrier = arrive(warp, step, id, threads);
   if (!barrier || !warp.waitUntil(step, what, [&] { return barrier->generation != generation; })) return false;
   join(warp.clock, barrier->released);
@@ -702,24 +700,24 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
   handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
-  handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.block.base(); }); };
-  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.block.rank; }); };
+  handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.cta.base(); }); };
+  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.cta.rank; }); };
   handlers["ptx.sm_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t) { return 0; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
     if (axis > 2) return warp.fail(step, "invalid axis");
-    return perLane(warp, step, [&](int64_t) { return warp.block.id[size_t(axis)]; });
+    return perLane(warp, step, [&](int64_t) { return warp.cta.id[size_t(axis)]; });
   };
   handlers["ptx.block_count"] = [](Warp &warp, const Step &step) {
     int64_t axis = cast<ptx::BlockCountOp>(step.op).getAxis();
     if (axis > 2) return warp.fail(step, "invalid axis");
-    return perLane(warp, step, [&](int64_t) { return warp.block.grid[size_t(axis)]; });
+    return perLane(warp, step, [&](int64_t) { return warp.cta.grid[size_t(axis)]; });
   };
   handlers["ptx.elect"] = [](Warp &warp, const Step &step) {
     return warp.needAllLanes(step) && perLane(warp, step, [](int64_t lane) { return lane == 0; });
   };
   handlers["ptx.clock"] = [](Warp &warp, const Step &step) {
-    uint64_t now = ++warp.block.ticks;
+    uint64_t now = ++warp.cta.ticks;
     return perLane(warp, step, [&](int64_t) { return now; });
   };
   handlers["ptx.load_global"] = loadGlobal;

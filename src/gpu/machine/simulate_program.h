@@ -1,4 +1,4 @@
-// Data structures shared by the parts of the simulator: the decoded kernel, a warp, a block.
+// Data structures shared by the parts of the simulator: the decoded kernel, a warp, a CTA.
 //
 // A kernel is decoded once into steps: a handler, the numbers of the values it reads and writes, and nested bodies. A warp executes steps
 // for its 32 lanes together under an active mask; a value is 32 times 64 bits. Each warp has a separate stack, so it can stop anywhere (at
@@ -9,8 +9,8 @@
 // the bytes of a copy before the warps that waited for that phase. A byte of shared memory stores its last write and, for each warp, the
 // last read since then. An access is ordered after these if the warp's clock has reached theirs.
 //
-// The CTAs of a cluster run together. A warp has a separate clock for the warps of each other block. Only cluster barriers and mbarriers
-// with arrivals of several blocks advance it.
+// The CTAs of a cluster run together. A warp has a separate clock for the warps of each other CTA. Only cluster barriers and mbarriers
+// with arrivals of several CTAs advance it.
 //
 // The same clocks check global memory: its bytes store which warp of this cluster accessed them last. A TMA store is a separate agent,
 // which no warp knows. Only a tma_wait for the complete store (not .read) assigns its bytes to the warp that waited.
@@ -39,7 +39,7 @@ using Lanes = std::array<uint64_t, 32>;
 constexpr int64_t lanesPerWarp = 32;
 constexpr uint32_t allLanes = ~uint32_t(0);
 constexpr uint64_t sharedBase = 1024; // address 0 stays invalid, and the base is a multiple of 1024 as promised
-constexpr int64_t rankShift = 24;     // bit position of the block's rank in shared-memory addresses of a cluster
+constexpr int64_t rankShift = 24;     // bit position of the CTA's rank in shared-memory addresses of a cluster
 
 class Warp;
 struct Step;
@@ -115,9 +115,9 @@ struct NamedBarrier {
   Clock arriving, released;
 };
 
-/// A read by another block of the cluster.
+/// A read by another CTA of the cluster.
 struct RemoteRead {
-  int64_t block = 0, warp = 0;
+  int64_t cta = 0, warp = 0;
   uint32_t epoch = 0, op = 0;
 };
 
@@ -173,7 +173,7 @@ struct MatrixRead {
   std::vector<Chunk> chunks;
 };
 
-class Block;
+class Cta;
 
 /// State that all clusters of a launch share.
 struct Launch {
@@ -185,13 +185,13 @@ struct Launch {
   std::mt19937_64 random{options.seed}; // decides when a cluster pauses
 };
 
-/// Blocks that run together.
+/// CTAs that run together.
 struct Cluster {
   Launch &launch;
   int64_t number = 0; // in launch order
-  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Cta>> ctas;
   int64_t arrived = 0, generation = 0;   // of its barrier: warps
-  std::vector<Clock> arriving, released; // clocks for each block
+  std::vector<Clock> arriving, released; // clocks for each CTA
   std::vector<Warp *> live;
   AccessHistory touched; // global memory, by its warps and its TMA stores
   uint32_t stores = 0;   // of TMA, so far
@@ -201,7 +201,7 @@ struct Cluster {
   bool paused = false;    // it does not wait: other clusters run in between
 
   explicit Cluster(Launch &launch) : launch(launch) {}
-  void start(std::array<int64_t, 3> first, int64_t number); // the position of its first block
+  void start(std::array<int64_t, 3> first, int64_t number); // the position of its first CTA
   /// Runs until the end or an error (false), or until all its warps wait, some of them for memory to change (true). It may pause after a
   /// warp's volatile load (true). Other clusters run then, and the next warp may load another value.
   bool resume();
@@ -216,7 +216,7 @@ private:
 
 class Warp {
 public:
-  Block &block;
+  Cta &cta;
   int64_t index;
   uint32_t mask = allLanes;
   std::vector<Lanes> values;
@@ -253,7 +253,7 @@ public:
   const Step *waitsAt = nullptr;
   std::string waitsFor;
 
-  Warp(Block &block, int64_t index) : block(block), index(index) {}
+  Warp(Cta &cta, int64_t index) : cta(cta), index(index) {}
 
   const Lanes &get(const Step &step, size_t operand) const { return values[size_t(step.operands[operand])]; }
   Lanes &result(const Step &step, size_t number) { return values[size_t(step.results[number])]; }
@@ -293,12 +293,12 @@ public:
   enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
   /// Checks bounds, alignment and races; then records the access (asynchronous ones are recorded when they complete).
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
-  /// Checks bounds, alignment and races of a read from another block's shared memory.
-  bool touchRemote(const Step &step, int64_t lane, Block &from, uint64_t address, int64_t bytes);
-  /// Checks bounds and races of a TMA write to another block's shared memory.
-  bool touchTarget(const Step &step, int64_t lane, Block &target, const Chunk &chunk);
-  /// Returns this warp's clock for a block's warps.
-  const Clock &knownOf(const Block &other) const;
+  /// Checks bounds, alignment and races of a read from another CTA's shared memory.
+  bool touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes);
+  /// Checks bounds and races of a TMA write to another CTA's shared memory.
+  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk);
+  /// Returns this warp's clock for a CTA's warps.
+  const Clock &knownOf(const Cta &other) const;
   /// True if a byte of the kernel's memory exists.
   bool isThere(uint64_t pointer) const;
   /// Resolves a pointer into global memory, with checks of bounds and alignment. Returns nothing after an error.
@@ -322,13 +322,13 @@ public:
   bool failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash);
 };
 
-/// Agents of Cluster::touched: components of a block's clocks, and TMA stores by their number.
+/// Agents of Cluster::touched: components of a CTA's clocks, and TMA stores by their number.
 constexpr uint32_t tmaStoreAgents = 1u << 31;
 inline uint32_t agentOf(int64_t rank, int64_t component) {
   return uint32_t(rank << 24 | component);
 }
 
-class Block {
+class Cta {
 public:
   const Program &program;
   const SimulatedArguments &args;
@@ -353,8 +353,8 @@ public:
   std::deque<std::shared_ptr<EngineCopy>> engine;
   uint64_t ticks = 0;
 
-  Block(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, Cluster &cluster, int64_t rank,
-        std::array<int64_t, 3> grid)
+  Cta(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, Cluster &cluster, int64_t rank,
+      std::array<int64_t, 3> grid)
       : program(program), args(args), options(options), cluster(cluster), rank(rank), grid(grid), random(options.seed) {}
 
   /// Creates its warps, which wait for the scheduler.
@@ -362,7 +362,7 @@ public:
   bool isDone() const;
   /// Returns the start of its shared memory, for its threads.
   uint64_t base() const { return (uint64_t(rank) << rankShift) + sharedBase; }
-  /// Returns an address without the block's rank. An address of another block is then outside shared memory.
+  /// Returns an address without the CTA's rank. An address of another CTA is then outside shared memory.
   uint64_t local(uint64_t address) const { return uint32_t(address - (base() - sharedBase)); }
   bool inShared(uint64_t address, int64_t size) const {
     return address >= sharedBase && size >= 0 && address + uint64_t(size) <= sharedBase + shared.size();

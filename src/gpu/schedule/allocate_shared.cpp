@@ -48,8 +48,8 @@ private:
     for (const Reservation &reservation : plan.reservations)
       largest.push_back(&reservation);
     llvm::sort(largest, [](const Reservation *x, const Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
-    constexpr size_t publishBarrier = 4;
-    for (const Reservation *reservation : ArrayRef(largest).take_front(publishBarrier)) {
+    constexpr size_t notes = 4;
+    for (const Reservation *reservation : ArrayRef(largest).take_front(notes)) {
       mlir::Diagnostic &note = error.attachNote(reservation->op->getLoc()) << reservation->bytes << " bytes";
       if (auto alloc = dyn_cast<ttg::AllocOp>(reservation->op)) {
         note << ": " << alloc.getType().getDepth() << " x tile of ";

@@ -5,13 +5,13 @@
 //   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
 //           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
 // Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and
-// specialize-warps takes it apart. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
+// specialize-warps splits it. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
 // of what 0 to 3 hold.
 //
 // Registers of the first operand hold pairs of adjacent elements along K, eight numbers apart. So that a thread reads sixteen adjacent
 // elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
 // while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
-// warpgroup that loads the scales, and comes to the others after the loop.
+// warpgroup that loads the scales, and reaches the consumers after the loop.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
@@ -121,7 +121,7 @@ private:
   }
 
   /// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
-  /// does not wait for the others' stores, and is ahead of them by a tile.
+  /// does not wait for the consumers' stores, and is ahead of them by a tile.
   bool storesLater() {
     auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
     for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
@@ -187,7 +187,7 @@ public:
     return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
   }
 
-  /// Bytes of an iteration's scales that one warpgroup makes for the others.
+  /// Bytes of an iteration's scales that one warpgroup makes for the consumers.
   int64_t bytesOfScales() const {
     int64_t bytes = 0;
     for (Value tile : scales)
@@ -227,8 +227,8 @@ private:
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
   /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
-  /// in a buffer: a fence waits for loads from memory, and the others have none then. A matmul of mxfp8 of 4096 on an H100: 617 TFLOP/s
-  /// without, 643 so, 603 where the others compute with the bytes, 631 where they do and read them an iteration early.
+  /// in a buffer: a fence waits for loads from memory, and the consumers have none then. A matmul of mxfp8 of 4096 on an H100: 617 TFLOP/s
+  /// without, 643 so, 603 where the consumers compute with the bytes, 631 where they do and read them an iteration early.
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
@@ -255,8 +255,8 @@ private:
 
   /// Whether the tile is made of small numbers that share bytes along K, times something: they are made faster by every second one.
   static bool isSmallOfBytes(Value tile) {
-    auto mma = tile.getDefiningOp<arith::MulFOp>();
-    return mma && llvm::any_of(mma->getOperands(), [](Value operand) {
+    auto scaled = tile.getDefiningOp<arith::MulFOp>();
+    return scaled && llvm::any_of(scaled->getOperands(), [](Value operand) {
              Operation *op = operand.getDefiningOp();
              while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
                op = op->getOperand(0).getDefiningOp();
@@ -292,7 +292,7 @@ private:
         ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
   }
 
-  /// Scales of 256 rows, in an order in which those of the rows that a thread multiplies, eight or 128 apart, lie side by side.
+  /// Scales of 256 rows, in an order in which those of the rows that a thread multiplies, eight or 128 apart, are contiguous.
   static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
     constexpr unsigned rowBits = 8, half = 7, eight = 3;
     auto groupBits = static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(shape[1])));
@@ -329,7 +329,7 @@ private:
     return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
   }
 
-  /// Before the builder's insertion point the tile is stored for the others.
+  /// Before the builder's insertion point the tile is stored for the consumers.
   void passOn(Value tile) {
     Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
     if (isInUpperByte(tile)) made = upperBytes(made);
@@ -344,7 +344,7 @@ private:
   }
 
   /// What is computed from the scales that are passed on stands before the first MMA, after their store.
-  void readBySecondStage(Operation *mma) {
+  void sinkReads(Operation *mma) {
     DenseSet<Operation *> moved;
     for (Operation &op : llvm::make_early_inc_range(*mma->getBlock())) {
       if (&op == mma || moved.contains(&op)) return;
@@ -414,10 +414,10 @@ private:
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
     b.setInsertionPoint(c.mma);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
-    readBySecondStage(first.getDefiningOp());
-    auto lastReader = pass(carried[1]);
-    lastReader->setAttr(ttg::drainsName, b.getUnitAttr());
-    Value second = start(operandHalf(rows, tile, 1), lastReader.getResults()[0]);
+    sinkReads(first.getDefiningOp());
+    auto drain = pass(carried[1]);
+    drain->setAttr(ttg::drainsName, b.getUnitAttr());
+    Value second = start(operandHalf(rows, tile, 1), drain.getResults()[0]);
     first = pass(first).getResults()[0];
     Operation *yield = c.loop.getBody()->getTerminator();
     yield->setOperand(number, c.loop.getRegionIterArg(number));
@@ -512,7 +512,7 @@ private:
       old.replaceAllUsesWith(forwardBytes(result, cast<RankedTensorType>(old.getType())));
   }
 
-  /// Where the others only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
+  /// Where the consumers only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
   /// next to circular buffers and a tile's buffer that are in use throughout a loop over tiles.
   bool forwardCompared(OpResult old, Value tile) {
     auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
@@ -532,7 +532,7 @@ private:
     return true;
   }
 
-  /// The tile that the third warpgroup has computed, in a layout of the others.
+  /// The tile that the third warpgroup has computed, in a layout of the consumers.
   Value forwardBytes(Value tile, RankedTensorType type) {
     Location loc = tile.getLoc();
     MLIRContext *context = b.getContext();

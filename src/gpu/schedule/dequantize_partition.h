@@ -16,12 +16,13 @@ ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
 /// All stages of the iteration before have been read there.
 void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains);
 /// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
-/// read what was copied, and that a stage is made (barriers `made`), at one place; the others wait for that before their MMA. Where these
-/// read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its own
+/// read what was copied, and that a stage is made (barriers `made`), at one place; the consumers wait for that before their MMA. Where
+/// these read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its
+/// own
 /// (`wideEmpty`, else null).
 void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
                      mlir::Value made, mlir::Value dequantizedEmpty);
-/// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the others fence what they
+/// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the consumers fence what they
 /// read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
 /// Each of the two partitions waits where it first reads a stage of `buffers`.
@@ -32,8 +33,8 @@ void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffer
 int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);
 /// Registers of a thread that multiplies next to both.
 int64_t registersNextToDequantize(ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether a kernel may learn that another program has written something: a partition that does not wait with the others would read too
-/// early.
+/// Whether a kernel may learn that another program has written something: a partition that does not wait with the other partitions would
+/// read too early.
 bool mayLearnOfWrites(tt::FuncOp function);
 
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an

@@ -3,7 +3,7 @@
 //   producer   wait: empty    start copies
 //   dequant    wait: copied, read    read, dequantize, store    fence    arrive: empty, made
 //   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
-// Or the others release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
+// Or the consumers release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -76,10 +76,10 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
   }
   if (dequantizedEmpty) {
     releaseCopies(schedule, stageIndex, empty);
-    llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+    llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
     for (Operation &op : *loop.getBody()) {
       bool touches =
-          isa<ttg::LoadSharedOp>(op) ? widening.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(ttg::dequantizePartitionName);
+          isa<ttg::LoadSharedOp>(op) ? dequantizing.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(ttg::dequantizePartitionName);
       if (!touches) continue;
       b.setInsertionPoint(&op);
       auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
@@ -115,28 +115,28 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
   constexpr int64_t manyBytes = 4;
   Block *body = schedule.loop.getBody();
-  llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+  llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
   Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr, *reader = firstReader(schedule);
   for (auto load : body->getOps<ttg::LoadSharedOp>())
-    if (!widening.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
+    if (!dequantizing.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
   bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
-    return tile && !widening.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
+    return tile && !dequantizing.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
   });
   if (lastRead) {
     OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
     if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
   }
-  prefetchLoads(schedule, registers, [&](tt::LoadOp load) { return fence && !widening.contains(load) ? fence : first; });
+  prefetchLoads(schedule, registers, [&](tt::LoadOp load) { return fence && !dequantizing.contains(load) ? fence : first; });
 }
 
 void waitInPartitions(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {
   Block *body = schedule.loop.getBody();
-  llvm::SetVector<Operation *> widening = dequantizeOps(schedule);
+  llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
   Operation *first[2] = {nullptr, nullptr};
   for (Operation &op : body->without_terminator()) {
-    Operation *&known = first[widening.contains(&op)];
+    Operation *&known = first[dequantizing.contains(&op)];
     if (!known && readsStage(&op, buffers)) known = &op;
   }
   for (Operation *reader : first) {

@@ -59,7 +59,7 @@ struct LoopSchedule {
   mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
   ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
   bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
-  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the others only say that they have read
+  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the consumers only say that they have read
   bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 
@@ -117,7 +117,7 @@ int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, con
 /// while MMAs read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
 
-/// Replaces a load of bytes an iteration early, before `place`, by a word of memory
+/// Replaces a load of bytes an iteration early, before `insertionPoint`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
 bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *insertionPoint);
 /// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
@@ -214,10 +214,10 @@ private:
 
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
-/// State that survives all iterations of all loops around `place`: it starts as `initial` at the function's entry, and at
-/// `place`, `update` computes its next value from its present one. `replaced` is called for loops that had to be rebuilt. Returns the state
+/// State that survives all iterations of all loops around `op`: it starts as `initial` at the function's entry, and at
+/// `op`, `update` computes its next value from its present one. `replaced` is called for loops that had to be rebuilt. Returns the state
 /// after all of them.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *place, llvm::ArrayRef<mlir::Value> initial,
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *op, llvm::ArrayRef<mlir::Value> initial,
                                                            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
                                                            llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);
 

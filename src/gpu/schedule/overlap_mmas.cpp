@@ -46,7 +46,7 @@ public:
       issueEarly(mma);
     SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
     for (ttg::WgmmaWaitOp wait : llvm::reverse(waits))
-      if (operandsOf(wait) <= registers) secondStageWait(wait);
+      if (operandsOf(wait) <= registers) sinkWait(wait);
   }
 
 private:
@@ -160,7 +160,7 @@ private:
   }
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
-  void secondStageWait(ttg::WgmmaWaitOp wait) {
+  void sinkWait(ttg::WgmmaWaitOp wait) {
     bool ownMmas = !wait.getTiles().empty() && llvm::all_of(wait.getTiles(), [&](Value tile) {
       if (auto carried = dyn_cast<BlockArgument>(tile)) return carried.getOwner() == &block; // of the iteration before
       auto mma = tile.getDefiningOp<ttg::WgmmaOp>();

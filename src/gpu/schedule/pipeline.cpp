@@ -378,7 +378,7 @@ private:
     return success();
   }
 
-  /// A CTA must not end before the others have told it what they have read: its producer waits until all stages are empty, in the order
+  /// A CTA must not end before the other CTAs have told it what they have read: its producer waits until all stages are empty, in the order
   /// in which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory.
   void outlastArrivals(LoopSchedule &schedule, ArrayRef<Value> stateAfter) {
     Location loc = schedule.loop.getLoc();
@@ -477,7 +477,7 @@ private:
     return success();
   }
 
-  /// A circular buffer whose MMA starts ahead of the others has been read before theirs: it is released on its own.
+  /// A circular buffer whose MMA starts ahead of the other MMAs has been read before theirs: it is released on its own.
   void allotEmpty(Expansion &e) {
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
     Value shared;
@@ -662,7 +662,7 @@ private:
   /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
   /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
   void addBarrier(Expansion &e) {
-    Operation *lastReader = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
+    Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
     bool mmas = false;
     if (e.copyAsync) {
@@ -673,12 +673,12 @@ private:
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
-      b.setInsertionPointAfter(lastReader ? lastReader : e.schedule.refillAfter);
+      b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
     if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::CtaBarrierOp::create(b, e.loc);
-    if (!e.copyAsync || !lastReader) return;
-    b.setInsertionPointAfter(lastReader);
+    if (!e.copyAsync || !draining) return;
+    b.setInsertionPointAfter(draining);
     ttg::CtaBarrierOp::create(b, e.loc);
   }
 

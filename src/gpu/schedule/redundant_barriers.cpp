@@ -62,7 +62,7 @@ public:
         ++i;
         continue;
       }
-      usedBefore |= reachesOtherWarps(i);
+      usedBefore |= hasOtherUses(i);
       dropped.push_back(ops[barriers[i]]);
       barriers.erase(barriers.begin() + std::ptrdiff_t(i));
     }
@@ -98,7 +98,7 @@ private:
   bool add(size_t at) {
     Operation *op = ops[at];
     if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName))
-      return true; // mbarriers keep them apart from the others
+      return true; // mbarriers order them with the other accesses
     if (isa<ttg::WgmmaOp, ttg::TmaStoreOp>(op)) {
       std::optional<size_t> end = endOf(at);
       for (Value operand : op->getOperands())
@@ -141,7 +141,7 @@ private:
   }
 
   /// Whether what begins after the i-th barrier is at bytes that have other uses elsewhere in the kernel.
-  bool reachesOtherWarps(size_t i) {
+  bool hasOtherUses(size_t i) {
     bool found = false;
     loop->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
       auto alloc = dyn_cast<ttg::AllocOp>(op);

@@ -249,8 +249,8 @@ static bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
   if (mma.getPromotionInterval()) return false; // threads add up what it leaves: it is over by then
   auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
-  Value lastReader = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
-  return lastReader.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == lastReader;
+  Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
+  return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
 }
 
 /// Whether what an MMA reads lies in a circular buffer, or in a buffer that the loop does not write.

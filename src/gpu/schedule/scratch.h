@@ -40,7 +40,7 @@ Layout reductionLayout(const Layout &layout, int64_t dim);
 
 /// Bytes of shared memory that the operation needs while it runs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
-/// The next exchange in adding up the sums of blocks (split_k_in_cluster.h); null: none.
+/// The next exchange in adding the sums of the CTAs (split_k_in_cluster.h); null: none.
 ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange);
 /// Where all CTAs must have read what an exchange has left for them: before this operation, or at the exchange if it has left much.
 mlir::Operation *lastUseOfExchange(mlir::Operation *exchange);

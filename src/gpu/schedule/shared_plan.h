@@ -17,7 +17,7 @@ struct DeeperBuffer {
   mlir::Operation *loop = nullptr;
 };
 
-/// A place in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch)
+/// An allocation in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch)
 /// has from operation number `first` to `last`, counted in the order of the program's text.
 struct Reservation {
   mlir::Operation *op = nullptr;
@@ -34,8 +34,8 @@ struct SharedPlan {
 /// Places everything: reservations that are in use at the same time never overlap; others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
 
-/// What is wrong with a plan, as text, or null: places that are in use at the
-/// same time must be apart, aligned, and within the memory that is requested.
+/// What is wrong with a plan, as text, or null: allocations that are in use at the
+/// same time must be disjoint, aligned, and within the memory that is requested.
 std::optional<std::string> verify(const SharedPlan &plan);
 
 } // namespace tilewright::gpu

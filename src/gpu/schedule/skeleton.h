@@ -1,5 +1,5 @@
 // The part of a kernel that some of its operations need to run: loops and branches around them, and scalars that are computed. A warp that
-// starts copies runs a program of its own; this is what it has in common with the others'.
+// starts copies runs a program of its own; this is what it has in common with those of the other partitions.
 #pragma once
 
 #include "gpu/tiles/ttg.h"

@@ -1,11 +1,12 @@
-// One warp starts the copies of a loop, the others multiply. A warp that does both lets the tensor cores wait while it computes addresses,
-// and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another multiplies.
+// One warp starts the copies of a loop, the consumer warps multiply. A warp that does both lets the tensor cores wait while it computes
+// addresses, and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another
+// multiplies.
 //   before: for i { wait until stage is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
 //   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
 //           else if warp == 8 { for i { wait until stage is empty   start copies } }
 // The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
 // barriers that guard bytes of a circular buffer which had another use before (`all_warps`). It has a warpgroup to itself, because
-// registers move between whole warpgroups: it keeps few, and the others take what it leaves.
+// registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
@@ -89,7 +90,7 @@ std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::
   return "with so many warpgroups, none gains enough registers";
 }
 
-/// Whether the sums of each MMA's instruction fit in the registers that a CTA begins with: ptxas wants that (C7602), whatever a warp
+/// Whether the sums of each MMA's instruction fit in the registers that a CTA begins with: ptxas requires that (C7602), whatever a warp
 /// gets later.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t otherRegistersNextToSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
@@ -274,7 +275,7 @@ namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
   Skeleton producer, dequantize;
-  bool hasDequantizePartition, loads; ///< whether one warpgroup dequantizes, and loads for the others
+  bool hasDequantizePartition, loads; ///< whether one warpgroup dequantizes, and loads for the consumers
   int64_t registers() const { return !hasDequantizePartition ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
 };
 } // namespace
@@ -347,8 +348,8 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   ttg::eraseDead(function);
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(*consumers);
 
-  // More registers are there once the others have given theirs away. What comes before any tile is read, the start of the first copies,
-  // need not wait for that.
+  // More registers are there once the other partitions have given theirs away. What comes before any tile is read, the start of the first
+  // copies, need not wait for that.
   auto readsTile = [](Operation *op) {
     bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
     return isa<ttg::BarrierWaitOp>(op) || (tile && !isMemoryEffectFree(op));

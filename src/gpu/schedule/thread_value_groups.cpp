@@ -26,33 +26,33 @@ static Value transposed(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
 /// K in four parts, threads first, and how they are turned.
 std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
   int64_t depth = tile.getDimSize(static_cast<unsigned>(along)), other = tile.getDimSize(static_cast<unsigned>(1 - along));
-  SmallVector<int64_t> areDisjoint = {4, depth / 16, 2, 2};
+  SmallVector<int64_t> extents = {4, depth / 16, 2, 2};
   SmallVector<int32_t> order = {1, 2, 0, 3};
   if (evenOddInterleave) std::swap(order[1], order[3]);
   if (along == 0) {
-    areDisjoint.push_back(other);
+    extents.push_back(other);
     order.push_back(4);
   } else {
-    areDisjoint.insert(areDisjoint.begin(), other);
+    extents.insert(extents.begin(), other);
     for (int32_t &dim : order)
       ++dim;
     order.insert(order.begin(), 0);
   }
-  return {areDisjoint, order};
+  return {extents, order};
 }
 
 Value Reorder::apply(OpBuilder &b, Value value) const {
-  auto [areDisjoint, order] = steps();
-  Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(areDisjoint.begin(), areDisjoint.end())));
+  auto [extents, order] = steps();
+  Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(extents.begin(), extents.end())));
   Value inOrder = transposed(b, parts, order);
   return reshaped(b, inOrder, ttg::layoutOf(inOrder.getType()).reshaped(ttg::shapeOf(tile)));
 }
 
 Layout Reorder::before(const Layout &result) const {
-  auto [areDisjoint, order] = steps();
+  auto [extents, order] = steps();
   Dims inOrder, back(order.size());
   for (auto [dim, from] : llvm::enumerate(order)) {
-    inOrder.push_back(areDisjoint[static_cast<size_t>(from)]);
+    inOrder.push_back(extents[static_cast<size_t>(from)]);
     back[static_cast<size_t>(from)] = static_cast<int64_t>(dim);
   }
   return result.reshaped(inOrder).transposed(back).reshaped(ttg::shapeOf(tile));
@@ -95,7 +95,7 @@ Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType typ
   return ttg::ConvertLayoutOp::create(b, low.getLoc(), type, both);
 }
 
-Layout RowHalves::areDisjoint(RankedTensorType type) const {
+Layout RowHalves::splitRows(RankedTensorType type) const {
   Dims parts = ttg::shapeOf(type);
   parts[static_cast<size_t>(rows)] /= 2;
   parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
@@ -103,7 +103,7 @@ Layout RowHalves::areDisjoint(RankedTensorType type) const {
 }
 
 RankedTensorType RowHalves::halved(RankedTensorType type) const {
-  return typed(type, areDisjoint(type).transposed(order()).splitHalves()->layout);
+  return typed(type, splitRows(type).transposed(order()).splitHalves()->layout);
 }
 
 void RowHalves::cut(Value tile) {
@@ -111,7 +111,7 @@ void RowHalves::cut(Value tile) {
   b.setInsertionPointAfterValue(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   Dims way = order();
-  Value parts = transposed(b, reshaped(b, tile, areDisjoint(type)), SmallVector<int32_t>(way.begin(), way.end()));
+  Value parts = transposed(b, reshaped(b, tile, splitRows(type)), SmallVector<int32_t>(way.begin(), way.end()));
   auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
   lows[tile] = split.getOutLHS();
   highs[tile] = split.getOutRHS();

@@ -5,9 +5,9 @@
 
 namespace tilewright::gpu {
 
-/// K in the order in which registers of a first operand hold what neighbors in memory are. Of K's number, the highest bits first:
+/// K in the order in which registers of a first operand hold adjacent elements in memory. Of K's number, the highest bits first:
 ///   memory: c c s s .. p q    operand: s s .. p c c q        c: the thread in its row, s: the instruction
-/// Or with every second number next to another one, as those that share bytes with neighbors are made:
+/// Or with every second number next to another one, as elements that share a byte are made:
 ///   memory: c c s s .. q p    operand: s s .. p c c q
 class Reorder {
 public:
@@ -36,7 +36,8 @@ public:
   static mlir::Value whole(mlir::OpBuilder &b, mlir::Value low, mlir::Value high, mlir::RankedTensorType type);
 
 private:
-  Layout areDisjoint(mlir::RankedTensorType type) const;
+  /// The layout with the rows as two dimensions: the half, and the row in it.
+  Layout splitRows(mlir::RankedTensorType type) const;
   Dims order() const { return rows == 0 ? Dims{1, 2, 0} : Dims{0, 2, 1}; }
   mlir::RankedTensorType halved(mlir::RankedTensorType type) const;
   void cut(mlir::Value tile);

@@ -117,7 +117,7 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
 }
 
 /// Less than the tile is copied only where TMA fills the buffers that MMAs read.
-static void copyAllForPeers(ttg::DescriptorLoadOp load) {
+static void copyWholeTile(ttg::DescriptorLoadOp load) {
   if (copiedExtent(load).empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
@@ -134,7 +134,7 @@ static void copyAllForPeers(ttg::DescriptorLoadOp load) {
 static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   SmallVector<OpOperand *> others;
   SmallVector<ttg::StoreSharedOp> direct;
-  copyAllForPeers(load);
+  copyWholeTile(load);
   for (OpOperand &use : load.getResult().getUses()) {
     if (ttg::StoreSharedOp store = directStore(load, use))
       direct.push_back(store);

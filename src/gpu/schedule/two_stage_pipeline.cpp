@@ -255,7 +255,7 @@ private:
     for (auto [each, argument] : llvm::zip(handed, arguments.take_back(handed.size())))
       before.map(each, argument);
     OpBuilder::InsertionGuard guard(b);
-    PingPong iterations(b, fresh);
+    PingPong pingPong(b, fresh);
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     b.setInsertionPointToEnd(fresh.getBody());
     Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
@@ -264,10 +264,10 @@ private:
     auto others = [&](Operation *op) { return parts.isInSecondStage(op) && !isMemoryEffectFree(op); };
     clone(begin, parts.last, shrinks, before);
     clone(begin, parts.firstMma, early, now);
-    iterations.wait(); // and does not overlap with the others until it is passed on
+    pingPong.wait(); // and does not overlap with the others until it is passed on
     clone(parts.firstMma, firstWait, early, now);
     clone(begin, started, others, before);
-    iterations.pass();
+    pingPong.pass();
     clone(firstWait, end, early, now);
     now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::WgmmaWaitOp>().setPending(1);
     clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);

@@ -43,8 +43,8 @@ static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersion
   LaunchGuard guard;
   guard.name = address::nameOf(argument) + (isVersioningRequest ? " is more than " : " is at most ") + std::to_string(bound);
   guard.nodes = {{BoundNode::Kind::slot, argument.getArgNumber()}};
-  guard.least = std::numeric_limits<int64_t>::min();
-  guard.most = bound;
+  guard.min = std::numeric_limits<int64_t>::min();
+  guard.max = bound;
   guard.isVersioningRequest = isVersioningRequest;
   return guard;
 }

@@ -441,13 +441,13 @@ private:
         sum += costOf(op);
       return sum;
     };
-    int64_t least = cost(before);
+    int64_t minCost = cost(before);
     SmallVector<CtaSplit> candidates = {replicated};
     for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
       if (canSplit(shapeOf(leader), dim)) candidates.push_back(shardedAlong(dim));
     for (CtaSplit form : candidates)
-      if (int64_t sum = cost(form); sum < least) {
-        least = sum;
+      if (int64_t sum = cost(form); sum < minCost) {
+        minCost = sum;
         best = form;
       }
     chosen[leader] = best;

@@ -78,8 +78,8 @@ struct Indices::Bounds {
     case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));
     case Indices::Kind::quotient: return two(Kind::quotient);
     case Indices::Kind::remainder: return two(Kind::remainder);
-    case Indices::Kind::minimum: return two(Kind::least);
-    case Indices::Kind::maximum: return two(Kind::most);
+    case Indices::Kind::minimum: return two(Kind::min);
+    case Indices::Kind::maximum: return two(Kind::max);
     }
     return between(INT64_MIN, INT64_MAX);
   }
@@ -88,7 +88,7 @@ struct Indices::Bounds {
   int64_t ofIteration(scf::ForOp loop) {
     Polynomial step = indices.scalar(loop.getStep());
     Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
-    int64_t dividend = ofPolynomial(distance), divisor = push(Kind::most, ofPolynomial(step), number(1));
+    int64_t dividend = ofPolynomial(distance), divisor = push(Kind::max, ofPolynomial(step), number(1));
     int64_t iterations = push(Kind::quotient, dividend, divisor);
     return push(Kind::counter, number(0), iterations);
   }

@@ -172,22 +172,23 @@ static void handles() {
 }
 
 static void warnings() {
-  std::string told;
-  onWarning([&](const std::string &text) { told += text; });
+  std::string reported;
+  onWarning([&](const std::string &text) { reported += text; });
   Kernel softmax = kernelOf("softmax");
   std::vector<float> x(4000), y(4000);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = std::sin(static_cast<float>(i));
   Result<void> done = softmax.launch(Grid(4), {x, y, 1000});
   expect(static_cast<bool>(done), "a tuned kernel", done.error());
-  expect(told.find("configurations of kernel 'softmax' disagree: 'B=512") != std::string::npos, "a wrong configuration is told", told);
-  expect(told.find("computes other results than 'B=1024") != std::string::npos, "and what it differs from", told);
+  expect(reported.find("configurations of kernel 'softmax' disagree: 'B=512") != std::string::npos, "a wrong configuration is reported",
+         reported);
+  expect(reported.find("computes other results than 'B=1024") != std::string::npos, "and what it differs from", reported);
   float sum = 0;
   for (size_t i = 0; i < 1000; ++i)
     sum += y[i];
   expect(std::abs(sum - 1) < 1e-3f && y[999] > 0, "the right configuration wins", std::to_string(sum));
-  told.clear();
-  expect(static_cast<bool>(softmax.launch(Grid(4), {x, y, 1000})) && told.empty(), "it is told once", told);
+  reported.clear();
+  expect(static_cast<bool>(softmax.launch(Grid(4), {x, y, 1000})) && reported.empty(), "it is reported once", reported);
   onWarning({});
 }
 
@@ -203,7 +204,7 @@ static void races() {
   std::vector<Input> inputs{{"x", std::vector<float>(256, 1.f)}, {"o", std::vector<float>(1, 0.f)}};
   auto report = verify(kernel, reference, inputs, {.variants = asGiven});
   expect(report && !report->correct(), "a race is wrong", report ? report->text() : report.error());
-  if (report) expect(std::string(report->text()).find("race: tt.") != std::string::npos, "a race is told", report->text());
+  if (report) expect(std::string(report->text()).find("race: tt.") != std::string::npos, "a race is reported", report->text());
   if (report) expect(std::string(report->text()).find("kernels.py:21") != std::string::npos, "with its line", report->text());
   expectError(verify(kernel, reference, inputs, {.variants = 1u << 9}), "variants is 512", "variants without meaning");
   expectError(verify(kernel, reference, inputs, {.rtol = std::nan("")}), "rtol and atol", "a tolerance that is no number");

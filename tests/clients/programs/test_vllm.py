@@ -44,11 +44,11 @@ def test_temperature(batch, vocabulary):
 @BATCHES
 @VOCABULARIES
 def test_min_p(batch, vocabulary):
-    logits, index, least = logits_of(batch, vocabulary), slots(batch), torch.rand(REQUESTS) * 0.3
-    least[::3] = 0.0
-    threshold = logits.max(1, keepdim=True).values + least[index.long(), None].log()
+    logits, index, minimum = logits_of(batch, vocabulary), slots(batch), torch.rand(REQUESTS) * 0.3
+    minimum[::3] = 0.0
+    threshold = logits.max(1, keepdim=True).values + minimum[index.long(), None].log()
     wanted = torch.where(logits < threshold, float("-inf"), logits)
-    min_p.apply_min_p(logits, index, least)
+    min_p.apply_min_p(logits, index, minimum)
     torch.testing.assert_close(logits, wanted)
 
 
@@ -87,8 +87,8 @@ def test_top_k_top_p(batch, vocabulary, which):
     p = torch.rand(batch) * 0.8 + 0.1 if which != "k" else None
     ordered, places = logits.sort(1)
     if k is not None:
-        least = ordered.gather(1, (vocabulary - k.long())[:, None])
-        ordered = ordered.masked_fill(ordered < least, float("-inf"))
+        minimum = ordered.gather(1, (vocabulary - k.long())[:, None])
+        ordered = ordered.masked_fill(ordered < minimum, float("-inf"))
     if p is not None:
         out = ordered.softmax(1).cumsum(1) <= 1 - p[:, None]
         out[:, -1] = False

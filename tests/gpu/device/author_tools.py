@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests the tools for kernel authors on the card: verify, bench, autotune with a list, with "auto" and by several processes at once, profile.
+"""Tests the tools for kernel authors on the GPU: verify, bench, autotune with a list, with "auto" and by several processes at once, profile.
 
     python tests/gpu/device/author_tools.py -o results.jsonl [STEP ...]
 
-Each step writes a line of JSON. verify compares the gallery's wrappers on PyTorch tensors with their references in NumPy.
+Each step writes a line of JSON. verify compares the examples' wrappers on PyTorch tensors with their references in NumPy.
 """
 
 import argparse
@@ -22,12 +22,12 @@ TREE = pathlib.Path(__file__).resolve().parents[3]
 STEPS = {}
 DEVICE = "cuda"
 
-GALLERY = """
+EXAMPLE = """
 import importlib, sys
 import numpy as np
 import torch
 sys.path.insert(0, {folder!r})
-gallery = importlib.import_module({name!r})
+example = importlib.import_module({name!r})
 
 def on_gpu(value):
     return torch.as_tensor(value).to("DEVICE") if isinstance(value, (np.ndarray, np.generic)) else value
@@ -36,12 +36,12 @@ def on_host(value):
     return value.cpu().numpy() if isinstance(value, torch.Tensor) else value
 
 def get_inputs():
-    return [on_gpu(value) for value in gallery.get_inputs()]
+    return [on_gpu(value) for value in example.get_inputs()]
 
-kernel_fn = gallery.kernel_fn
+kernel_fn = example.kernel_fn
 
 def reference_fn(*inputs):
-    results = gallery.reference_fn(*(on_host(value) for value in inputs))
+    results = example.reference_fn(*(on_host(value) for value in inputs))
     return [on_gpu(result) for result in results] if isinstance(results, (tuple, list)) else on_gpu(results)
 """
 ADD = """
@@ -72,8 +72,8 @@ import sys
 import torch
 sys.path.insert(0, {folder!r})
 from importlib import import_module
-gallery = import_module("06_matmul_autotuned")
-kernel_fn = gallery.kernel_fn
+example = import_module("06_matmul_autotuned")
+kernel_fn = example.kernel_fn
 
 def reference_fn(a, b):
     return a @ b
@@ -132,13 +132,13 @@ def write(folder, name, text):
 
 @step
 def verify_examples(folder):
-    """Verifies every example, with its own inputs and their variants, on the card."""
+    """Verifies every example, with its own inputs and their variants, on the GPU."""
     from tilewright import verify
     for example in sorted((TREE / "examples").glob("[01]*.py")):
         began = time.time()
         try:
-            report = verify.verify(write(folder, f"on_card_{example.stem}.py", GALLERY.format(folder=str(example.parent), name=example.stem)))
-            wrong = [[verdict.variant, verdict.outcome, verdict.details[:300]] for verdict in report.results if verdict.outcome != "right"]
+            report = verify.verify(write(folder, f"on_gpu_{example.stem}.py", EXAMPLE.format(folder=str(example.parent), name=example.stem)))
+            wrong = [[result.variant, result.outcome, result.details[:300]] for result in report.results if result.outcome != "right"]
             yield {"example": example.stem, "correct": report.correct, "variants": len(report.results), "others": wrong,
                    "seconds": time.time() - began}
         except Exception as error:
@@ -147,7 +147,7 @@ def verify_examples(folder):
 
 @step
 def commands(folder):
-    """Runs verify and bench as commands: text, JSON, exit statuses, the roof."""
+    """Runs verify and bench as commands: text, JSON, exit statuses, the roofline."""
     add = write(folder, "add.py", ADD)
     yield {"verify": finish(start("-m", "tilewright.verify", add))}
     wrong = write(folder, "wrong.py", ADD.replace("triton.cdiv(x.numel(), 1024)", "x.numel() // 1024"))
@@ -195,7 +195,7 @@ for dtype in (torch.float32, torch.float16, torch.int32, torch.float64):
 
 @step
 def wrong_configurations(folder):
-    """Results are compared on the card: configurations that leave out one of three million elements do not win."""
+    """Results are compared on the GPU: configurations that leave out one of three million elements do not win."""
     yield finish(start("-m", "tilewright", write(folder, "wrong_configurations.py", WRONG), TILEWRIGHT_CACHE_DIR=f"{folder}/wrong"))
 
 
@@ -248,14 +248,14 @@ def clocks(folder):
 
 
 @step
-def auto_product(folder):
+def auto_matmul(folder):
     """Compares the guess for a product with the tuned configuration."""
-    script = write(folder, "auto_product.py", AUTO_PRODUCT)
+    script = write(folder, "auto_matmul.py", AUTO_MATMUL)
     for size in (1024, 4096) if DEVICE == "cuda" else (128,):
         yield {"size": size, **finish(start("-m", "tilewright", script, str(size)))}
 
 
-AUTO_PRODUCT = """
+AUTO_MATMUL = """
 import json, sys, time
 import torch
 import triton
@@ -264,7 +264,7 @@ import triton.language as tl
 def product(configs):
     @triton.autotune(configs=configs, key=["M", "N", "K"])
     @triton.jit
-    def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
         m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]
         n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
@@ -274,7 +274,7 @@ def product(configs):
             b = tl.load(b_ptr + column * N + n, mask=(column < K) & (n < N), other=0.0)
             total = tl.dot(a, b, total)
         tl.store(c_ptr + m * N + n, total.to(tl.float16), mask=(m < M) & (n < N))
-    return product_kernel
+    return matmul_kernel
 
 size = int(sys.argv[1])
 a, b = (torch.randn(size, size, device="DEVICE", dtype=torch.float16) for _ in range(2))
@@ -317,7 +317,7 @@ def profile(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", metavar="STEP", nargs="*", help=", ".join(STEPS))
-    parser.add_argument("--device", default=DEVICE, help="cpu: without a card")
+    parser.add_argument("--device", default=DEVICE, help="cpu: without a GPU")
     parser.add_argument("-o", "--output", default="/dev/stdout")
     options = parser.parse_args()
     globals()["DEVICE"] = options.device

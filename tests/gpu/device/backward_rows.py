@@ -1,7 +1,7 @@
-"""Backward passes. Attention: the gallery's kernels beside cuDNN (through PyTorch) and tutorial 06; layer norm of tutorial 05.
+"""Backward passes. Attention: the examples' kernels compared with cuDNN (through PyTorch) and tutorial 06; layer norm of tutorial 05.
 
 Attention starts from cuDNN's output and logarithms, and gives the gradients of q, k and v. cuDNN's programs add to dQ in any order, as
-PyTorch asks for it by default, and the gallery's do so in rows of their own. With a folder of upstream's tutorials their kernels are
+PyTorch asks for it by default, and the examples' do so in separate rows. With a folder of upstream's tutorials their kernels are
 rivals as the installed Triton compiles them, and rows of their own as this compiler does, unedited.
 """
 
@@ -29,7 +29,7 @@ class Problem:
         made = torch.ops.aten._scaled_dot_product_cudnn_attention(*self.plain, None, True, 0.0, causal, False)
         self.attended, self.lse = made[0].contiguous(), made[1].reshape(Z, H, n).float().contiguous()
 
-    def gallery(self, module, deterministic):
+    def example(self, module, deterministic):
         def make():
             out, scratch = [torch.empty_like(x) for x in self.plain], module.empty_scratch(self.plain[0], deterministic)
             run = lambda: module.attention_backward(*self.plain, self.attended, self.lse, self.grad, self.causal, deterministic, scratch, out)
@@ -53,7 +53,7 @@ class Problem:
 
 
 def backward_rows(Row, ours, theirs, tutorials=None):
-    gallery = load("13_attention_backward", ours)
+    example = load("13_attention_backward", ours)
     path = tutorials and os.path.join(tutorials, "06-fused-attention.py")
     modules = {triton: load_file(path, triton) for triton in (ours, theirs)} if path else {}
     for d in (64, 128):
@@ -66,7 +66,7 @@ def backward_rows(Row, ours, theirs, tutorials=None):
                 flops = 10.0 * 4 * 16 * n * n * d * (0.5 if causal else 1)
                 size = f"4x16x{n}x{d}" + (" causal" if causal else "")
                 for name, deterministic in (("attention backward", True), ("attention backward, any order", False)):
-                    yield Row(name, size, "fp16", "TFLOP/s", flops, problem.gallery(gallery, deterministic), rivals, 4e-3)
+                    yield Row(name, size, "fp16", "TFLOP/s", flops, problem.example(example, deterministic), rivals, 4e-3)
                 if modules:
                     yield Row("attention backward, tutorial", size, "fp16", "TFLOP/s", flops, problem.tutorial(modules[ours]), rivals, 4e-3)
 

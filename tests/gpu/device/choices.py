@@ -1,7 +1,7 @@
 """Compares the tuner's choice with all configurations of its list, which are measured in turn as times.py measures.
 
 Each row: name, size, the choice, the ratio of its time to the best one's (1: it is the best), seconds of tuning when nothing was
-compiled and when everything was, and, for each configuration that is not far behind, the microseconds by the tuner and by this measurement. Earlier
+compiled and when everything was, and, for each configuration that is not much slower, the microseconds by the tuner and by this measurement. Earlier
 tuning results are ignored, and the tuner does not affect what is measured here.
 """
 

@@ -176,7 +176,7 @@ class Host:
         thread.join()
         same(out, x * 2, "a thread without a context")
 
-    def many_specialisations(self):
+    def many_specializations(self):
         x, out = randn(1000), unwritten(1000)
         self.scale(x, out, 999)
         torch.cuda.synchronize()
@@ -184,7 +184,7 @@ class Host:
         for factor in range(200):
             self.scale(x, out, factor)
             if factor % 50 == 0:
-                same(out, x * factor, f"specialisation {factor}")
+                same(out, x * factor, f"specialization {factor}")
         torch.cuda.synchronize()
         used = (free - torch.cuda.mem_get_info()[0]) >> 20
         if used > 400:
@@ -241,7 +241,7 @@ class Host:
             module.matmul(a, b, out=wide[:, 3:N + 3])
             close(wide[:, 3:N + 3], a.double() @ b.double(), what=name + ", into a slice")
             if not (wide[:, :3].isnan().all() and wide[:, N + 3:].isnan().all()):
-                raise AssertionError(f"{name}: the product wrote beside its slice")
+                raise AssertionError(f"{name}: the matmul wrote outside its slice")
 
     def descriptors(self):
         """A descriptor of a misaligned tensor cannot be encoded; the message says which and why."""
@@ -355,7 +355,7 @@ class Host:
 
 CHECKS = {
     "stream": Host.stream, "CUDA graph": Host.graph, "two devices": Host.two_devices, "mixed memory": Host.mixed_memory,
-    "threads": Host.threads, "200 specialisations": Host.many_specialisations, "shared memory": Host.too_much_shared_memory,
+    "threads": Host.threads, "200 specializations": Host.many_specializations, "shared memory": Host.too_much_shared_memory,
     "number of threads": Host.too_many_threads, "options": Host.options, "misaligned tensors": Host.misaligned,
     "descriptors": Host.descriptors, "DLPack and CUDA arrays": Host.exchanged, "tuning": Host.tuning, "cooperative": Host.cooperative,
     "programmatic launch": Host.programmatic, "fault": Host.fault, "device_print": Host.printing, "device_assert": Host.assertion,

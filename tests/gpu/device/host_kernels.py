@@ -11,7 +11,7 @@ def scale_kernel(x_ptr, out_ptr, n, FACTOR: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def square_product_kernel(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
+def square_matmul_kernel(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
     at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     tl.store(out_ptr + at, tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at)))
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests torch.compile on the card: models built from torch.nn and single patterns, compared with eager PyTorch, with the time of each.
+"""Tests torch.compile on the GPU: models built from torch.nn and single patterns, compared with eager PyTorch, with the time of each.
 
     python -m tilewright tests/gpu/device/inductor.py -o ours.jsonl        Inductor's kernels through Tilewright
     python tests/gpu/device/inductor.py -o theirs.jsonl                    the same with the Triton that is installed: to compare speed with
-    python -m tilewright tests/gpu/device/inductor.py --device cpu --small mlp softmax       without a card
+    python -m tilewright tests/gpu/device/inductor.py --device cpu --small mlp softmax       without a GPU
 
 Each program writes a line of JSON: its name, whether it is right, the largest error against eager, seconds to compile, microseconds for a call.
 """
@@ -321,7 +321,7 @@ def addmm_template(device, small):
 
 
 @program(**TEMPLATES)
-def two_products_template(device, small):
+def two_matmuls_template(device, small):
     n = 128 if small else 1024
     return lambda a, b, c, d: a @ b + c @ d, halves(device, (n, n), (n, n), (n, n), (n, n))
 
@@ -338,7 +338,7 @@ def convolution_template(device, small):
 
 
 def only(choice, **options):
-    """Makes Inductor use one template, which it offers only on a card, and no other."""
+    """Makes Inductor use one template, which it offers only on a GPU, and no other."""
     return TEMPLATES | options | ({"test_configs.autotune_choice_name_regex": choice} if torch.cuda.is_available() else {})
 
 
@@ -355,7 +355,7 @@ def descriptor_stores_template(device, small):
 
 
 @program(**TEMPLATES)
-def split_sums_template(device, small):
+def split_k_template(device, small):
     k = 1024 if small else 65536
     return lambda a, b: (a @ b) * k ** -0.5, halves(device, (32, k), (k, 32))
 
@@ -525,7 +525,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--small", action="store_true", help="sizes for a machine without a card")
+    parser.add_argument("--small", action="store_true", help="sizes for a machine without a GPU")
     parser.add_argument("--part", default="0/1", help="I/N: every N-th program from the I-th on")
     parser.add_argument("-o", "--output")
     arguments = parser.parse_args()

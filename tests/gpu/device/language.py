@@ -1,4 +1,4 @@
-"""Runs tests/run on the card: each file in a process of its own, because a process cannot use the device after a fault."""
+"""Runs tests/run on the GPU: each file in a process of its own, because a process cannot use the device after a fault."""
 
 import concurrent.futures
 import importlib.util

@@ -9,7 +9,7 @@ def rotary_interleaved(
     out_ptr, x_ptr, cos_ptr, sin_ptr, length, heads, stride_batch, stride_position, stride_head, HALF: tl.constexpr,
     BLOCK_POSITIONS: tl.constexpr, BLOCK_HEADS: tl.constexpr,
 ):
-    """Rotates the neighbours x[2i], x[2i + 1] by the angle of their position."""
+    """Rotates the adjacent elements x[2i], x[2i + 1] by the angle of their position."""
     head = tl.program_id(0) * BLOCK_HEADS + tl.arange(0, BLOCK_HEADS)
     position = tl.program_id(1) * BLOCK_POSITIONS + tl.arange(0, BLOCK_POSITIONS)
     batch = tl.program_id(2)
@@ -194,7 +194,7 @@ def skinny_kernel(
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for start in range(0, K, BLOCK_K):
         x = tl.load(x_ptrs + start, mask=m[:, None] < M, other=0.0)
-        w = tl.load(w_ptrs + start, eviction_policy="evict_first")  # nobody reads it again
+        w = tl.load(w_ptrs + start, eviction_policy="evict_first")  # no program reads it again
         acc = tl.dot(x, w, acc)
     tl.store(y_ptr + m[:, None] * N + n[None, :], acc.to(y_ptr.dtype.element_ty), mask=m[:, None] < M)
 

@@ -1,4 +1,4 @@
-"""Compares kernels of the gallery with float64, at sizes that no block divides, and repeatedly: a race shows as a bit that changes."""
+"""Compares kernels of the examples with float64, at sizes that no block divides, and repeatedly: a race shows as a bit that changes."""
 
 import time
 
@@ -16,7 +16,7 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 MATMUL_TILES = [(128, 128, 32, 4, 4), (128, 256, 64, 8, 3), (64, 64, 64, 4, 3)]
 PRODUCTS = [(1, 1, 1, "fp16"), (100, 130, 70, "fp16"), (333, 257, 511, "fp32"), (256, 384, 512, "bf16"), (1000, 1000, 1000, "fp16")]
-TILED_PRODUCTS = [(1, 1, 1, "fp16"), (333, 257, 511, "fp16"), (1024, 1024, 1024, "fp16"), (384, 640, 512, "bf16"), (512, 512, 512, "fp32")]
+TILED_MATMULS = [(1, 1, 1, "fp16"), (333, 257, 511, "fp16"), (1024, 1024, 1024, "fp16"), (384, 640, 512, "bf16"), (512, 512, 512, "fp32")]
 ATTENTIONS = [(2, 3, 133, 64, "fp16"), (1, 4, 1024, 128, "fp16"), (1, 1, 1, 64, "fp16"), (2, 2, 517, 64, "bf16"), (1, 2, 256, 64, "fp32")]
 ATTENTION_TILES = [(128, 64, 4, 3, False), (128, 128, 8, 2, False), (64, 32, 4, 3, False), (128, 128, 8, 2, True)]
 
@@ -125,21 +125,21 @@ def causal_reduce(m, n):
     return make
 
 
-def chained_products(m, n, d, dtype):
+def chained_matmuls(m, n, d, dtype):
     def make():
         q, k, v = (torch.randint(-1, 2, (n, d), device="cuda").to(DTYPES[dtype]) for _ in range(3))
         out = unwritten(n, d)
-        run = lambda: m.chained_products_kernel[(-(-n // 128),)](q, k, v, out, n, D=d, BLOCK_M=128, BLOCK_N=64, num_warps=4)
+        run = lambda: m.chained_matmuls_kernel[(-(-n // 128),)](q, k, v, out, n, D=d, BLOCK_M=128, BLOCK_N=64, num_warps=4)
         return run, [out], lambda: [q.double() @ k.double().T @ v.double()]
     return make
 
 
-def converted_product(m, M, N, K, source, dtype):
+def converted_matmul(m, M, N, K, source, dtype):
     def make():
         a = torch.randint(-8, 9, (M, K), device="cuda").to(source)
         b = torch.randint(-8, 9, (K, N), device="cuda").to(DTYPES[dtype])
         out = unwritten(M, N)
-        run = lambda: m.converted_product_kernel[(-(-M // 128), -(-N // 128))](a, b, out, M, N, K, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64)
+        run = lambda: m.converted_matmul_kernel[(-(-M // 128), -(-N // 128))](a, b, out, M, N, K, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64)
         return run, [out], lambda: [2 * a.double() @ b.double()]
     return make
 
@@ -171,7 +171,7 @@ def checks(tw):
     for M, N, K, warps, stages in MATMUL_TILES:
         tile = ({"BLOCK_M": M, "BLOCK_N": N, "BLOCK_K": K, "GROUP_M": 8}, warps, stages)
         m = retune(load("06_matmul_autotuned", tw), "tuned_matmul_kernel", tw, [tile], ["M", "N", "K"])
-        for *size, dtype in TILED_PRODUCTS:
+        for *size, dtype in TILED_MATMULS:
             title = f"matmul tiles {M}x{N}x{K} {'x'.join(map(str, size))} {dtype}"
             yield Check(title, matmul(m, *size, dtype), precision[dtype], 100 if size[0] == 1024 else 3)
     yield Check("matmul autotuned 1024x1024x1024 fp16", matmul(load("06_matmul_autotuned", tw), 1024, 1024, 1024, "fp16"), "fp16", 100)
@@ -185,9 +185,9 @@ def checks(tw):
         yield Check(f"matmul fp8 {M}x{N}x{K}", fp8_matmul(m, M, N, K), "fp8", repeats)
     m = load("exact", tw)
     for n, d, dtype in ((512, 64, "fp16"), (333, 64, "fp16"), (384, 128, "bf16")):
-        yield Check(f"exact chained products {n}x{d} {dtype}", chained_products(m, n, d, dtype), "exact", 20)
+        yield Check(f"exact chained products {n}x{d} {dtype}", chained_matmuls(m, n, d, dtype), "exact", 20)
     for source in (torch.int8, torch.float32, torch.float16):
-        yield Check(f"exact converted product {source}", converted_product(m, 256, 384, 320, source, "fp16"), "exact", 20)
+        yield Check(f"exact converted product {source}", converted_matmul(m, 256, 384, 320, source, "fp16"), "exact", 20)
     for index, (M, N, warps, stages, walks) in enumerate(ATTENTION_TILES):
         tile = ({"BLOCK_M": M, "BLOCK_N": N, "PERSISTENT": walks}, warps, stages)
         m = retune(load("07_attention", tw), "attention_kernel", tw, [tile], ["n_ctx", "HEAD_DIM", "CAUSAL"])

@@ -1,4 +1,4 @@
-"""A matrix product by as many programs as there are multiprocessors, which load their tiles through tensor descriptors.
+"""A persistent matmul: one program per SM, which loads its tiles through tensor descriptors.
 
 The loop over tiles is in the kernel, so that the loads of the next tile run while the last one is written. With SUBTILE the result
 is stored in two halves, which needs half the shared memory and leaves more for stages.

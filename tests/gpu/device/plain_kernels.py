@@ -18,7 +18,7 @@ def product(a, b, c, M, N, K, sam, sak, sbk, sbn, BM: tl.constexpr, BN: tl.const
 
 
 @triton.jit
-def product_of_nibbles(a, q, s, c, N, K, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def int4_matmul(a, q, s, c, N, K, GROUP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """c = a w: w has 8 numbers of 4 bits along K in each int32 of q[K / 8, N], and scales s[K / GROUP, N]."""
     rm, rn, rk = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)
@@ -32,7 +32,7 @@ def product_of_nibbles(a, q, s, c, N, K, GROUP: tl.constexpr, BM: tl.constexpr, 
 
 
 @triton.jit
-def split_product(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
+def split_k_matmul(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
     """Adds a b to c[M, N]; each of PARTS programs adds its part of K."""
     rm, rn = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
     rk = tl.program_id(2) * BK + tl.arange(0, BK)
@@ -44,7 +44,7 @@ def split_product(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
 
 
 @triton.jit
-def small_product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def small_matmul(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """One product for each program: c[Z, M, N] = a[Z, M, K] b[Z, K, N]."""
     z, m, n, k = tl.program_id(0), tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x, y = tl.load(a + z * M * K + m[:, None] * K + k[None, :]), tl.load(b + z * K * N + k[:, None] * N + n[None, :])

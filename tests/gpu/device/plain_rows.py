@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Tilewright with Triton on untuned kernels with usual blocks: a layout that doubles the time shows here, and not in a tuned gallery.
+"""Compares Tilewright with Triton on untuned kernels with usual blocks: a layout that doubles the time shows here, and not in tuned examples.
 
     PYTHONPATH=PACKAGE tests/gpu/device/plain_rows.py [-o RESULTS.jsonl] [--only NAME ...] [--below RATIO]
 
@@ -87,7 +87,7 @@ def products(rows):
             case(f"product {str(dtype)[6:]} {precision}", rows.randn(n, n, dtype=dtype), rows.randn(n, n, dtype=dtype), config, precision)
 
 
-def other_products(rows):
+def other_matmuls(rows):
     import plain_kernels as kernels
     import torch
     n = 2048
@@ -99,15 +99,15 @@ def other_products(rows):
         a, c = rows.randn(M, n), torch.empty(M, n, **half)
         for BM, BN, BK, warps in ((16, 64, 64, 4), (64, 64, 64, 4), (128, 128, 64, 8)):
             if BM <= M:
-                rows.row(f"product int4 {M}", (BM, BN, BK, warps), lambda: kernels.product_of_nibbles[(M // BM, n // BN)](
+                rows.row(f"product int4 {M}", (BM, BN, BK, warps), lambda: kernels.int4_matmul[(M // BM, n // BN)](
                     a, q, s, c, n, n, 128, BM, BN, BK, num_warps=warps), c, lambda: a.double() @ w.double())
     a, b, c = rows.randn(64, 8192), rows.randn(8192, 1024), torch.zeros(64, 1024, device="cuda")
     for BM, BN, BK in ((16, 64, 64), (64, 64, 64), (32, 32, 128)):
-        rows.row("product split", (BM, BN, BK), lambda: kernels.split_product[(64 // BM, 1024 // BN, 16)](a, b, c, 1024, 8192, BM, BN, BK, 16))
+        rows.row("product split", (BM, BN, BK), lambda: kernels.split_k_matmul[(64 // BM, 1024 // BN, 16)](a, b, c, 1024, 8192, BM, BN, BK, 16))
     for Z, M, N, K in ((16384, 32, 32, 32), (8192, 64, 64, 64), (16384, 16, 16, 64), (4096, 16, 128, 128)):
         a, b, c = rows.randn(Z, M, K), rows.randn(Z, K, N), torch.empty(Z, M, N, **half)
         for warps in (1, 4):
-            rows.row("product small", (M, N, K, warps), lambda: kernels.small_product[(Z,)](a, b, c, M, N, K, num_warps=warps), c, lambda: a.float() @ b.float())
+            rows.row("product small", (M, N, K, warps), lambda: kernels.small_matmul[(Z,)](a, b, c, M, N, K, num_warps=warps), c, lambda: a.float() @ b.float())
 
 
 def attentions(rows):
@@ -138,9 +138,9 @@ def elements(rows):
     for BLOCK, warps in ((64, 1), (256, 4), (1024, 4), (4096, 4), (16384, 8)):
         for count in (n, n - 3):
             rows.row(f"add {count}", (BLOCK, warps), lambda: kernels.add[(triton.cdiv(count, BLOCK),)](x, y, o, count, BLOCK, num_warps=warps), o[:count], lambda: (x + y)[:count])
-    square, turned, sums = x[: side * side].view(side, side), torch.empty(side, side, device="cuda"), torch.empty(side, device="cuda")
+    square, transposed, sums = x[: side * side].view(side, side), torch.empty(side, side, device="cuda"), torch.empty(side, device="cuda")
     for BM, BN, warps in ((16, 16, 1), (32, 32, 4), (64, 64, 4), (128, 32, 4), (32, 128, 8)):
-        rows.row("transpose", (BM, BN, warps), lambda: kernels.transpose[(side // BM, side // BN)](square, turned, side, side, BM, BN, num_warps=warps), turned, lambda: square.T)
+        rows.row("transpose", (BM, BN, warps), lambda: kernels.transpose[(side // BM, side // BN)](square, transposed, side, side, BM, BN, num_warps=warps), transposed, lambda: square.T)
     for BM, BN, warps in ((32, 32, 4), (64, 16, 4), (128, 64, 8), (16, 128, 4)):
         rows.row("column sums", (BM, BN, warps), lambda: kernels.column_sums[(side // BN,)](square, sums, side, side, BM, BN, num_warps=warps), sums, lambda: square.sum(0), 1e-3)
     for D in (32, 128):
@@ -228,7 +228,7 @@ def main():
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
     rows = Rows(options.only, tuple(map(int, options.share.split("/"))) if options.share else None)
     rows.torch.manual_seed(0)
-    for group in (products, other_products, attentions, elements, long_rows):
+    for group in (products, other_matmuls, attentions, elements, long_rows):
         group(rows)
     return 0
 

@@ -36,8 +36,8 @@ def scales(n, group):
 
 
 def scaled_rows(Row, ours, theirs):
-    """Rows of scaled products. Triton 3.6 crashes the process on nvfp4 on Hopper: such rows have no Triton time."""
-    modules = {triton: load("scaled_products", triton) for triton in (ours, theirs)}
+    """Rows of scaled matmuls. Triton 3.6 crashes the process on nvfp4 on Hopper: such rows have no Triton time."""
+    modules = {triton: load("scaled_matmuls", triton) for triton in (ours, theirs)}
     half = {}
     for title, first, second, scale_first, group in (
             ("mxfp8 x mxfp8", "e4m3", "e4m3", True, 32), ("bf16 x mxfp4", "bf16", "e2m1", False, 32),
@@ -53,7 +53,7 @@ def scaled_rows(Row, ours, theirs):
                     return lambda: modules[triton].product(a, a_scale, kinds[0], b, b_scale, kinds[1], group, out), lambda: out
                 return make
 
-            def torch_product(a=a[1], b=b[1], a_scale=a_scale[1] if scale_first else None, b_scale=b_scale[1], group=group):
+            def torch_matmul(a=a[1], b=b[1], a_scale=a_scale[1] if scale_first else None, b_scale=b_scale[1], group=group):
                 """The product of the numbers in bf16, as if they had been unpacked to memory."""
                 left = (a if a_scale is None else a * a_scale.repeat_interleave(group, 1)).bfloat16()
                 right, out = (b * b_scale.repeat_interleave(group, 1)).bfloat16(), torch.empty_like(left)
@@ -64,7 +64,7 @@ def scaled_rows(Row, ours, theirs):
                     half[n] = randn(n, n, dtype="fp16"), randn(n, n, dtype="fp16")
                 x, y = half[n]
                 return lambda: torch.matmul(x, y), lambda: None
-            rivals = {"torch": torch_product, "cublas fp16": cublas}
+            rivals = {"torch": torch_matmul, "cublas fp16": cublas}
             if group == 32:
                 rivals["triton"] = product(theirs)
             yield Row("dot_scaled", f"{title} {n}", "bf16", "TFLOP/s", 2.0 * n**3, product(ours), rivals, 8e-3)

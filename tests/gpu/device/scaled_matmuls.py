@@ -15,7 +15,7 @@ def get_autotune_configs():
 
 @triton.autotune(configs=get_autotune_configs(), key=["M", "N", "K", "A_FORMAT", "B_FORMAT", "GROUP"])
 @triton.jit
-def scaled_product_kernel(
+def scaled_matmul_kernel(
     a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_as, stride_bs, stride_cm,
     A_FORMAT: tl.constexpr, B_FORMAT: tl.constexpr, SCALE_A: tl.constexpr, GROUP: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
@@ -54,7 +54,7 @@ def product(a, a_scale, a_format, b, b_scale, b_format, group, out):
     (M, N), K = out.shape, b_scale.shape[1] * group
     grid = lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
     scale = b_scale if a_scale is None else a_scale
-    scaled_product_kernel[grid](
+    scaled_matmul_kernel[grid](
         a, scale, b, b_scale, out, M, N, K, a.stride(0), b.stride(0), scale.stride(0), b_scale.stride(0), out.stride(0),
         A_FORMAT=a_format, B_FORMAT=b_format, SCALE_A=a_scale is not None, GROUP=group)
     return out

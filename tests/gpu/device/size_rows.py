@@ -15,7 +15,7 @@ SQUARES = (1000, 1023, 1025, 4095, 4097, 4100, 4104)
 # One dimension at a time: M (the number of rows of A and C), N (their length in B and C), K (the length of A's rows, and the number of B's).
 ODD_IN_ONE = [size for odd, even in ((1000, 1024), (1025, 1024), (4095, 4096), (4100, 4096))
               for size in ((odd, even, even), (even, odd, even), (even, even, odd))]
-PADS = (1, 2, 4, 8, 16)  # elements behind each row of products of 4096
+PADS = (1, 2, 4, 8, 16)  # padding elements after each row of matmuls of 4096
 COLUMNS = (1000, 1025, 5003, 50257)
 CONTEXTS = (1000, 4097)
 
@@ -27,12 +27,12 @@ def padded(rows, columns, pad):
 
 def size_rows(Row, ours, theirs, tiles, blocks):
     """The rows. `tiles` and `blocks` are Triton's configurations to tune over: for products, and for attention."""
-    yield from product_rows(Row, ours, theirs, tiles)
+    yield from matmul_rows(Row, ours, theirs, tiles)
     yield from norm_rows(Row, ours, theirs)
     yield from attention_rows(Row, ours, theirs, blocks)
 
 
-def product_rows(Row, ours, theirs, tiles):
+def matmul_rows(Row, ours, theirs, tiles):
     modules = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
     retune(modules[theirs], "tuned_matmul_kernel", theirs, tiles, ["M", "N", "K", "stride_am", "stride_bk"])
     cases = [(size, size, size, 0) for size in SQUARES] + [(4096, 4096, 4096, pad) for pad in PADS] + [(*size, 0) for size in ODD_IN_ONE]
@@ -113,7 +113,7 @@ def attention_rows(Row, ours, theirs, blocks):
             for causal in (False, True):
                 tensors = [randn(4, 32, n, d, dtype="fp16") for _ in range(3)]
 
-                def gallery(m, tensors=tensors, causal=causal):
+                def example(m, tensors=tensors, causal=causal):
                     def make():
                         out = torch.empty_like(tensors[0])
                         return lambda: m.attention(*tensors, causal, out=out), lambda: out
@@ -126,18 +126,18 @@ def attention_rows(Row, ours, theirs, blocks):
                     return function, function
                 flops = 4.0 * 4 * 32 * n * n * d * (0.5 if causal else 1)
                 size = f"4x32x{n}x{d}" + (" causal" if causal else "")
-                rivals = {"triton": gallery(modules[theirs]), "cudnn": cudnn}
-                yield Row("sizes: attention", size, "fp16", "TFLOP/s", flops, gallery(modules[ours]), rivals, 4e-3)
+                rivals = {"triton": example(modules[theirs]), "cudnn": cudnn}
+                yield Row("sizes: attention", size, "fp16", "TFLOP/s", flops, example(modules[ours]), rivals, 4e-3)
 
 
-def worst(rows, least):
-    """(ratio, title, the rival's name) of finished rows below `least` of the better rival's speed, the worst first."""
+def worst(rows, limit):
+    """(ratio, title, the rival's name) of finished rows below `limit` of the better rival's speed, the worst first."""
     found = []
     for row in rows:
         if not row.get("rivals"):
             continue
         name, best = max(row["rivals"].items(), key=lambda rival: rival[1])
         share = (row["ours"] or 0) / best
-        if share < least:
+        if share < limit:
             found.append((round(share, 3), f"{row['name']} {row['size']} {row['dtype']}", name))
     return sorted(found)

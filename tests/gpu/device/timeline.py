@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../../benchmarks"))
 import svg  # noqa: E402
 
-CAPACITY = 1 << 14  # the most stamps of a warp
+CAPACITY = 1 << 14  # the maximum number of stamps of a warp
 WARPS = 32
 
 # The activities that begin at stamps: (name, color).
@@ -55,15 +55,15 @@ def with_stamps(text, address, block):
         if not begun and not line.strip().startswith(".reg"):
             lines.append(begin)
             begun = True
-        before, behind = next(((before, behind) for word, before, behind in STAMPS if word in line), (None, None))
+        before, after = next(((before, after) for word, before, after in STAMPS if word in line), (None, None))
         if line.startswith("$L"):
             last = None
         if before and before != last:
             lines.append(stamp(before))
         lines.append(line)
-        if behind:
-            lines.append(stamp(behind))
-        last = behind or before or last
+        if after:
+            lines.append(stamp(after))
+        last = after or before or last
     # The producer stamps, too: it keeps more registers.
     return "\n".join(lines).replace("setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.dec.sync.aligned.u32 40;").replace(
         "setmaxnreg.inc.sync.aligned.u32 240;", "setmaxnreg.inc.sync.aligned.u32 232;")
@@ -235,7 +235,7 @@ def main(folder):
         svg = picture(title, warps, (0.3 * min(last, LONGEST), 0.5 * min(last, LONGEST)))
         with open(os.path.join(folder, f"timeline_{name}.svg"), "w") as file:
             file.write(svg)
-        found[name] = dict(title=title, card=torch.cuda.get_device_name(), tflops=rates, cycles=last, shares=shares(warps), stamps=warps)
+        found[name] = dict(title=title, gpu=torch.cuda.get_device_name(), tflops=rates, cycles=last, shares=shares(warps), stamps=warps)
         print(title, rates, last, "cycles")
     with open(os.path.join(folder, "timeline.json"), "w") as file:
         json.dump(found, file)

@@ -1,7 +1,7 @@
 """Compares times with PyTorch (cuBLAS, cuDNN) and the installed Triton, all in one run and interleaved, on random normal data.
 
 Each row: name, size, dtype, unit, ours, rivals, ratio. The ratio compares ours with the best of Triton's and is above 1 if ours is faster,
-for rates (GB/s, TFLOP/s) and for times (us, ms) alike. If ours refuses a row, it has "ours": null and an "error". Rates are of the card alone;
+for rates (GB/s, TFLOP/s) and for times (us, ms) alike. If ours refuses a row, it has "ours": null and an "error". Rates are those of the GPU alone;
 times are the host's. Compile rows also give the part of "ours" until the PTX was complete, and the assembler's part; launch
 rows give the part that is not the driver's.
 """
@@ -22,7 +22,7 @@ from torch.nn.functional import layer_norm, scaled_dot_product_attention
 from loading import first_line, load, retune
 from numerics import DTYPES, randn, unwritten
 
-# The configurations of Triton's own tutorial for 16-bit products on such a card, without those that never win, and the gallery's tiles
+# The configurations of Triton's own tutorial for 16-bit matmuls on such a GPU, without those that never win, and the examples' tiles
 # for small products.
 TRITON_TILES = [({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}, warps, stages) for m, n, k, warps, stages in (
     (128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4),
@@ -31,13 +31,13 @@ TRITON_ATTENTION = [({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": False}, warps, s
     (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3))]
 
 
-# The cycles that the card waits before each measured call, about half a millisecond: the host has queued the call by then, however slow it is,
+# The cycles that the GPU waits before each measured call, about half a millisecond: the host has queued the call by then, however slow it is,
 # so that the time of small problems is not that of their launch.
 DELAY_CYCLES = 900_000
 
 
 def measure(functions, milliseconds=30.0, rounds=3):
-    """The median milliseconds of the card alone for each function, measured in turn, with the L2 cache emptied before every call."""
+    """The median milliseconds on the GPU alone for each function; they alternate, with the L2 cache emptied before every call."""
     flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.int8, device="cuda")
 
     def sample(function, count):
@@ -125,7 +125,7 @@ def memory_rows(ours, theirs):
     n = 1 << 28
     source = {}
 
-    for shape, dtype, nbytes in (((n,), "fp32", 4), ((16384, 1024), "fp32", 4), ((16384, 1024), "fp16", 2)):  # also of the least rows: their ceiling
+    for shape, dtype, nbytes in (((n,), "fp32", 4), ((16384, 1024), "fp32", 4), ((16384, 1024), "fp16", 2)):  # also bounds the smallest rows
         def copy(shape=shape, dtype=dtype):
             x, y = randn(*shape, dtype=dtype), unwritten(*shape, dtype=dtype)
             return lambda: y.copy_(x), lambda: y
@@ -172,7 +172,7 @@ def memory_rows(ours, theirs):
         yield Row("layer norm", f"{rows}x{columns}", "fp16", "GB/s", 4 * rows * columns, norm(ours), rivals, 2e-3)
 
 
-def product_rows(ours, theirs):
+def matmul_rows(ours, theirs):
     modules = {}
 
     def module(triton, name):
@@ -213,8 +213,8 @@ def product_rows(ours, theirs):
 def few_steps_rows(ours, theirs):
     """Products whose tiles have few steps of K, so that much of the time passes between tiles."""
     modules = {triton: load("persistent_matmul", triton) for triton in (ours, theirs)}
-    gallery = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
-    retune(gallery[theirs], "tuned_matmul_kernel", theirs, TRITON_TILES, ["M", "N", "K"])
+    examples = {triton: load("06_matmul_autotuned", triton) for triton in (ours, theirs)}
+    retune(examples[theirs], "tuned_matmul_kernel", theirs, TRITON_TILES, ["M", "N", "K"])
     n = 8192
     for K in (512, 1024, 2048):
         a, b = randn(n, K, dtype="fp16"), randn(K, n, dtype="fp16")
@@ -228,8 +228,8 @@ def few_steps_rows(ours, theirs):
         def cublas(a=a, b=b):
             out = torch.empty(n, n, device="cuda", dtype=a.dtype)
             return lambda: torch.matmul(a, b, out=out), lambda: out
-        rivals = {"triton": product(gallery[theirs]), "triton persistent": product(modules[theirs]), "cublas": cublas}
-        for name, m in (("matmul", gallery[ours]), ("matmul persistent", modules[ours])):
+        rivals = {"triton": product(examples[theirs]), "triton persistent": product(modules[theirs]), "cublas": cublas}
+        for name, m in (("matmul", examples[ours]), ("matmul persistent", modules[ours])):
             yield Row(name, f"{n}x{K}x{n}", "fp16", "TFLOP/s", 2.0 * n * n * K, product(m), rivals, 1e-3)
 
 
@@ -289,7 +289,7 @@ def attention_rows(ours, theirs):
     for Z, H, own, n, d, causal, dtype in attention_cases():
         tensors = [randn(Z, H, n, d, dtype=dtype), *(randn(Z, own, n, d, dtype=dtype).expand(Z, H, n, d) for _ in range(2))]
 
-        def gallery(triton, tensors=tensors, causal=causal):
+        def examples(triton, tensors=tensors, causal=causal):
             def make():
                 m, out = modules[triton], torch.empty_like(tensors[0])
                 return lambda: m.attention(*tensors, causal, out=out), lambda: out
@@ -302,17 +302,17 @@ def attention_rows(ours, theirs):
                         return scaled_dot_product_attention(*tensors, is_causal=causal)
                 return function, function
             return make
-        rivals = {"triton": gallery(theirs), "cudnn": backend(SDPBackend.CUDNN_ATTENTION), "flash": backend(SDPBackend.FLASH_ATTENTION)}
+        rivals = {"triton": examples(theirs), "cudnn": backend(SDPBackend.CUDNN_ATTENTION), "flash": backend(SDPBackend.FLASH_ATTENTION)}
         flops = 4.0 * Z * H * n * n * d * (0.5 if causal else 1)
         size = f"{Z}x{H}x{n}x{d}" + (f", {own} of keys" if own != H else "") + (" causal" if causal else "")
-        yield Row("attention", size, dtype, "TFLOP/s", flops, gallery(ours), rivals, 4e-3 if dtype == "fp16" else 3e-2)
+        yield Row("attention", size, dtype, "TFLOP/s", flops, examples(ours), rivals, 4e-3 if dtype == "fp16" else 3e-2)
 
 
 # ---- launches and compilation
 
 def launch_rows(ours, theirs):
     def median(function):
-        """Microseconds of one launch: batches are timed by the host's clock, and are so small that the card's queue never fills."""
+        """Microseconds of one launch: batches are timed by the host's clock, and are so small that the GPU's queue never fills."""
         for _ in range(200):
             function()
         times, batch = [], range(100)
@@ -422,7 +422,7 @@ def launcher_row(path):
 
 
 def machine(theirs):
-    """The first line: the card and the versions of its software."""
+    """The first line: the GPU and the versions of its software."""
     def query(field):
         try:
             return subprocess.run(["nvidia-smi", "--id=0", "--format=csv,noheader", "--query-gpu=" + field], capture_output=True, text=True,
@@ -451,12 +451,12 @@ def run_sweep(ours, theirs, wanted, write):
     """Measures awkward sizes. At the end, it prints those below 0.9 of the better rival."""
     from size_rows import size_rows, worst
 
-    least, lines = 0.9, []
+    limit, lines = 0.9, []
     write(machine(theirs))
     torch.manual_seed(0)
     rows = size_rows(Row, ours, theirs, TRITON_TILES, TRITON_ATTENTION)
     failed = write_rows(rows, wanted, lambda line: (lines.append(line), write(line)))
-    for share, title, rival in worst(lines, least):
+    for share, title, rival in worst(lines, limit):
         print(f"  {title}: {share} of {rival}", flush=True)
     return failed
 
@@ -477,8 +477,8 @@ def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
     failed = 0
     write(machine(theirs))
     backward, norm = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs, tutorials) for rows in (backward_rows, tutorial_norm_rows))
-    scaled, gallery = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, example_rows))
-    for make in (memory_rows, product_rows, few_steps_rows, typed_rows, attention_rows, backward, norm, model_rows, scaled, gallery):
+    scaled, examples = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, example_rows))
+    for make in (memory_rows, matmul_rows, few_steps_rows, typed_rows, attention_rows, backward, norm, model_rows, scaled, examples):
         torch.manual_seed(0)
         failed += write_rows(make(ours, theirs), wanted, write)
     for make in (launch_rows, compile_rows):

@@ -1,4 +1,4 @@
-"""The table of result types: what its operations and operands are, how it is written and read. facts.py makes it, test_scalar_types.py checks it."""
+"""The table of result types: what its operations and operands are, how it is written and read. answers.py makes it, test_scalar_types.py checks it."""
 
 import itertools
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ class LinearLayout:
     @staticmethod
     def from_bases(bases, out_dim_names, out_dim_sizes=None, require_surjective=True):
         """The map with these images: bases is [(name, [image of bit 0, image of bit 1, ...])], an image a number for each of out_dim_names. Without
-        out_dim_sizes, sizes are the least powers of two above all images. ValueError if require_surjective and a result never occurs."""
+        out_dim_sizes, each size is the smallest power of two above all images. ValueError if require_surjective and a result never occurs."""
         names = [name for name, _ in bases]
         if len(set(names)) != len(names) or len(set(out_dim_names)) != len(out_dim_names):
             raise ValueError("a name of an index occurs twice")

@@ -12,15 +12,15 @@ __all__ = ["BaseBackend", "CUDABackend", "CUDAOptions", "GPUTarget", "Language",
 
 
 def min_dot_size(target):
-    """A function of the types of a tl.dot's operands, which gives the least (M, N, K): K elements fill the 32 bytes that an instruction of the tensor
+    """A function of the types of a tl.dot's operands, which returns the smallest (M, N, K): K elements fill the 32 bytes that an instruction of the tensor
     cores reads from a row. Smaller M and N are padded."""
 
-    def least(lhs_type, rhs_type):
+    def min_size(lhs_type, rhs_type):
         bits, others = lhs_type.scalar.primitive_bitwidth, rhs_type.scalar.primitive_bitwidth
         assert bits == others, f"the operands of tl.dot have elements of one size, not of {bits} and {others} bits"
         return (1, 1, 256 // bits)
 
-    return least
+    return min_size
 
 
 def get_ptxas(arch):

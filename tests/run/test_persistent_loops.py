@@ -7,7 +7,7 @@ import tilewright.language as tl
 
 
 @triton.jit
-def product_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def matmul_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BLOCK_M, BLOCK_K])
     b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [BLOCK_K, BLOCK_N])
     out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [BLOCK_M, BLOCK_N])
@@ -26,11 +26,11 @@ def product_kernel(a_ptr, b_ptr, out_ptr, M, N, K, programs, BLOCK_M: tl.constex
 
 @pytest.mark.parametrize("programs", [1, 2, 7])
 @pytest.mark.parametrize("M, N, K", [(64, 64, 16), (128, 192, 32), (192, 160, 80), (100, 72, 208), (256, 64, 0)])
-def test_product(M, N, K, programs):
+def test_matmul(M, N, K, programs):
     rng = np.random.default_rng(M + N + K)
     a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
     out = np.full((M, N), np.nan, np.float32)
-    product_kernel[(programs,)](a, b, out, M, N, K, programs, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4, num_stages=4)
+    matmul_kernel[(programs,)](a, b, out, M, N, K, programs, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4, num_stages=4)
     assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 

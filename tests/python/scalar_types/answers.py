@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the table of table.py as a stock Triton answers it. Run it with a Python that has that Triton; no GPU is needed.
 
-    python tests/python/scalar_types/facts.py [JOBS] > tests/python/scalar_types/triton_3.9.txt
+    python tests/python/scalar_types/answers.py [JOBS] > tests/python/scalar_types/triton_3.9.txt
 
 Nothing is compiled. A builtin of our own asks the front end, while it reads a kernel, for the type of each operation.
 """
@@ -105,7 +105,7 @@ def answersOf(expression):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kernel.py")
         with open(path, "w") as file:
-            lines = ["import triton", "import triton.language as tl", "from facts import probe", "", "", *HEAD, *BODY, call]
+            lines = ["import triton", "import triton.language as tl", "from answers import probe", "", "", *HEAD, *BODY, call]
             file.write("\n".join(lines) + "\n")
         spec = importlib.util.spec_from_file_location("kernel", path)
         module = importlib.util.module_from_spec(spec)
@@ -120,12 +120,12 @@ def main():
     jobs = int(sys.argv[1]) if len(sys.argv) > 1 else os.cpu_count()
     results = {}
     with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
-        for found in pool.imap_unordered(facts.answersOf, allOperations()):
+        for found in pool.imap_unordered(answers.answersOf, allOperations()):
             results |= found
     Table(triton.__version__, results).write(sys.stdout)
 
 
 if __name__ == "__main__":
-    import facts  # the processes of the pool know this file by that name
+    import answers  # the processes of the pool know this file by that name
 
     main()

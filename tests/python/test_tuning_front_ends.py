@@ -132,12 +132,12 @@ def entries():
     return sorted(pathlib.Path(os.environ["TILEWRIGHT_CACHE_DIR"]).rglob("*.tuned"))
 
 
-needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="there is no C library beside the package")
+needs_library = pytest.mark.skipif(not LIBRARY.exists(), reason="there is no C library next to the package")
 
 
 @needs_library
 @pytest.mark.parametrize("winner", [0, 3])
-def test_every_door_takes_a_stored_winner(folder, monkeypatch, winner):
+def test_every_front_end_uses_a_stored_winner(folder, monkeypatch, winner):
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setitem(sys.modules, "triton", triton)
     monkeypatch.setitem(sys.modules, "triton.language", triton.language)
@@ -246,7 +246,7 @@ def by_python_with(folder, script):
 
 
 @needs_library
-def test_every_door_guesses_alike(folder):
+def test_every_front_end_has_the_same_initial_config(folder):
     text = KERNEL.replace("configs=configs()", 'configs="auto"').replace(", prune_configs_by={", ")").splitlines()
     (folder / "kernel.py").write_text("\n".join(line for line in text if "early_config_prune" not in line))
     first = by_command(folder)[0]
@@ -262,8 +262,8 @@ def test_number_of_threads_counts(folder):
 
 
 def test_nothing_is_kept_on_demand(folder):
-    for door in (by_command, by_python):
-        assert door(folder, TILEWRIGHT_CACHE_AUTOTUNING="0")[2]
+    for front_end in (by_command, by_python):
+        assert front_end(folder, TILEWRIGHT_CACHE_AUTOTUNING="0")[2]
     assert not entries()
 
 
@@ -277,7 +277,7 @@ def test_damaged_entries_are_measured_again(folder):
 
 
 @needs_library
-def test_every_door_takes_a_pinned_winner(folder):
+def test_every_front_end_uses_a_pinned_winner(folder):
     by_command(folder)
     file = folder / "tuned.json"
     command(folder, "tune", "--export", str(file))

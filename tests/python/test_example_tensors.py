@@ -1,4 +1,4 @@
-"""The gallery's wrappers accept PyTorch tensors as well as NumPy arrays."""
+"""The examples' wrappers accept PyTorch tensors as well as NumPy arrays."""
 
 import importlib.util
 import pathlib

@@ -1,4 +1,4 @@
-"""Quotients by one number and exponentials of differences from a maximum, whose short forms hold for whole groups of vectors or not at all."""
+"""Quotients by one number and exponentials of differences from a maximum, whose fast paths hold for whole groups of vectors or not at all."""
 
 import numpy as np
 import pytest
@@ -45,9 +45,9 @@ def test_quotients_by_one_number_are_rounded_once(n, engine):
     # On GPUs x / y is an approximation, as upstream's.
     kernels = [divide_kernel, divide_precisely_kernel] if engine in ("interpret", "cpu") else [divide_precisely_kernel]
     random = np.random.default_rng(1)
-    for turn, divisor in enumerate(DIVISORS * 2):
+    for number, divisor in enumerate(DIVISORS * 2):
         x = (random.standard_normal(n) * np.exp2(random.integers(-60, 60, n))).astype(np.float32)
-        if turn >= len(DIVISORS):
+        if number >= len(DIVISORS):
             x[random.integers(0, n, 40)] = random.choice(SPECIAL, 40)
         d = np.array([divisor], dtype=np.float32)
         for kernel in kernels:
