@@ -40,7 +40,8 @@ bool mayLearnOfWrites(tt::FuncOp function);
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an
 /// operation.
 void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
-/// Lets threads store what they have computed before they compute the rest.
-void interleaveStores(LoopSchedule &schedule);
+/// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
+/// (thread/interleave_stores.cpp).
+void markInterleavedStores(LoopSchedule &schedule);
 
 } // namespace tilewright::gpu
