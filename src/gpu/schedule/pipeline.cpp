@@ -67,7 +67,7 @@ private:
 
   /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
   /// before.
-  void barrierBefore(const CopyGroup &group, Location loc) {
+  void prepareBuffers(const CopyGroup &group, Location loc) {
     ttg::StoreSharedOp first = group.first;
     bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
     Operation *sync = first->getPrevNode();
@@ -86,7 +86,7 @@ private:
     CopyGroup group = groupOf(left.front(), left);
     Location loc = group.stores.front().getLoc();
     Value barriers = allocBarriers(1, 1), zero = entryI32(0);
-    barrierBefore(group, loc);
+    prepareBuffers(group, loc);
     b.setInsertionPoint(group.first); // the stores that stay remain side by side
     Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
     for (ttg::StoreSharedOp store : group.stores) {
@@ -369,7 +369,7 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
       return done;
     }
     FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
@@ -391,7 +391,7 @@ private:
       std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
     }
     for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
-      finalDrains.insert(op);
+      finalWaits.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -664,18 +664,18 @@ private:
   void addBarrier(Expansion &e) {
     Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
-    bool mmas = false;
+    bool mmasRead = false;
     if (e.copyAsync) {
       int64_t pending = 0;
       for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmas |= circular.mmasRead; // wgmma reads what cp.async wrote
+        mmasRead |= circular.mmasRead; // wgmma reads what cp.async wrote
         pending = circular.distance(e.stages) - 1;
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
       b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
-    if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence || mmasRead) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::CtaBarrierOp::create(b, e.loc);
     if (!e.copyAsync || !draining) return;
     b.setInsertionPointAfter(draining);
@@ -785,8 +785,8 @@ private:
   bool isLoopWarpSpecialized = false;            // a loop that is repeated in another format is not
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LeftBuffers> left;
-  SmallVector<Value> lastEmpty;      // of the loop at hand
-  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other CTAs have read all stages
+  SmallVector<Value> lastEmpty;     // of the loop at hand
+  DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
 };
 
 } // namespace

@@ -288,8 +288,8 @@ static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
 
 /// The wait of an iteration that drains its last MMA of the iteration before: the first one, if the MMA accumulates in place
 /// after it. Null if there is none, or the registers do not suffice: meanwhile the MMA keeps those of its first operand.
-static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minDots = 3; // of two, the second one's stage would be filled an iteration later than it is free
+static ttg::WgmmaWaitOp chooseDrainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t minMmas = 3; // of two, the second one's stage would be filled an iteration later than it is free
   Block *body = schedule.loop.getBody();
   ttg::WgmmaOp last;
   int64_t inLoop = 0, inBody = 0;
@@ -299,7 +299,7 @@ static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr con
     last = mma;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
-  if (inLoop != inBody || inLoop < minDots || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
+  if (inLoop != inBody || inLoop < minMmas || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
@@ -395,7 +395,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     return;
   }
   schedule.prefetchedMma = chooseMmaToPrefetch(schedule, config, target);
-  if (!schedule.prefetchedMma) schedule.drainingWait = drainingWait(schedule, config, target);
+  if (!schedule.prefetchedMma) schedule.drainingWait = chooseDrainingWait(schedule, config, target);
   if (schedule.drainingWait) {
     for (auto mma : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
       schedule.inFlight.assign(1, mma);
