@@ -49,7 +49,7 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
 }
 
 /// In a loop the readers of the last iteration must be done before the buffers are written again. Elsewhere they have not been read before.
-void barrierBefore(const CopyGroup &group, Location loc) {
+void prepareBuffers(const CopyGroup &group, Location loc) {
   ttg::StoreSharedOp first = group.first;
   bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
   Operation *sync = first->getPrevNode();
@@ -69,7 +69,7 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
   CopyGroup group = groupOf(loads.front(), loads);
   Location loc = group.stores.front().getLoc();
   Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
-  barrierBefore(group, loc);
+  prepareBuffers(group, loc);
   OpBuilder b(group.first); // the stores that stay remain adjacent
   Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
   for (ttg::StoreSharedOp store : group.stores) {

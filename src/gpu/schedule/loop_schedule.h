@@ -32,10 +32,10 @@ struct CircularBuffer {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
   mlir::Operation *firstReader = nullptr; ///< in the loop's body, as all operations here
-  mlir::Operation *lastReader = nullptr;  ///< after it, this warp has read an iteration's stage
-  bool threadsRead = false;               ///< by load_shared or fma_dot
-  bool mmaRead = false;                   ///< by wgmma
-  int64_t releaseDistance = 1;            ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
+  mlir::Operation *endOfReads = nullptr; ///< after it, the warp has read the iteration's stage: the last reader, or the wait that drains it
+  bool threadsRead = false;              ///< by load_shared or fma_dot
+  bool mmasRead = false;                 ///< by wgmma
+  int64_t releaseDistance = 1;           ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
   int64_t distance(int64_t stages) const { return stages - releaseDistance; } ///< how many iterations a copy is ahead
 };
 
@@ -76,7 +76,7 @@ bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, c
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
 /// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
 /// its rows of every box (as many parts as CTAs). Null if neither is possible.
-std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks);
+std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks);
 /// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
 std::optional<std::string> multicastObstacle(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (specialize_warps.cpp).
@@ -139,7 +139,7 @@ mlir::Operation *keepInFlight(LoopSchedule &schedule);
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
 /// The buffers through which tiles leave a loop, as they are used if stores stay in flight: one for all tiles of a type, throughout the
 /// loop.
-llvm::SmallVector<DeeperBuffer> bytesHeldByStores(mlir::scf::ForOp loop);
+llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
 

@@ -72,7 +72,7 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
   return stores;
 }
 
-SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
+SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
   SmallVector<DeeperBuffer> buffers;
   SmallVector<ttg::BufferType> types;
   for (const TileStore &store : storesOf(loop)) {

@@ -30,7 +30,7 @@ public:
 
   LogicalResult run() {
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    warpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
+    isKernelWarpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
     ttg::eraseDead(function);
@@ -53,7 +53,7 @@ private:
       for (ttg::StoreSharedOp store : schedule.computed)
         deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
                                                        : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
-      int64_t barriers = (warpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
+      int64_t barriers = (isKernelWarpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
       for (const CircularBuffer &circular : schedule.circularBuffers) {
         barriers += circular.tma ? 8 * stages : 0;
         for (const Copy &copy : circular.copies)
@@ -90,7 +90,7 @@ private:
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
+    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -98,20 +98,20 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    isWarpSpecialized = warpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
-    bool goesOn = isWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
+    isLoopWarpSpecialized = isKernelWarpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
+    bool goesOn = isLoopWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
     if (!schedule.circularBuffers.empty() && notWarpSpecialized)
       function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
     if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.warpSpecialized = isWarpSpecialized;
+    schedule.warpSpecialized = isLoopWarpSpecialized;
     if (isDequantizing(schedule.loop) && stages < 2)
       return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
-    if (isWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
+    if (isLoopWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
     if (ttg::WgmmaWaitOp drains = drainingWaitIn(loop)) releaseAfter(schedule, drains);
     if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
-    if (stages > 1 && !isWarpSpecialized) stages = prefetchAcrossTiles(schedule);
+    if (stages > 1 && !isLoopWarpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     recordDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule, wanted), success();
@@ -128,7 +128,7 @@ private:
       if (schedule.computedStages < 2) schedule.computed.clear();
       return 1;
     }
-    SmallVector<DeeperBuffer> stored = bytesHeldByStores(schedule.loop);
+    SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
@@ -145,14 +145,14 @@ private:
 
   /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
-    bool byThreads = wanted > 1 && !isWarpSpecialized && multipliesByThreads(schedule.loop);
+    bool byThreads = wanted > 1 && !isLoopWarpSpecialized && multipliesByThreads(schedule.loop);
     if (schedule.computed.empty() && !byThreads) return;
     Operation *before = schedule.loop;
-    int64_t registers = registersForTiles(config, target, warpSpecialized) - accumulatorsOf(schedule.loop);
+    int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) {
       prefetchLoads(schedule, registers - registersOfMmas(schedule.loop));
     } else if (isDequantizing(schedule.loop)) {
-      interleaveStores(schedule);
+      markInterleavedStores(schedule);
       prefetchLoadsInPartitions(schedule, registers);
     } else {
       overlapComputedOperands(schedule, registers);
@@ -165,7 +165,7 @@ private:
   int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
-    int64_t stages = affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles));
+    int64_t stages = affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles));
     if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
     schedule.crossTilePrefetch = true;
     letStoresRun(tiles);
@@ -186,7 +186,7 @@ private:
           shared.push_back({copy.alloc, 0, next});
     }
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
-    if (runs) llvm::append_range(shared, bytesHeldByStores(tiles));
+    if (runs) llvm::append_range(shared, buffersHeldByStores(tiles));
     int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTilePrefetch = affordable >= std::min(stages, enoughStages);
     if (!schedule.crossTilePrefetch) return stages;
@@ -217,7 +217,7 @@ private:
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
     if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
-    SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
+    SmallVector<DeeperBuffer> deeper = buffersHeldByStores(schedule.loop);
     for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
       if (circular.copies.size() != stageBuffers.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
@@ -246,8 +246,8 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
-        int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
+        bool forAll = isLoopWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
+        int64_t parts = forAll ? *partsPerBox(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
         auto started =
@@ -270,7 +270,7 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (isWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (isLoopWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
@@ -291,7 +291,7 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
       return done;
     }
     FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
@@ -313,7 +313,7 @@ private:
       std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
     }
     for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
-      finalDrains.insert(op);
+      finalWaits.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -586,18 +586,18 @@ private:
   void addBarrier(Expansion &e) {
     Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
-    bool mmas = false;
+    bool mmasRead = false;
     if (e.copyAsync) {
       int64_t pending = 0;
       for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmas |= circular.mmaRead; // wgmma reads what cp.async wrote
+        mmasRead |= circular.mmasRead; // wgmma reads what cp.async wrote
         pending = circular.distance(e.stages) - 1;
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
       b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
-    if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence || mmasRead) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::CtaBarrierOp::create(b, e.loc);
     if (!e.copyAsync || !draining) return;
     b.setInsertionPointAfter(draining);
@@ -703,12 +703,12 @@ private:
   const GpuTarget &target;
   OpBuilder b;
   SmallVector<Operation *> loops;
-  bool warpSpecialized = false;
-  bool isWarpSpecialized = false;                // of the loop at hand: one that is repeated in another format has none
+  bool isKernelWarpSpecialized = false;
+  bool isLoopWarpSpecialized = false;            // a loop that is repeated in another format is not
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LeftBuffers> left;
-  SmallVector<Value> lastEmpty;      // of the loop at hand
-  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other CTAs have read all stages
+  SmallVector<Value> lastEmpty;     // of the loop at hand
+  DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
 };
 
 } // namespace

@@ -140,8 +140,8 @@ private:
     OpBuilder b(load);
     Location loc = load.getLoc();
     auto async = ttg::CopyAsyncOp::create(b, loc, load.getPtr(), buffer, load.getMask());
-    for (NamedAttribute guard : load->getDiscardableAttrs())
-      async->setAttr(guard.getName(), guard.getValue());
+    for (NamedAttribute attribute : load->getDiscardableAttrs())
+      async->setAttr(attribute.getName(), attribute.getValue());
     ttg::CopyCommitOp::create(b, loc);
     b.setInsertionPoint(endOfCopy(load));
     ttg::CopyWaitOp::create(b, loc, 0);
