@@ -124,7 +124,7 @@ static int readWay(const CommandLine &line, Order &order) {
                 stageNames(gpu));
   order.stage = *stage;
   // Callers of an object's function check no guards, so its code has no assumptions.
-  if (order.stage == Stage::object) order.request.failedGuardsOf = {everyGuard};
+  if (order.stage == Stage::object) order.request.failedGuards = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
   if (line.has("--name") && !isCName(line.get("--name", "")))
     return fail("--name expects a C identifier, got '" + line.get("--name", "") + "'");

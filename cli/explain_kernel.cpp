@@ -158,7 +158,7 @@ static int readInquiry(const CommandLine &line, Inquiry &inquiry, Diagnostics &d
 /// An object file has no assumptions about launches, so it may need more scratch memory. False after an error.
 static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest request = inquiry.request;
-  request.failedGuardsOf = {everyGuard};
+  request.failedGuards = {everyGuard};
   request.onStep = {};
   int64_t bytes = 0;
   request.onExplained = [&](const Explanation &explanation) { bytes = explanation.scratchBytes; };

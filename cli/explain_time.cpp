@@ -36,7 +36,7 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
   std::vector<std::pair<double, Remark>> lines;
   double all = 0, dotRate = 0;
   for (const auto &[type, operations] : work.dotOperations)
-    dotRate = std::max(dotRate, peaks.dotOperations(type));
+    dotRate = std::max(dotRate, peaks.dotOperationsPerSecond(type));
   for (const auto &[where, done] : work.lines) {
     auto found = waste.find(where);
     double ratio = found == waste.end() ? 1 : found->second;
@@ -83,7 +83,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
       touched += done.bytes * (waste.count(where) ? waste[where] : 1);
     double dotSeconds = 0;
     for (const auto &[type, operations] : work->dotOperations)
-      dotSeconds += all * operations / peaks.dotOperations(type);
+      dotSeconds += all * operations / peaks.dotOperationsPerSecond(type);
     time.programs = *programs, time.machine = peaks.machine + ", " + peaks.source;
     time.tensorBytes = static_cast<double>(tensorBytes(arguments));
     double moved = time.tensorBytes > 0 ? time.tensorBytes : all * work->bytes;

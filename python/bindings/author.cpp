@@ -44,30 +44,30 @@ static author::Numbers toNumbers(nb::object array) {
 }
 
 /// A value as _author/tensors.py's NamedTensor describes it.
-static author::VerifiedOutput toVerified(nb::handle object, Raised &raised) {
-  author::VerifiedOutput output;
+static author::VerifiedValue toVerified(nb::handle object, Raised &raised) {
+  author::VerifiedValue value;
   auto text = [&](const char *name) { return nb::cast<std::string>(object.attr(name)); };
   auto flag = [&](const char *name) { return nb::cast<bool>(object.attr(name)); };
-  output.name = text("name"), output.type = text("type"), output.text = text("text");
-  output.isTensor = flag("is_tensor"), output.hasShape = flag("has_shape");
-  output.isFloat = flag("is_float"), output.isOnGpu = flag("is_on_gpu");
-  output.shape = nb::cast<std::vector<int64_t>>(object.attr("shape"));
-  output.address = nb::cast<uint64_t>(object.attr("address")), output.width = nb::cast<size_t>(object.attr("width"));
-  Shared value = share(object);
-  output.numbers = [value, &raised] {
-    return raised.call(author::Numbers(), [&] { return toNumbers(nb::handle(value.get()).attr("numbers")()); });
+  value.name = text("name"), value.type = text("type"), value.text = text("text");
+  value.isTensor = flag("is_tensor"), value.hasShape = flag("has_shape");
+  value.isFloat = flag("is_float"), value.isOnGpu = flag("is_on_gpu");
+  value.shape = nb::cast<std::vector<int64_t>>(object.attr("shape"));
+  value.address = nb::cast<uint64_t>(object.attr("address")), value.width = nb::cast<size_t>(object.attr("width"));
+  Shared shared = share(object);
+  value.numbers = [shared, &raised] {
+    return raised.call(author::Numbers(), [&] { return toNumbers(nb::handle(shared.get()).attr("numbers")()); });
   };
-  output.bytes = [value, &raised] {
+  value.bytes = [shared, &raised] {
     return raised.call(std::string(), [&] {
-      nb::bytes bytes = nb::cast<nb::bytes>(nb::handle(value.get()).attr("bytes")());
+      nb::bytes bytes = nb::cast<nb::bytes>(nb::handle(shared.get()).attr("bytes")());
       return std::string(bytes.c_str(), bytes.size());
     });
   };
-  return output;
+  return value;
 }
 
-static std::vector<author::VerifiedOutput> toAllVerified(nb::handle objects, Raised &raised) {
-  std::vector<author::VerifiedOutput> all;
+static std::vector<author::VerifiedValue> toAllVerified(nb::handle objects, Raised &raised) {
+  std::vector<author::VerifiedValue> all;
   for (nb::handle object : nb::iter(objects))
     all.push_back(toVerified(object, raised));
   return all;
@@ -91,7 +91,7 @@ static nb::object verifyVariants(const std::vector<author::Variant> &variants, n
   Raised raised;
   author::VerifierCallbacks callbacks;
   callbacks.begin = [&](const author::Variant &variant, uint64_t number) {
-    return raised.call(std::optional<std::vector<author::VerifiedOutput>>(),
+    return raised.call(std::optional<std::vector<author::VerifiedValue>>(),
                        [&] { return std::optional(toAllVerified(object.attr("begin")(variant, number), raised)); });
   };
   callbacks.run = [&](bool isReference, size_t pattern) {
@@ -195,7 +195,7 @@ static author::InputProperties toProperties(nb::handle object) {
           nb::cast<int64_t>(object[2])};
 }
 
-static std::vector<author::InputProperties> toAllGuards(nb::handle objects) {
+static std::vector<author::InputProperties> toAllProperties(nb::handle objects) {
   std::vector<author::InputProperties> properties;
   for (nb::handle object : nb::iter(objects))
     properties.push_back(toProperties(object));
@@ -214,14 +214,14 @@ static void defineVerify(nb::module_ &module) {
       .def("shape_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.shapeOf(shape); })
       .def("whole_of", [](const Variant &variant, const std::vector<int64_t> &shape) { return variant.wholeOf(shape); })
       .def("integer_of",
-           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllGuards(inputs)); });
+           [](const Variant &variant, int64_t value, nb::list inputs) { return variant.integerOf(value, toAllProperties(inputs)); });
   module.def(
       "variants",
       [](nb::list inputs, const std::vector<std::string> &names) {
         std::vector<author::VariantKind> kinds;
         for (const std::string &name : names)
           if (std::optional<author::VariantKind> kind = author::kindNamed(name)) kinds.push_back(*kind);
-        return author::variantsOf(toAllGuards(inputs), kinds);
+        return author::variantsOf(toAllProperties(inputs), kinds);
       },
       "All that can be derived from inputs: (shape or None, integer or None, largest index) of each.", "inputs"_a, "kinds"_a);
   std::vector<std::string> kinds;
@@ -290,7 +290,7 @@ static nb::dict measuredGpu(int64_t ordinal) {
   return fromPeaks(machine, *peaks);
 }
 
-static nb::dict peaksOfThisMachine(const std::string &machine, nb::callable measure, bool remeasure) {
+static nb::dict peaksOf(const std::string &machine, nb::callable measure, bool remeasure) {
   Raised raised;
   Diagnostics diagnostics;
   auto measured = [&] {
@@ -311,12 +311,12 @@ static nb::dict raisePeaks(const std::string &machine, nb::dict peaks, nb::dict 
 }
 
 /// The machine's peak for bench and profile.
-static void definePeak(nb::module_ &module) {
+static void definePeaks(nb::module_ &module) {
   module.def("measure_cpu", &measuredCpu,
              "The measured peak of this CPU: bytes per second of a copy, reads and writes added, and operations per second by type.");
   module.def("measure_gpu", &measuredGpu, "The measured peak of a CUDA device, with dots on its tensor cores.", "ordinal"_a = 0);
-  module.def("peaks_of", &peaksOfThisMachine, "The stored peak of a machine. Calls measure() if none is stored, or if remeasure is true.",
-             "machine"_a, "measure"_a, "remeasure"_a);
+  module.def("peaks_of", &peaksOf, "The stored peak of a machine. Calls measure() if none is stored, or if remeasure is true.", "machine"_a,
+             "measure"_a, "remeasure"_a);
   module.def("raise_peaks", &raisePeaks, "Stores a machine's peak, with each rate raised to that of the other peak.", "machine"_a,
              "peaks"_a, "other"_a);
 }
@@ -402,7 +402,7 @@ static void defineBench(nb::module_ &module) {
 
 void defineAuthor(nb::module_ &module) {
   defineVerify(module);
-  definePeak(module);
+  definePeaks(module);
   defineBench(module);
 }
 

@@ -366,7 +366,7 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
 /// `level`: a CPU level; empty: this CPU's.
 static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
   CompileRequest request = self.request();
-  request.failedGuardsOf = {everyGuard};
+  request.failedGuards = {everyGuard};
   std::optional<CpuTarget> cpuLevel = level.empty() ? hostCpu() : cpuTarget(level);
   if (!cpuLevel) raise(PyExc_ValueError, "there is no CPU level '" + level + "': there are " + cpuLevelNames());
   if (!request.gpu) request.target = *cpuLevel;

@@ -95,9 +95,9 @@ def add_rates(rows, machine):
         row["gb_per_s"], row["tflop_per_s"] = row["bytes"] / seconds / 1e9, row["flops"] / seconds / 1e12
         if machine:
             # The peak of 8-bit dots is not measured: tensor cores do twice as many operations as for 16-bit dots.
-            peaks = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
+            rates = {"float8": 2 * machine["float16"], "int8": 2 * machine["float16"], **machine} if "float16" in machine else machine
             other = (row["flops"] - sum(row["products"].values())) / machine["float32"]
-            arithmetic = other + sum(flops / peaks.get(operands, machine["float32"]) for operands, flops in row["products"].items())
+            arithmetic = other + sum(flops / rates.get(operands, machine["float32"]) for operands, flops in row["products"].items())
             row["fraction_of_peak"] = max(row["bytes"] / machine["bytes_per_second"], arithmetic) / seconds
 
 

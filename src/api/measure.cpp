@@ -30,7 +30,7 @@ static double secondsNow() {
 
 /// Stores the peaks of the machine that the launches ran on in `found`. A peak that the work exceeds was measured too low. There are none
 /// for a GPU that cannot be measured.
-static void addPeak(author::Measurement &found, const gpu::CudaDevice *device, bool remeasure, Diagnostics &diagnostics) {
+static void addPeaks(author::Measurement &found, const gpu::CudaDevice *device, bool remeasure, Diagnostics &diagnostics) {
   found.machine = device ? gpuText(*device) : cpuText();
   auto measure = [&]() -> std::optional<MachinePeaks> { return device ? measureGpu(*device, diagnostics) : measureCpu(); };
   found.peaks = peaksOfMachine(found.machine, measure, remeasure, diagnostics).value_or(MachinePeaks());
@@ -77,12 +77,12 @@ static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::
   };
   if (timed.gpuTimer) {
     Diagnostics diagnostics;
-    constexpr int maxLateness = 8; // runs that a GPU had to wait for; after them the host's delays are accepted
+    constexpr int maxLateRuns = 8; // runs that a GPU had to wait for; after them the host's delays are accepted
     for (int late = 0;; ++late) {
       std::optional<TimedRun> run = timed.gpuTimer->time(works, diagnostics);
       if (!run && failure.empty()) failure = diagnostics.render();
       if (!run) return std::nullopt;
-      if (run->isOfKernel || late == maxLateness) return run->seconds;
+      if (run->isOfKernel || late == maxLateRuns) return run->seconds;
     }
   }
   if (!warmCaches) dropFromCaches(timed.tensors);
@@ -171,7 +171,7 @@ static Result<author::Measurement> measureLaunch(TwKernel &kernel, const ChosenL
   Result<std::vector<std::vector<double>>> times = measureAll(timed, options);
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
-  addPeak(found, chosen.device, options && options->measurePeaks, diagnostics);
+  addPeaks(found, chosen.device, options && options->measurePeaks, diagnostics);
   return found;
 }
 
@@ -221,7 +221,7 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   if (!times) return Failure{times.error()};
   found.kernel = std::move((*times)[0]), found.warmup = limitsOf(options).warmup;
   if (subject.reference) found.reference = std::move((*times)[1]);
-  addPeak(found, device, options && options->measurePeaks, diagnostics);
+  addPeaks(found, device, options && options->measurePeaks, diagnostics);
   return found;
 }
 

@@ -206,8 +206,8 @@ std::string GuardedTensor::bytes() const {
   return all;
 }
 
-author::VerifiedOutput GuardedTensor::verifiedOutput() const {
-  author::VerifiedOutput made;
+author::VerifiedValue GuardedTensor::verifiedValue() const {
+  author::VerifiedValue made;
   made.name = input.title, made.type = author::typeName(input.type), made.text = made.type + author::listText(input.shape);
   made.isTensor = made.hasShape = true;
   made.isFloat = isFloat(input.type), made.isOnGpu = device != nullptr;

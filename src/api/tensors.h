@@ -46,7 +46,7 @@ public:
   /// Waits for the device and copies the tensor from there. False after an error.
   bool fetch(Diagnostics &diagnostics);
   /// Returns the host's copy for the verifier.
-  author::VerifiedOutput verifiedOutput() const;
+  author::VerifiedValue verifiedValue() const;
   bool isUntouchedAround() const;
   /// Returns the memory of an element, by its position in row-major order, of a tensor in the host's memory.
   const char *element(size_t position) const;

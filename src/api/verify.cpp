@@ -110,7 +110,7 @@ private:
     return made;
   }
 
-  std::optional<std::vector<author::VerifiedOutput>> begin(const author::Variant &variant, uint64_t number) {
+  std::optional<std::vector<author::VerifiedValue>> begin(const author::Variant &variant, uint64_t number) {
     Result<std::vector<Input>> fresh = inputsOf(subject, options.seed + number);
     if (!fresh) {
       failure = fresh.error();
@@ -121,13 +121,13 @@ private:
       inputs.push_back(derived(input, variant));
     Diagnostics diagnostics;
     std::optional<Tensors> tensors = makeTensors(inputs, 0, nullptr, diagnostics);
-    return tensors ? std::optional(verifiedOutput(*tensors)) : ended(diagnostics);
+    return tensors ? std::optional(verifiedValues(*tensors)) : ended(diagnostics);
   }
 
-  static std::vector<author::VerifiedOutput> verifiedOutput(const Tensors &tensors) {
-    std::vector<author::VerifiedOutput> made;
+  static std::vector<author::VerifiedValue> verifiedValues(const Tensors &tensors) {
+    std::vector<author::VerifiedValue> made;
     for (const auto &tensor : tensors)
-      made.push_back(tensor->verifiedOutput());
+      made.push_back(tensor->verifiedValue());
     return made;
   }
 
@@ -153,7 +153,7 @@ private:
         run.raised = diagnostics.render(); // errors of the launches that are reported late
         return run;
       }
-    run.inputs = verifiedOutput(*tensors);
+    run.inputs = verifiedValues(*tensors);
     for (const auto &[tensor, input] : llvm::zip(*tensors, run.inputs))
       if (!tensor->isUntouchedAround()) run.outOfBounds.push_back(input.name + " (" + input.text + ")");
     return run;

@@ -11,13 +11,13 @@ namespace tilewright::author {
 static constexpr int64_t workToCheck = int64_t(1) << 23;
 static constexpr size_t maxShown = 8; // elements that a list shows
 
-static std::string countText(const std::optional<std::vector<VerifiedOutput>> &results) {
+static std::string countText(const std::optional<std::vector<VerifiedValue>> &results) {
   if (!results) return "nothing";
   return std::to_string(results->size()) + (results->size() == 1 ? " result" : " results");
 }
 
 /// True if both have one type and shape. `mayBeExact`: a reference in float64 may check floats of any type.
-static bool areComparable(const VerifiedOutput &result, const VerifiedOutput &expected, bool mayBeExact) {
+static bool areComparable(const VerifiedValue &result, const VerifiedValue &expected, bool mayBeExact) {
   if (!result.hasShape || !expected.hasShape) return result.type == expected.type;
   bool isMoreExact = mayBeExact && expected.type == "float64" && result.isFloat;
   return result.shape == expected.shape && (isMoreExact || result.type == expected.type);
@@ -28,7 +28,7 @@ namespace {
 /// Verifies one variant.
 class VariantVerifier {
 public:
-  VariantVerifier(const Variant &variant, const std::vector<VerifiedOutput> &given, const VerifierOptions &options,
+  VariantVerifier(const Variant &variant, const std::vector<VerifiedValue> &given, const VerifierOptions &options,
                   const VerifierCallbacks &callbacks)
       : variant(variant), given(given), options(options), callbacks(callbacks) {}
 
@@ -57,7 +57,7 @@ public:
 private:
   VerifyResult makeResult(Outcome outcome, std::string details, std::vector<Output> outputs = {}) const {
     VerifyResult made{variant.name, variant.kind, outcome, {}, std::move(details), std::move(outputs)};
-    for (const VerifiedOutput &input : given)
+    for (const VerifiedValue &input : given)
       made.inputs.push_back(input.text);
     return made;
   }
@@ -69,13 +69,13 @@ private:
       return callbacks.kernel + " returns " + countText(run.results) + ", and " + callbacks.reference + " " +
              onlyCount(reference.results, isOther);
     if (!run.results) return "";
-    bool mayBeExact = llvm::none_of(run.inputs, [](const VerifiedOutput &input) { return input.isTensor && input.type == "float64"; });
+    bool mayBeExact = llvm::none_of(run.inputs, [](const VerifiedValue &input) { return input.isTensor && input.type == "float64"; });
     for (auto [result, expected] : llvm::zip(*run.results, *reference.results))
       if (!areComparable(result, expected, mayBeExact))
         return result.name + " is " + result.text + " from " + callbacks.kernel + ", and " + expected.text + " from " + callbacks.reference;
     return "";
   }
-  static std::string onlyCount(const std::optional<std::vector<VerifiedOutput>> &results, bool isOther) {
+  static std::string onlyCount(const std::optional<std::vector<VerifiedValue>> &results, bool isOther) {
     return isOther ? countText(results) : std::to_string(results->size());
   }
 
@@ -89,11 +89,11 @@ private:
       return true;
     };
     for (size_t i = 0; i < (reference.results ? reference.results->size() : 0); ++i) {
-      if (const VerifiedOutput &result = (*runs[0].results)[i]; result.isTensor) returned.insert(result.address);
+      if (const VerifiedValue &result = (*runs[0].results)[i]; result.isTensor) returned.insert(result.address);
       if (!add(i, 0)) return std::nullopt;
     }
     for (size_t i = 0; i < runs[0].inputs.size(); ++i) {
-      const VerifiedOutput &input = runs[0].inputs[i];
+      const VerifiedValue &input = runs[0].inputs[i];
       if (!input.isTensor || llvm::is_contained(input.shape, 0) || returned.count(input.address)) continue;
       if (!add(std::nullopt, i)) return std::nullopt;
     }
@@ -110,8 +110,8 @@ private:
 
   std::optional<Output> compareOne(const std::vector<VerifiedRun> &runs, const VerifiedRun &reference, std::optional<size_t> result,
                                    size_t input) const {
-    auto of = [&](const VerifiedRun &run) -> const VerifiedOutput & { return result ? (*run.results)[*result] : run.inputs[input]; };
-    const VerifiedOutput &first = of(runs[0]), &second = of(runs[1]), &expected = of(reference);
+    auto of = [&](const VerifiedRun &run) -> const VerifiedValue & { return result ? (*run.results)[*result] : run.inputs[input]; };
+    const VerifiedValue &first = of(runs[0]), &second = of(runs[1]), &expected = of(reference);
     Output output;
     output.name = first.name, output.type = first.type, output.shape = first.shape;
     output.isResult = result || expected.bytes() != given[input].bytes();
@@ -133,7 +133,7 @@ private:
     return output;
   }
 
-  static void findUnwritten(const VerifiedOutput &first, const VerifiedOutput &second, Output &output) {
+  static void findUnwritten(const VerifiedValue &first, const VerifiedValue &second, Output &output) {
     std::string one = first.bytes(), other = second.bytes();
     size_t count = first.width ? one.size() / first.width : 0;
     if (one.size() != other.size()) return;
@@ -145,7 +145,7 @@ private:
   }
 
   const Variant &variant;
-  const std::vector<VerifiedOutput> &given;
+  const std::vector<VerifiedValue> &given;
   const VerifierOptions &options;
   const VerifierCallbacks &callbacks;
 };
@@ -158,7 +158,7 @@ std::optional<Report> verify(llvm::ArrayRef<Variant> variants, const VerifierOpt
   for (const Variant &variant : variants) {
     std::optional<VerifyResult> result;
     if (variant.unfit.empty()) {
-      std::optional<std::vector<VerifiedOutput>> given = callbacks.begin(variant, report.results.size());
+      std::optional<std::vector<VerifiedValue>> given = callbacks.begin(variant, report.results.size());
       if (given) result = VariantVerifier(variant, *given, options, callbacks).verify(failure);
     } else {
       result = VerifyResult{variant.name, variant.kind, Outcome::skipped, {}, variant.unfit, {}};

@@ -17,7 +17,7 @@
 namespace tilewright::author {
 
 /// One input, or one result, of a run.
-struct VerifiedOutput {
+struct VerifiedValue {
   std::string name; // as messages call it: "output 0", "input x", "c"
   std::string type; // "float32"; the class name of anything but a tensor
   std::string text; // "float32[64, 32]"
@@ -33,11 +33,11 @@ struct VerifiedOutput {
 
 /// The results of one run of a function.
 struct VerifiedRun {
-  std::optional<std::string> raised;                  // the error that ended it
-  std::optional<std::vector<VerifiedOutput>> results; // nothing: the function returned nothing
-  std::vector<VerifiedOutput> inputs;                 // after the run; tensors and others
-  bool hasDot = false;                                // at least one kernel has a dot
-  std::vector<std::string> outOfBounds;               // the tensors with writes outside of them: "input x (float32[3])"
+  std::optional<std::string> raised;                 // the error that ended it
+  std::optional<std::vector<VerifiedValue>> results; // nothing: the function returned nothing
+  std::vector<VerifiedValue> inputs;                 // after the run; tensors and others
+  bool hasDot = false;                               // at least one kernel has a dot
+  std::vector<std::string> outOfBounds;              // the tensors with writes outside of them: "input x (float32[3])"
 };
 
 /// The callbacks of a front end. Null or false ends the verification; the front end knows the reason.
@@ -45,7 +45,7 @@ struct VerifierCallbacks {
   std::string kernel = "kernel_fn", reference = "reference_fn"; // the names of the functions in messages
   std::string raises = "raises";                                // the verb for a function that ends with an error
   /// Makes fresh inputs for a variant, which stay the same until the next call. `seed` counts the variants.
-  std::function<std::optional<std::vector<VerifiedOutput>>(const Variant &variant, uint64_t seed)> begin;
+  std::function<std::optional<std::vector<VerifiedValue>>(const Variant &variant, uint64_t seed)> begin;
   std::function<std::optional<VerifiedRun>(bool isReference, size_t pattern)> run;
   /// Finds the program that wrote an element in the kernel's first run: of result `result`, or, if that is nothing, of input `input`.
   std::function<std::optional<Writer>(std::optional<size_t> result, size_t input, size_t offset)> findWriter;

@@ -93,13 +93,13 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
 /// CPU's features; creating them takes a twentieth of a small kernel's compile time. So each thread keeps the last one. It accumulates
 /// the names of compiled functions, so it is replaced from time to time, like contexts.
 static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
-  struct Stored {
+  struct CachedMachine {
     std::string key;
     std::shared_ptr<TargetMachine> machine;
     int64_t uses = 0;
   };
   constexpr int64_t maxUses = 64;
-  thread_local Stored last;
+  thread_local CachedMachine last;
   std::string key =
       join_items("|", generator.triple.str(), generator.cpu, generator.features, fuse ? "fused" : "", debugInfoIsOn() ? "lines" : "");
   if (last.key != key || !last.machine || last.uses == maxUses) last = {std::move(key), createMachine(generator, fuse, error)};

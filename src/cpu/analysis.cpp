@@ -34,8 +34,8 @@ int64_t elementBytes(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-TileAnalysis::TileAnalysis(FuncOp function, address::FailedGuards failedGuardsOf)
-    : failedGuards(std::move(failedGuardsOf)), indices(function, failedGuards) {
+TileAnalysis::TileAnalysis(FuncOp function, address::FailedGuards failedGuards)
+    : failedGuards(std::move(failedGuards)), indices(function, this->failedGuards) {
   findRows(function);
   cutLongChains(function);
   // The innermost and last operations come first.

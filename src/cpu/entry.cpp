@@ -197,11 +197,11 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
 } // namespace tilewright::cpu
 
 namespace tilewright {
-LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
+LogicalResult lowerToLoops(ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardNames,
                            LoopsInfo &info) {
   cpu::Context ctx(module, target, fpFusion);
   address::FailedGuards failedGuards;
-  failedGuards.insert(failedGuardsOf.begin(), failedGuardsOf.end());
+  failedGuards.insert(failedGuardNames.begin(), failedGuardNames.end());
   return cpu::lowerKernel(ctx, failedGuards, info);
 }
 } // namespace tilewright

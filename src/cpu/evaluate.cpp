@@ -178,7 +178,7 @@ Lanes evaluate(Context &ctx, Value tile, const TileIndex &wanted) {
 llvm::SmallVector<Value> evaluateAll(Context &ctx, Value tile, llvm::ArrayRef<TileIndex> tileIndices, Type element) {
   evaluateFastPaths(ctx, tile, tileIndices);
   llvm::SmallVector<Value> values;
-  interleaved(ctx.b, tileIndices.size(), [&](int64_t i) {
+  emitInterleaved(ctx.b, tileIndices.size(), [&](int64_t i) {
     Lanes lanes = evaluate(ctx, tile, tileIndices[i]);
     values.push_back(tileIndices[i].vector < 0 ? lanes.value : asVector(ctx, lanes, element, tileIndices[i]));
   });

@@ -60,7 +60,7 @@ static Values either(ImplicitLocOpBuilder &b, Value isFast, ValueRange arguments
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
     Values results;
-    interleaved(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
+    emitInterleaved(b, arguments.size(), [&](int64_t i) { results.push_back(form(arguments[i])); });
     scf::YieldOp::create(b, results);
   };
   isFast = LLVM::ExpectOp::create(b, isFast, constantInt(b, b.getI1Type(), 1)); // registers are spilled on the slow path
@@ -74,7 +74,7 @@ static Values evaluateFastPath(Context &ctx, Operation *op, llvm::ArrayRef<TileI
   ImplicitLocOpBuilder &b = ctx.b;
   Value argument = op->getOperand(0);
   Values arguments;
-  interleaved(b, tileIndices.size(), [&](int64_t i) {
+  emitInterleaved(b, tileIndices.size(), [&](int64_t i) {
     arguments.push_back(asVector(ctx, evaluate(ctx, argument, tileIndices[i]), getElementTypeOrSelf(argument), tileIndices[i]));
   });
   if (isExp(ctx, op->getResult(0))) {

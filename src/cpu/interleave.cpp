@@ -17,7 +17,7 @@ static bool isReady(Operation *op, const llvm::DenseSet<Operation *> &waiting) {
   return !result.wasInterrupted();
 }
 
-void interleaved(ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit) {
+void emitInterleaved(ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit) {
   Block *block = b.getInsertionBlock();
   Block::iterator end = b.getInsertionPoint();
   llvm::SmallVector<llvm::SmallVector<Operation *>> pieces(count);

@@ -15,6 +15,6 @@ namespace tilewright::cpu {
 
 /// Calls emit(0), emit(1), ... emit(count - 1), which insert operations at the builder's insertion point, and interleaves them. Memory
 /// effects of one body must be independent of the other bodies; a body may use values of earlier bodies.
-void interleaved(mlir::ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit);
+void emitInterleaved(mlir::ImplicitLocOpBuilder &b, int64_t count, llvm::function_ref<void(int64_t)> emit);
 
 } // namespace tilewright::cpu

@@ -50,7 +50,7 @@ int64_t iterationsTogether(Context &ctx, DotOp dot, const DotPlan &plan, const B
   return std::min(iterations, int64_t(llvm::PowerOf2Ceil(trips)));
 }
 
-PendingBlock iterationOf(Context &ctx, DotOp dot, const DotPlan &plan) {
+BlockedIteration iterationOf(Context &ctx, DotOp dot, const DotPlan &plan) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto loop = cast<scf::ForOp>(dot->getParentOp());
   Value first = arith::MulIOp::create(b, iterationNumber(ctx, loop), constantIndex(b, plan.k));
@@ -59,7 +59,7 @@ PendingBlock iterationOf(Context &ctx, DotOp dot, const DotPlan &plan) {
   return {first, within, arith::OrIOp::create(b, isFull, isLastIteration(ctx, loop))};
 }
 
-void multiplyPendingBlock(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
+void multiplyPendingBlock(Context &ctx, const BlockedIteration &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
                           llvm::function_ref<void(const BlockRange &)> multiply) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto isSame = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); };
@@ -104,7 +104,7 @@ void multiplyPendingBlock(Context &ctx, const PendingBlock &iteration, const Dot
   range.isFirst = isSame(first, constantIndex(b, 0));
   range.limits = limits; // the rows and columns are those that are stored after the loop
   range.limits.length = arith::SubIOp::create(b, chosen(end), first);
-  range.limits.lengthStride = limits.length ? 1 : plan.k;
+  range.limits.lengthDivisor = limits.length ? 1 : plan.k;
   multiply(range);
 }
 

@@ -17,15 +17,15 @@ namespace tilewright::cpu {
 /// Returns how many iterations of the loop around `dot` are multiplied together; 1: no K-blocking. `c`: the buffer of the sum.
 int64_t iterationsTogether(Context &ctx, tt::DotOp dot, const DotPlan &plan, const Buffer &c, const DotLimits &limits);
 
-/// One iteration of such a loop.
-struct PendingBlock {
+/// One iteration of a loop with K-blocking.
+struct BlockedIteration {
   Value first;     // i64: start of its part of K, in elements from the loop's first iteration
   Value within;    // i64: the same, from the first iteration of the pending block
   Value isFlushed; // i1: the pending block is multiplied in this iteration
 };
 
 /// Describes the iteration that is being emitted.
-PendingBlock iterationOf(Context &ctx, tt::DotOp dot, const DotPlan &plan);
+BlockedIteration iterationOf(Context &ctx, tt::DotOp dot, const DotPlan &plan);
 
 /// A as the micro-kernel reads it.
 struct OperandA {
@@ -37,14 +37,14 @@ struct OperandA {
 /// A range of K, of one iteration or several, that is multiplied in one call.
 struct BlockRange {
   OperandA a;
-  Value within;     // i64: its start, as in PendingBlock
+  Value within;     // i64: its start, as in BlockedIteration
   DotLimits limits; // its length, and the rows and columns that are needed
   Value isFirst;    // i1: it begins with the loop's first iteration
   Value isOld;      // i1: this iteration is not part of it
 };
 
 /// Appends the iteration to the pending block, and emits a loop over the ranges that are multiplied now; `multiply` is called once.
-void multiplyPendingBlock(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
+void multiplyPendingBlock(Context &ctx, const BlockedIteration &iteration, const DotPlan &plan, const OperandA &a, const DotLimits &limits,
                           llvm::function_ref<void(const BlockRange &)> multiply);
 
 } // namespace tilewright::cpu

@@ -38,7 +38,7 @@ struct LoopsInfo {
 /// Replaces the kernel (the module's one public tt.func) by `entry(args, grid, first, last, arena)` and the function of one program: an
 /// llvm.func with scf, arith and llvm inside. Calls are inlined, block pointers expanded and carried pointers scalarized beforehand. Emits
 /// an error on an operation that the back end does not support. May assume any launch guard except the failed ones.
-llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion, llvm::ArrayRef<std::string> failedGuardsOf,
-                                 LoopsInfo &info);
+llvm::LogicalResult lowerToLoops(mlir::ModuleOp module, const CpuTarget &target, bool fpFusion,
+                                 llvm::ArrayRef<std::string> failedGuardNames, LoopsInfo &info);
 
 } // namespace tilewright

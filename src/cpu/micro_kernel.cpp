@@ -190,7 +190,7 @@ private:
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
         if (takesBytes()) starts = pointerAtConstant(b, pointerAt(b, plan.rowSums, row, 4), 4 * first);
-        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, prefetchAddress(aBlock, row, first));
+        emitBlock(aBlock, panel, cBlock, blocks.rows, blocks.partials, prefetchAddresses(aBlock, row, first));
       });
       first += blocks.count * blocks.rows;
     }
@@ -283,7 +283,7 @@ private:
     if (!stepsEnd && steps == unroll) {
       emitSteps(sums, aBlock, panel, rows, unroll);
     } else {
-      bool hasRest = stepsEnd && limits.lengthStride % unroll != 0 && readsExactly(plan);
+      bool hasRest = stepsEnd && limits.lengthDivisor % unroll != 0 && readsExactly(plan);
       Value end = !stepsEnd ? constantIndex(b, steps) : hasRest ? arith::AndIOp::create(b, stepsEnd, constantIndex(b, -unroll)) : stepsEnd;
       int64_t together = stepsPerPrefetch(next, unroll);
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
@@ -339,7 +339,7 @@ private:
   }
 
   /// Returns the prefetch addresses for the block of rows at `row` + `first`.
-  PrefetchAddresses prefetchAddress(Value aBlock, Value row, int64_t first) {
+  PrefetchAddresses prefetchAddresses(Value aBlock, Value row, int64_t first) {
     if (!nextPanel) return {};
     Value panel = pointerAt(b, pointerAtConstant(b, nextPanel, first * prefetchBytesPerRow()), row, prefetchBytesPerRow());
     return {panel, nextA ? pointerAt(b, aBlock, nextA, 1) : Value()};
@@ -545,7 +545,7 @@ int64_t lengthUnit(const DotPlan &plan) {
   return plan.tiles ? tileDepth(plan.operand) : readsExactly(plan) ? 1 : maxUnroll * plan.group;
 }
 
-int64_t fullRows(const CpuTarget &target) {
+int64_t rowUnit(const CpuTarget &target) {
   return target.registers >= 32 ? maxBlockRows : 0;
 }
 

@@ -47,7 +47,7 @@ struct DotPlan {
 struct DotLimits {
   Value rows, columns;                                    // other elements of C stay as they are
   Value length;                                           // A and B hold zeros from here on
-  int64_t lengthStride = 1;                               // divides it
+  int64_t lengthDivisor = 1;                              // `length` is a multiple of it
   bool mayBeOneRow = false, mayBeOneColumn = false;       // possible in a launch like this one
   bool mayLeaveOneRow = false, mayLeaveOneColumn = false; // after whole register blocks, in a launch like this one
 };
@@ -61,7 +61,7 @@ int64_t lengthUnit(const DotPlan &plan);
 int64_t panelBytes(const DotPlan &plan);
 
 /// Returns a power of two such that every register block ends at its multiples, in a tile that is a multiple of it; 0: none exists.
-int64_t fullRows(const CpuTarget &target);
+int64_t rowUnit(const CpuTarget &target);
 
 /// Returns the columns of one panel of B: two vectors, or fewer if n is small.
 int64_t panelWidth(const CpuTarget &target, Type result, int64_t n);

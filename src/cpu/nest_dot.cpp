@@ -264,7 +264,7 @@ static Buffer accumulatorFor(Context &ctx, DotOp op, DotPlan &plan, bool fromZer
 }
 
 /// Plans a direct store of the results if that is legal. `iteration`: nullopt if each dot is multiplied alone.
-static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<PendingBlock> &iteration) {
+static void planDirectStore(Context &ctx, DotOp op, DotPlan &plan, const Buffer &c, const std::optional<BlockedIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   StoreOp store = storeOfResults(ctx, op);
   Value readBefore = iteration ? arith::MulIOp::create(b, iteration->within, constantIndex(b, elementBytes(plan.operand))) : Value();
@@ -355,7 +355,8 @@ static void writeSecondPanels(Context &ctx, Value panels, const DotPlan &plan, c
 }
 
 /// Copies A, with any constant strides. With K-blocking, the copy goes next to those of the other iterations of the pending block.
-static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits, const std::optional<PendingBlock> &iteration) {
+static Buffer copyOperand(Context &ctx, DotOp op, DotPlan &plan, const DotLimits &limits,
+                          const std::optional<BlockedIteration> &iteration) {
   auto shape = shapeOf(op.getA());
   int64_t rank = shape.size(), k = shape[rank - 1];
   llvm::SmallVector<int64_t> rows(shape);
@@ -391,7 +392,7 @@ static bool isReadable(const Buffer &a, const DotPlan &plan) {
 
 /// Returns A in memory if the masks permit all reads, else a copy; sets the row distance in `plan`.
 static Value readInMemoryOrCopy(Context &ctx, DotOp op, DotPlan &plan, const OperandInMemory &memory, const DotLimits &limits,
-                                const std::optional<PendingBlock> &iteration) {
+                                const std::optional<BlockedIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   plan.aCol = 1, plan.aRowBytes = memory.rowBytes, plan.aNext = memory.next;
   if (!memory.isReadable) return intToPointer(b, memory.base);
@@ -415,7 +416,7 @@ static Value readInMemoryOrCopy(Context &ctx, DotOp op, DotPlan &plan, const Ope
 }
 
 /// Emits the micro-kernel's loops over the ranges that are multiplied now; `panels` has room for the whole pending block.
-static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration, const DotPlan &plan, const OperandA &a, Value panels,
+static DotBlocks flushPendingBlocks(Context &ctx, const BlockedIteration &iteration, const DotPlan &plan, const OperandA &a, Value panels,
                                     Value c, const DotLimits &limits) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotBlocks blocks;
@@ -441,7 +442,7 @@ static DotBlocks flushPendingBlocks(Context &ctx, const PendingBlock &iteration,
 
 /// Emits the dot by packed panels and the micro-kernel.
 static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                          const std::optional<PendingBlock> &iteration) {
+                          const std::optional<BlockedIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t mark = ctx.arenaUsed;
   auto stored = storedOperand(ctx, op.getA(), plan.operand, c);
@@ -523,7 +524,7 @@ static void emitByLimit(Context &ctx, Value limit, llvm::function_ref<void()> th
 /// Emits the dot by packed panels, except for one row (one column) after whole register blocks, which takes the GEMV path. Otherwise that
 /// row would cost a whole block: for 65 x 65 elements a quarter of the time.
 static void emitPanelsAndRemainder(Context &ctx, DotOp op, const DotPlan &plan, const Buffer &c, bool fromZero, const DotLimits &limits,
-                                   const std::optional<PendingBlock> &iteration) {
+                                   const std::optional<BlockedIteration> &iteration) {
   ImplicitLocOpBuilder &b = ctx.b;
   DotLimits fewer = limits;
   std::optional<Gemv> row, column;
@@ -538,7 +539,7 @@ static void emitPanelsAndRemainder(Context &ctx, DotOp op, const DotPlan &plan, 
     limit = arith::SubIOp::create(b, limit, arith::ExtUIOp::create(b, b.getI64Type(), leavesOne));
     return leavesOne;
   };
-  Value hasRow = row ? excludeRemainder(fewer.rows, fullRows(ctx.target)) : Value();
+  Value hasRow = row ? excludeRemainder(fewer.rows, rowUnit(ctx.target)) : Value();
   Value hasColumn = column ? excludeRemainder(fewer.columns, ctx.target.vectorBytes / elementBytes(plan.result)) : Value();
   emitPanelGemm(ctx, op, plan, c, fromZero, fewer, iteration);
   auto add = [&](Value isThere, Gemv gemv, Value index, Value count, int64_t stride) {
@@ -560,7 +561,7 @@ void lowerDot(Context &ctx, DotOp op) {
   Buffer c = accumulatorFor(ctx, op, *plan, fromZero);
   DotLimits limits = limitsOf(ctx, op);
   plan->iterations = iterationsTogether(ctx, op, *plan, c, limits);
-  std::optional<PendingBlock> iteration = plan->iterations > 1 ? std::optional(iterationOf(ctx, op, *plan)) : std::nullopt;
+  std::optional<BlockedIteration> iteration = plan->iterations > 1 ? std::optional(iterationOf(ctx, op, *plan)) : std::nullopt;
   planDirectStore(ctx, op, *plan, c, iteration);
   ctx.packing = true;
   std::optional<Gemv> row, column;

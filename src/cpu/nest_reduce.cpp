@@ -189,7 +189,7 @@ static Values nextPartials(Reduction &r, llvm::ArrayRef<TileIndex> tileIndices, 
   bool isWhole = !r.axisFull || llvm::all_of(r.spec.fullMasks, [&](Value mask) { return r.ctx.trueMasks.contains(mask); });
   for (Value source : r.op.getSrcs())
     if (isWhole) evaluateFastPaths(r.ctx, source, all);
-  interleaved(r.ctx.b, all.size(), [&](int64_t i) {
+  emitInterleaved(r.ctx.b, all.size(), [&](int64_t i) {
     Values both(carried.slice(i * count, count));
     llvm::append_range(both, storedElements(r, all[i]));
     llvm::append_range(next, combine(r, both));

@@ -132,7 +132,7 @@ static void limitToStores(Context &ctx, DotOp dot, DotLimits &limits) {
     limits.columns = limits.columns ? Value(arith::MaxSIOp::create(b, limits.columns, columns)) : columns;
     limits.mayBeOneRow |= mayLetOneThrough(ctx, terms, 0, shape[0]);
     limits.mayBeOneColumn |= mayLetOneThrough(ctx, terms, 1, shape[1]);
-    limits.mayLeaveOneRow |= mayLeaveOne(fullRows(ctx.target), terms, 0);
+    limits.mayLeaveOneRow |= mayLeaveOne(rowUnit(ctx.target), terms, 0);
     limits.mayLeaveOneColumn |= mayLeaveOne(ctx.target.vectorBytes / elementBytes(getElementTypeOrSelf(dot.getD())), terms, 1);
   };
   withScalarsOf(ctx, needed, [&] { llvm::for_each(boxes, limit); });

@@ -59,7 +59,7 @@ struct CompileRequest {
   /// SYMBOL_scratch_bytes, a uint64_t: the size of the scratch memory for each thread.
   std::string symbol;
   /// The names of the launch guards (support/launch_guards.h) that have failed: the code must not assume them.
-  std::vector<std::string> failedGuardsOf;
+  std::vector<std::string> failedGuards;
   std::function<void(const StepDone &)> onStep;
   std::function<void(const Explanation &)> onExplained; // for CPUs: the decisions of lower-to-loops
   std::string dump;                                     // for messages: the folder of the dump that `onStep` writes, or empty

@@ -57,7 +57,7 @@ static LogicalResult toLoops(Compilation &c) {
   info.namesVariables = debugInfoIsOn();
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     c.cpu.writes = writtenArguments(kernel);
-  if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.failedGuardsOf, info))) return failure();
+  if (failed(lowerToLoops(*c.module, c.request.target, c.options.fpFusion, c.request.failedGuards, info))) return failure();
   c.cpu.entry = info.entry;
   c.cpu.arenaBytes = info.arenaBytes;
   c.cpu.atomics = info.atomics;
@@ -121,8 +121,8 @@ static std::string ptxName(llvm::StringRef name) {
 }
 
 static void markFailedGuards(tt::FuncOp kernel, const CompileRequest &request) {
-  llvm::SmallVector<llvm::StringRef> failedGuards(request.failedGuardsOf.begin(), request.failedGuardsOf.end());
-  if (!failedGuards.empty()) kernel->setAttr(ttg::failedGuardsName, Builder(kernel.getContext()).getStrArrayAttr(failedGuards));
+  llvm::SmallVector<llvm::StringRef> names(request.failedGuards.begin(), request.failedGuards.end());
+  if (!names.empty()) kernel->setAttr(ttg::failedGuardsName, Builder(kernel.getContext()).getStrArrayAttr(names));
 }
 
 /// Stores the options of the compilation on the kernel, so that passes only need the module. Records the slots while arguments still have
@@ -191,7 +191,7 @@ static LogicalResult generateForGpu(Compilation &c) {
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
   constexpr int64_t warpsOfTwoGroups = 8;
-  bool isWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
+  bool mayBeWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     markFailedGuards(kernel, c.request);
   return expandScaledDots(
@@ -203,7 +203,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      isWarpSpecialized ? AssumeNoAlias(ttg::assumeNoAlias) : AssumeNoAlias());
+      mayBeWarpSpecialized ? AssumeNoAlias(ttg::assumeNoAlias) : AssumeNoAlias());
 }
 
 /// Without ptxas the PTX is the artifact, and the driver assembles it.
@@ -295,8 +295,18 @@ constexpr Step steps[] = {
      "hoist cross-thread reductions out of loops"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
      "select MMA instructions for dots, and shared-memory buffers for operands"},
-    {"pipeline-loops", Machine::gpu, gpu::pipeline, nullptr, "ttg.descriptor_load ttg.descriptor_store",
+    {"wait-for-stores", Machine::gpu, gpu::waitForStores, nullptr, "",
+     "let stores wait for the TMA stores whose results they overwrite"},
+    {"stage-rows", Machine::gpu, gpu::stageRows, nullptr, "",
+     "keep rows that are reduced several times in shared memory"},
+    {"partition-dequantize", Machine::gpu, gpu::partitionDequantize, nullptr, "",
+     "give the dequantization of a dot's operand to a warpgroup of its own"},
+    {"stage-tma-transfers", Machine::gpu, gpu::stageTmaTransfers, nullptr, "ttg.descriptor_store",
+     "give each transfer through a tensor map a buffer in shared memory"},
+    {"pipeline-loops", Machine::gpu, gpu::pipelineLoops, nullptr, "",
      "pipeline loads in loops through circular buffers in shared memory"},
+    {"copy-unpipelined", Machine::gpu, gpu::copyUnpipelined, nullptr, "ttg.descriptor_load",
+     "replace the other loads through tensor maps by copies that are waited for"},
     {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
      "issue MMAs earlier and wait for them later within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",

@@ -55,10 +55,28 @@ llvm::LogicalResult optimizeThreadLocality(mlir::ModuleOp module);
 /// Nothing overlaps yet.
 llvm::LogicalResult selectTensorCores(mlir::ModuleOp module);
 
+/// Lets stores that overwrite what TMA stores write (tt.overwrites) wait until these are complete.
+llvm::LogicalResult waitForStores(mlir::ModuleOp module);
+
+/// Keeps long rows that are reduced several times in shared memory, in the type in which they were loaded. Does nothing on targets without
+/// cp.async.
+llvm::LogicalResult stageRows(mlir::ModuleOp module);
+
+/// Gives the dequantization of a dot's second operand to a warpgroup of its own, in one loop of the kernel, if that pays. The loop then
+/// needs a producer warp. Sets `ttg.dequantize_partition` on the operations and on the function.
+llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
+
+/// Gives every transfer through a tensor map buffers of its own. Afterwards each load through a map has one use, the store to a buffer that
+/// TMA can fill, in the same block; and no ttg.descriptor_store is left.
+llvm::LogicalResult stageTmaTransfers(mlir::ModuleOp module);
+
 /// Prefetches loads that only feed a buffer, by TMA or cp.async, in circular buffers of `stages` stages as far as shared memory permits.
-/// MMAs that accumulate in place stay in flight across the back edge. Afterwards no ttg.descriptor_load or ttg.descriptor_store is left,
-/// and every used ttg.tensor_map has its box and swizzle.
-llvm::LogicalResult pipeline(mlir::ModuleOp module);
+/// MMAs that accumulate in place stay in flight across the back edge.
+llvm::LogicalResult pipelineLoops(mlir::ModuleOp module);
+
+/// Replaces the loads through tensor maps that pipelineLoops has left by copies that are waited for. Afterwards no ttg.descriptor_load is
+/// left, and every used ttg.tensor_map has its box and swizzle.
+llvm::LogicalResult copyUnpipelined(mlir::ModuleOp module);
 
 /// Overlaps the MMAs of an iteration with each other and with its arithmetic: each starts as early, and its wait is as late, as the code
 /// between them permits.

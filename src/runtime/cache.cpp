@@ -406,7 +406,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
       .addInteger(options.flushesExp2);
   for (const auto &[name, path] : options.externLibs.value_or(KernelOptions::Libraries()))
     hasher.add("library").add(name).add(path);
-  for (const std::string &name : request.failedGuardsOf)
+  for (const std::string &name : request.failedGuards)
     hasher.add("without").add(name);
   if (request.gpu) {
     hasher.add("gpu").add(request.gpu->name).add(request.gpu->ptxVersion).addInteger(request.gpu->sharedBytes).add(assemblerIdentity());

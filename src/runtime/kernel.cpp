@@ -6,8 +6,8 @@
 #include "codegen/host_calls.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
-#include "runtime/failed_launches.h"
 #include "runtime/pool.h"
+#include "runtime/version_search.h"
 #include "runtime/write_watch.h"
 #include "support/fork_gate.h"
 #include "support/statistics.h"
@@ -262,22 +262,22 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::versionFor(const FailedGua
                                                                  llvm::ArrayRef<uint64_t> slots, llvm::ArrayRef<int64_t> bytes,
                                                                  int64_t device, Diagnostics &diagnostics) const {
   FailedGuardNames broken = first;
-  auto holdsFor = [&](const CompiledKernel &version) { return !(broken = version.guardsFailedBy(grid, slots, bytes, device)); };
+  auto guardsHold = [&](const CompiledKernel &version) { return !(broken = version.guardsFailedBy(grid, slots, bytes, device)); };
   if (others)
-    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || holdsFor(*last))) return last;
+    if (std::shared_ptr<const CompiledKernel> last = others->lastFor(first); last && (last.get() == this || guardsHold(*last))) return last;
   broken = first;
   bool isRight = areVersioningRequests(guards(), *first);
   std::shared_ptr<const CompiledKernel> self(std::shared_ptr<const CompiledKernel>(), this);
-  FailedLaunches failedGuards;
-  while (others && failedGuards.add(*broken)) {
+  VersionSearch search;
+  while (others && search.add(*broken)) {
     Diagnostics problems;
-    std::shared_ptr<const CompiledKernel> version = others->without(failedGuards.names(), isRight, device, problems);
+    std::shared_ptr<const CompiledKernel> version = others->without(search.failed(), isRight, device, problems);
     if (!version && isRight) break;
     if (!version) { // the first version has reported the same warnings and prints
       diagnostics.append(problems);
       return nullptr;
     }
-    if (!holdsFor(*version)) continue;
+    if (!guardsHold(*version)) continue;
     others->remember(first, version);
     return version;
   }
@@ -595,7 +595,7 @@ std::shared_ptr<const CompiledKernel> CompiledKernel::OtherVersions::without(std
   constexpr size_t maxOptionalVersions = 16;
   if (isOptional && made.size() >= maxOptionalVersions) return nullptr;
   CompileRequest wanted = request;
-  wanted.failedGuardsOf = failedGuards;
+  wanted.failedGuards = failedGuards;
   std::shared_ptr<CompiledKernel> version = make(wanted, diagnostics);
   if (!version || (version->gpu() && !version->gpu()->load(device, diagnostics))) return nullptr;
   made.emplace_back(std::move(failedGuards), version);

@@ -4,7 +4,7 @@
 #include "driver/program.h"
 #include "gpu/machine/simulate.h"
 #include "runtime/cuda/maps.h"
-#include "runtime/failed_launches.h"
+#include "runtime/version_search.h"
 #include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -79,18 +79,18 @@ static std::vector<std::string> guardsFailedBy(const GpuArtifact &artifact, cons
 const ThreadProgram *SimulatedKernel::versionFor(const LaunchValues &launch, std::string &problem) const {
   const ThreadProgram *version = impl->program.get();
   const std::vector<std::string> first = guardsFailedBy(version->artifact(), launch);
-  FailedLaunches failedGuards;
+  VersionSearch search;
   while (true) {
     std::vector<std::string> broken = guardsFailedBy(version->artifact(), launch);
     if (broken.empty()) return version;
-    if (!failedGuards.add(broken)) {
+    if (!search.add(broken)) {
       problem = "this launch fails the guard: " + broken.front();
       return nullptr;
     }
-    std::unique_ptr<ThreadProgram> &other = impl->others[failedGuards.names()];
+    std::unique_ptr<ThreadProgram> &other = impl->others[search.failed()];
     if (!other) {
       CompileRequest request = impl->request;
-      request.failedGuardsOf = failedGuards.names();
+      request.failedGuards = search.failed();
       Diagnostics diagnostics;
       other = ThreadProgram::create(request, diagnostics);
       if (!other && areVersioningRequests(impl->program->artifact().guards, first)) return impl->program.get();

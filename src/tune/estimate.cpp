@@ -73,7 +73,7 @@ double predictSeconds(ProgramWork work, int64_t programs, double memoryBytes, co
   work.arithmetic += (functionCost - 1) * work.functions;
   double dotSeconds = 0;
   for (const auto &[type, operations] : work.dotOperations)
-    dotSeconds += operations / (peaks.sustainedDots * peaks.dotOperations(type) / workers.count);
+    dotSeconds += operations / (peaks.sustainedDots * peaks.dotOperationsPerSecond(type) / workers.count);
   workers.dots = dotSeconds > 0 ? work.dots / dotSeconds : 1;
   if (gpu) {
     // Copies are asynchronous, and if programs need little shared memory, one computes while others begin.

@@ -16,7 +16,7 @@ bool isSizeName(llvm::StringRef name) {
   return name.contains_insensitive("block") || name.contains_insensitive("tile") || isOfGroup(name);
 }
 
-static bool isBlockSizeName(llvm::StringRef name) {
+static bool isCtaCountName(llvm::StringRef name) {
   return name == "num_ctas";
 }
 
@@ -88,14 +88,14 @@ static std::vector<int64_t> cheapest(llvm::ArrayRef<OpenSize> open, Estimates &e
 /// with several CTAs are too far from each other for steps of one parameter. The estimate ignores memory time, so a small predicted gain
 /// may not exist. On an H200, matmuls of 64x8192x8192 and 16x8192x8192, with a predicted gain of a fifth and less, take 2 and 1 % longer
 /// with two CTAs. Those of 16x16384x1024 and 512x8192x512, with a third and a quarter, take 11 and 9 % less.
-static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
-  auto blocks = llvm::find_if(open, [](const OpenSize &size) { return isBlockSizeName(size.name); });
-  if (blocks == open.end()) return cheapest(open, estimates);
+static std::vector<int64_t> cheapestPerCtaCount(llvm::ArrayRef<OpenSize> open, Estimates &estimates) {
+  auto ctas = llvm::find_if(open, [](const OpenSize &size) { return isCtaCountName(size.name); });
+  if (ctas == open.end()) return cheapest(open, estimates);
   constexpr double muchCheaper = 0.75;
   std::vector<int64_t> best;
-  for (int64_t count : blocks->values) {
+  for (int64_t count : ctas->values) {
     std::vector<OpenSize> fixed(open);
-    fixed[static_cast<size_t>(blocks - open.begin())].values = {count};
+    fixed[static_cast<size_t>(ctas - open.begin())].values = {count};
     std::vector<int64_t> found = cheapest(fixed, estimates);
     if (!best.empty() && !(estimates.of(found) <= muchCheaper * estimates.of(best))) break;
     best = std::move(found);
@@ -106,7 +106,7 @@ static std::vector<int64_t> cheapestBlockSizes(llvm::ArrayRef<OpenSize> open, Es
 std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
                                                 llvm::function_ref<double(llvm::ArrayRef<int64_t>)> estimate) {
   Estimates estimates(estimate);
-  InitialConfig best{cheapestBlockSizes(open, estimates), {}};
+  InitialConfig best{cheapestPerCtaCount(open, estimates), {}};
   if (!std::isfinite(estimates.of(best.sizes))) return std::nullopt;
   // The second combination changes each parameter by one step, up or down.
   double lowest = 0;
@@ -114,7 +114,7 @@ std::optional<InitialConfig> chooseInitialSizes(llvm::ArrayRef<OpenSize> open,
     std::vector<int64_t> other = best.sizes;
     for (size_t i = 0; i < open.size(); ++i) {
       const std::vector<int64_t> &values = open[i].values;
-      if (isBlockSizeName(open[i].name)) continue; // the number of CTAs does not show whether a parameter is a free choice
+      if (isCtaCountName(open[i].name)) continue; // the number of CTAs does not show whether a parameter is a free choice
       auto at = std::find(values.begin(), values.end(), best.sizes[i]) - values.begin();
       auto last = static_cast<std::ptrdiff_t>(values.size()) - 1;
       other[i] = values[static_cast<size_t>(at + step < 0 || at + step > last ? at - step : at + step)];

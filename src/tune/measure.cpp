@@ -19,7 +19,7 @@
 namespace tilewright {
 
 static constexpr size_t maxRuns = 200;
-static constexpr size_t maxLateness = 8;  // runs that a GPU had to wait for; after so many the host's delays are accepted
+static constexpr size_t maxLateRuns = 8;  // runs that a GPU had to wait for; after so many the host's delays are accepted
 static constexpr int maxFills = 16;       // a millisecond, of 200 MB each on an H200
 static constexpr double clockStep = 5e-4; // milliseconds: the resolution of a GPU's events
 
@@ -48,7 +48,7 @@ public:
       if (isNothing(known[index])) continue;
       if (!check(index, "restore_value")) return false;
       if (known[index].device() >= 0) {
-        if (!storeOnDevice(known[index], diagnostics)) return false;
+        if (!saveOnDevice(known[index], diagnostics)) return false;
         continue;
       }
       const char *bytes = static_cast<const char *>(known[index].address());
@@ -71,10 +71,10 @@ public:
       gpu::ContextScope scope(*device);
       device->driver->fillBytes(reinterpret_cast<uint64_t>(tensor.address()), 0, bytes, handle);
     }
-    for (const Stored &stored : storedOnDevice) {
-      gpu::ContextScope scope(*stored.device);
-      stored.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(stored.tensor.address()), stored.copy,
-                                          static_cast<size_t>(stored.tensor.bytes()), handle);
+    for (const SavedTensor &each : savedOnDevice) {
+      gpu::ContextScope scope(*each.device);
+      each.device->driver->copyOnDevice(reinterpret_cast<uint64_t>(each.tensor.address()), each.copy,
+                                        static_cast<size_t>(each.tensor.bytes()), handle);
     }
     for (const auto &[tensor, bytes] : saved)
       std::memcpy(tensor.address(), bytes.data(), bytes.size());
@@ -84,9 +84,9 @@ public:
   TensorGuard(const TensorGuard &) = delete;
   TensorGuard &operator=(const TensorGuard &) = delete;
   ~TensorGuard() {
-    for (const Stored &stored : storedOnDevice) {
-      gpu::ContextScope scope(*stored.device);
-      stored.device->driver->release(stored.copy); // waits for the device
+    for (const SavedTensor &each : savedOnDevice) {
+      gpu::ContextScope scope(*each.device);
+      each.device->driver->release(each.copy); // waits for the device
     }
   }
 
@@ -96,12 +96,12 @@ private:
     std::optional<std::pair<uint64_t, uint64_t>> reach = argument.isPointer() ? argument.reach() : std::nullopt;
     return argument.kind() == Argument::Kind::none || (reach && reach->first == reach->second);
   }
-  struct Stored {
+  struct SavedTensor {
     const gpu::CudaDevice *device;
     Argument tensor;
     uint64_t copy;
   };
-  bool storeOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
+  bool saveOnDevice(const Argument &tensor, Diagnostics &diagnostics) {
     const gpu::CudaDevice *device = gpu::CudaDevice::get(tensor.device(), diagnostics);
     if (!device) return false;
     gpu::ContextScope scope(*device);
@@ -109,7 +109,7 @@ private:
     size_t bytes = static_cast<size_t>(tensor.bytes());
     gpu::DriverStatus state = device->driver->synchronizeContext(); // waits for all writes to the tensor
     if (state == gpu::status::success) state = device->driver->allocate(&copy, bytes);
-    if (copy) storedOnDevice.push_back({device, tensor, copy});
+    if (copy) savedOnDevice.push_back({device, tensor, copy});
     if (state == gpu::status::success)
       state = device->driver->copyOnDevice(copy, reinterpret_cast<uint64_t>(tensor.address()), bytes, nullptr);
     if (state == gpu::status::success) state = device->driver->synchronizeContext();
@@ -118,7 +118,7 @@ private:
     return false;
   }
 
-  std::vector<Stored> storedOnDevice;
+  std::vector<SavedTensor> savedOnDevice;
   std::vector<Argument> zero;
   std::vector<std::pair<Argument, std::vector<char>>> saved;
 };
@@ -247,7 +247,7 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
                                                const std::function<double()> &now) {
   std::optional<TimedRun> first = once(); // also a warm-up, which compiles
   if (!first) return std::nullopt;
-  if (best && first->isOfKernel && first->seconds > effort.farSlower * *best * 1e-3 + effort.chance)
+  if (best && first->isOfKernel && first->seconds > effort.farSlowerFactor * *best * 1e-3 + effort.chance)
     return std::vector<double>(3, first->seconds * 1e3);
   if (first->isOfKernel && first->seconds > veryLongRun) return std::vector<double>(3, first->seconds * 1e3);
   std::vector<double> times;
@@ -256,12 +256,12 @@ std::optional<std::vector<double>> measureRuns(const RunOnce &once, std::optiona
   for (size_t late = 0; times.size() < maxRuns && (times.size() < effort.minRuns || now() - start < effort.seconds);) {
     std::optional<TimedRun> run = once();
     if (!run) return std::nullopt;
-    if (!run->isOfKernel && late++ < maxLateness) continue;
+    if (!run->isOfKernel && late++ < maxLateRuns) continue;
     times.push_back(run->seconds * 1e3);
     fastest = std::min(fastest, times.back());
     if (times.back() > 1e3 * longRun) break;
     bool isTried = times.size() >= effort.triedRuns || (times.size() >= effort.minTried && now() - start > effort.triedSeconds);
-    if (best && isTried && fastest > effort.farSlower * *best) break;
+    if (best && isTried && fastest > effort.farSlowerFactor * *best) break;
     if (times.size() % effort.fewRuns == 0 && now() - start > effort.minSeconds && errorOfMedian(times) <= error) break;
   }
   return percentiles(std::move(times));

@@ -50,9 +50,9 @@ struct MeasureEffort {
   double error, errorOfDeciding; // the error of measurements that reject configurations far slower than the best, and of those that decide
   double triedSeconds;           // enough for a configuration that is far slower, in at least so many runs or so many short ones
   size_t minTried, triedRuns;
-  double farSlower; // factor over the best median
-  size_t minRuns;   // for configurations that are not far slower
-  double chance;    // seconds that a run may take longer by chance. If the first run is slower by more, and far slower, it is the only one
+  double farSlowerFactor; // over the best median
+  size_t minRuns;         // for configurations that are not far slower
+  double chance; // seconds that a run may take longer by chance. If the first run is slower by more, and far slower, it is the only one
 };
 constexpr double longRun = 0.25;  // seconds of a run that needs no second one: disturbances are small compared with it
 constexpr double veryLongRun = 1; // of a first run that counts: first-touch page faults are small compared with it

@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-double Peaks::dotOperations(std::string_view type) const {
+double Peaks::dotOperationsPerSecond(std::string_view type) const {
   auto found = dots.find(type);
   return found == dots.end() ? arithmetic : found->second;
 }

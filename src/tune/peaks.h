@@ -24,7 +24,7 @@ struct Peaks {
   double sustainedDots = 1, sustainedBytes = 1;
 
   /// Returns the rate of dots of this type; a type without a row is computed as float32.
-  double dotOperations(std::string_view type) const;
+  double dotOperationsPerSecond(std::string_view type) const;
 };
 
 /// Returns the peaks of this CPU for code for `target`: from the cache folder, or measured now (half a second) and stored there.

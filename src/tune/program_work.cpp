@@ -67,9 +67,9 @@ private:
   }
 
   static bool isFunction(Operation *op) {
-    bool isRematerializable =
+    bool isSingleInstruction =
         isa<math::FmaOp, math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundEvenOp>(op);
-    return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isRematerializable);
+    return isa<tt::ExternElementwiseOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isSingleInstruction);
   }
 
   /// Returns the name of a dot's operand type in Peaks.

@@ -1,7 +1,7 @@
 // Passes store their decisions and reasons on operations, and explain prints them. Here the rows of one operand are aligned, those of the other are
 // not.
 // RUN: tilewright opt %s --assign-layouts | FileCheck %s --check-prefix=LAYOUTS
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --pipeline-loops | FileCheck %s --check-prefix=LOOP
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --pipeline-loops --copy-unpipelined | FileCheck %s --check-prefix=LOOP
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 

@@ -1,8 +1,8 @@
 """Packed values for a dot by mma.sync are loaded an iteration before they are unpacked. They are not with one stage, nor if the accumulators and
 operands take the registers."""
-# RUN: tilewright compile %s --target cuda:sm_90a --until pipeline-loops --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 3 | FileCheck %s --check-prefix=AHEAD
-# RUN: tilewright compile %s --target cuda:sm_90a --until pipeline-loops --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 1 | FileCheck %s --check-prefix=ONE
-# RUN: tilewright compile %s --target cuda:sm_90a --until pipeline-loops --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16,M=64' --num-warps 1 --num-stages 3 | FileCheck %s --check-prefix=ONE
+# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 3 | FileCheck %s --check-prefix=AHEAD
+# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16' --num-stages 1 | FileCheck %s --check-prefix=ONE
+# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i32:16,o=*fp16:16,N=i32:16,K=i32:16,M=64' --num-warps 1 --num-stages 3 | FileCheck %s --check-prefix=ONE
 # RUN: tilewright run %s --arg 'a=randn:f16[16,256]' --arg 'q=arange:i32[32,64]' --arg 'o=empty:f16[16,64]' --arg N=64 --arg K=256 --grid 1 --simulate --out o=%t.npy
 # RUN: tilewright run %s --arg 'a=randn:f16[16,256]' --arg 'q=arange:i32[32,64]' --arg 'o=empty:f16[16,64]' --arg N=64 --arg K=256 --grid 1 --check o=%t.npy
 

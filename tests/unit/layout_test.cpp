@@ -124,18 +124,18 @@ TEST(LayoutAlgebra, inverse) {
       EXPECT_EQ(layout.apply(*layout.find(flat)), flat);
       EXPECT_EQ(layout.inputOf(*layout.find(flat)), inverse.apply(flat));
     }
-    // Places with no free bit set hold everything once.
+    // Locations without a free bit hold each element once.
     std::set<uint32_t> seen;
-    int64_t places = 0;
+    int64_t locations = 0;
     for (uint64_t input = 0; input < uint64_t(1) << layout.map().columns.size(); ++input) {
-      HardwareLocation place = layout.locationOf(input);
-      if ((place.reg & layout.freeMask(Axis::reg)) || (place.lane & layout.freeMask(Axis::lane)) ||
-          (place.warp & layout.freeMask(Axis::warp)))
+      HardwareLocation location = layout.locationOf(input);
+      if ((location.reg & layout.freeMask(Axis::reg)) || (location.lane & layout.freeMask(Axis::lane)) ||
+          (location.warp & layout.freeMask(Axis::warp)))
         continue;
-      seen.insert(layout.apply(place));
-      ++places;
+      seen.insert(layout.apply(location));
+      ++locations;
     }
-    EXPECT_EQ(places, 512);
+    EXPECT_EQ(locations, 512);
     EXPECT_EQ(seen.size(), 512u);
   }
 }

@@ -69,7 +69,7 @@ void expectLines(const std::string &text, std::initializer_list<const char *> ta
   }
 }
 
-TEST(Ptx, HardwareLocation) {
+TEST(Ptx, ThreadIndices) {
   expectLines(kernel(R"(
   %t = ptx.thread_id  %w = ptx.warp_id  %l = ptx.lane_id  %s = ptx.shared_base  %r = ptx.cluster_rank
   %x = ptx.block_id 0 %y = ptx.block_id 1 %z = ptx.block_id 2 %n = ptx.block_count 0

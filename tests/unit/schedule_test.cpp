@@ -135,8 +135,8 @@ TEST_F(Schedule, mmasInFlight) {
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });                  // before the product of the iteration before is retired
   caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].lastReader = s.circularBuffers[0].firstReader; }); // given back while it is read
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].lastReader; }); // read before the wait
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].endOfReads = s.circularBuffers[0].firstReader; }); // given back while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
   caught(good, [](LoopSchedule &s) { s.prefetchedMma = s.inFlight[0]; });
 }
 
@@ -207,7 +207,7 @@ TEST_F(Schedule, releasedStages) {
   caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = s.circularBuffers[1].releaseDistance = 1; });
   caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // the next iteration's product still reads
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].endOfReads; }); // the next iteration's product still reads
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].tma = false; });
   // Two slots are enough: that of what starts ahead is given back where its product is over, not at the end of the iteration.
   EXPECT_TRUE(schedule(2, /*warpSpecialized=*/true).prefetchedMma);
@@ -257,7 +257,7 @@ TEST_F(Schedule, copiesByThreads) {
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_FALSE(good.circularBuffers.empty());
   EXPECT_FALSE(good.circularBuffers[0].tma);
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].lastReader; }); // after the barrier that makes the data visible
+  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].endOfReads; }); // after the barrier that makes the data visible
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
   caught(good, [](LoopSchedule &s) {
     s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1;

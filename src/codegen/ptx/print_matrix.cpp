@@ -147,7 +147,7 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
 
 /// A store to shared memory whose predicate depends on values: ptxas computes them first, and does not move the store. The store never
 /// executes, because the number of SMs is never 0, but ptxas cannot know that.
-static std::string emitSchedulingBarrier(ArrayRef<std::string> values, const std::string &smCount) {
+static std::string schedulingBarrierText(ArrayRef<std::string> values, const std::string &smCount) {
   std::string text = "{ .reg .pred never; .reg .b32 bits; mov.b32 bits, " + values.front() + "; ";
   for (const std::string &value : values.drop_front())
     text += "or.b32 bits, bits, " + value + "; ";
@@ -176,7 +176,7 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
     SmallVector<std::string> values;
     for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
       if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);
-    if (!values.empty()) text += emitSchedulingBarrier(values, smCount);
+    if (!values.empty()) text += schedulingBarrierText(values, smCount);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));
   return success();

@@ -122,17 +122,17 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
 }
 
 std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
-  constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguous = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
+  constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguousBits = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
   int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;
   if (repeats < 1) return {};
-  int64_t contiguous = std::min(repeats, maxContiguous), widest = std::min(bits, bitsOfSpan) - 1;
+  int64_t contiguousBits = std::min(repeats, maxContiguousBits), widest = std::min(bits, bitsOfSpan) - 1;
   std::vector<int64_t> to(static_cast<size_t>(bits), -1);
   auto set = [&](int64_t from, int64_t target) { to[static_cast<size_t>(from)] = target; };
-  for (int64_t i = 0; i < contiguous; ++i)
+  for (int64_t i = 0; i < contiguousBits; ++i)
     set(firstRepeat + i, i);
   // In 128 bytes, a phase of 8 or 16 lanes reads four rows of K: the last bit of its columns is one that no row's swizzle changes.
-  for (int64_t i = 0, next = contiguous; i < instructionBits; ++i)
-    set(i, i == 2 - contiguous ? widest : next++);
+  for (int64_t i = 0, next = contiguousBits; i < instructionBits; ++i)
+    set(i, i == 2 - contiguousBits ? widest : next++);
   for (int64_t from = 0, at = 0; from < bits; ++from) {
     if (to[static_cast<size_t>(from)] >= 0) continue;
     while (std::find(to.begin(), to.end(), at) != to.end())

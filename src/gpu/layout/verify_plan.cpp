@@ -82,12 +82,12 @@ std::optional<std::string> verifyVectors(const VectorAccess &access, const Layou
   uint32_t bytes = static_cast<uint32_t>(shared.elementBytes());
   if (access.bytes <= 0 || access.bytes % bytes) return "an access covers part of an element";
   LinearMap offsets = shared.inverse();
-  auto locationOf = [&](uint32_t element) { return offsets.apply(element) * bytes; };
+  auto byteOffsetOf = [&](uint32_t element) { return offsets.apply(element) * bytes; };
   for (Axis axis : {Axis::lane, Axis::warp}) {
     const std::vector<uint32_t> &given = access.offsets[static_cast<size_t>(axis)];
     if (given.size() != layout.basesOf(axis).size()) return "a thread bit is not covered";
     for (size_t bit = 0; bit < given.size(); ++bit) {
-      if (given[bit] != locationOf(layout.basesOf(axis)[bit])) return "a thread's offset differs from that of its elements";
+      if (given[bit] != byteOffsetOf(layout.basesOf(axis)[bit])) return "a thread's offset differs from that of its elements";
       if (given[bit] % static_cast<uint32_t>(access.bytes)) return "an access is not aligned";
     }
   }
@@ -98,7 +98,7 @@ std::optional<std::string> verifyVectors(const VectorAccess &access, const Layou
     for (size_t i = 0; i < vector.registers.size(); ++i) {
       int64_t reg = vector.registers[i];
       if (reg < 0 || reg >= layout.registersPerThread()) return "an access uses a nonexistent register";
-      if (locationOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
+      if (byteOffsetOf(elementOfRegister(layout, reg)) != vector.offset + static_cast<uint32_t>(i) * bytes)
         return "a register's offset differs from that of its element";
       reached[static_cast<size_t>(reg)] = true;
     }
@@ -115,7 +115,7 @@ std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &
   if (layout.bits(Axis::lane) != laneBits || plan.perWord * bytes != 4 || (plan.transposed && bytes != 2))
     return "the matrix instruction does not support these elements";
   LinearMap offsets = shared.inverse();
-  auto locationOf = [&](uint32_t element) { return offsets.apply(element) * bytes; };
+  auto byteOffsetOf = [&](uint32_t element) { return offsets.apply(element) * bytes; };
   auto rowOf = [&](uint32_t lane) { // offset of the row whose address this lane supplies
     uint32_t offset = 0;
     for (size_t bit = 0; bit < plan.laneOffsets.size(); ++bit)
@@ -130,11 +130,11 @@ std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &
     if (offset % 16) return "a row is not aligned";
   if (plan.warpOffsets.size() != layout.basesOf(Axis::warp).size()) return "a thread bit is not covered";
   for (size_t bit = 0; bit < plan.warpOffsets.size(); ++bit) {
-    if (plan.warpOffsets[bit] != locationOf(layout.basesOf(Axis::warp)[bit])) return "a warp's offset differs from that of its elements";
+    if (plan.warpOffsets[bit] != byteOffsetOf(layout.basesOf(Axis::warp)[bit])) return "a warp's offset differs from that of its elements";
     if (plan.warpOffsets[bit] % 16) return "a row is not aligned";
   }
   for (size_t bit = 0; bit < laneBits; ++bit)
-    if (readBy(uint32_t(1) << bit, 0, 0) != locationOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets a wrong element";
+    if (readBy(uint32_t(1) << bit, 0, 0) != byteOffsetOf(layout.basesOf(Axis::lane)[bit])) return "a lane gets a wrong element";
   std::vector<bool> reached(static_cast<size_t>(layout.registersPerThread()));
   for (const MatrixPlan::Instruction &instruction : plan.instructions) {
     if (instruction.offset % 16) return "a row is not aligned";
@@ -143,7 +143,7 @@ std::optional<std::string> verifyMatrices(const MatrixPlan &plan, const Layout &
         int64_t reg = instruction.firstRegister + word * plan.perWord + element;
         if (reg < 0 || reg >= layout.registersPerThread()) return "a matrix fills a nonexistent register";
         uint32_t read = instruction.offset ^ readBy(0, static_cast<uint32_t>(word), static_cast<uint32_t>(element));
-        if (locationOf(elementOfRegister(layout, reg)) != read) return "a register gets a wrong element";
+        if (byteOffsetOf(elementOfRegister(layout, reg)) != read) return "a register gets a wrong element";
         reached[static_cast<size_t>(reg)] = true;
       }
   }

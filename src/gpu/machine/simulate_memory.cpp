@@ -637,7 +637,7 @@ static bool matchAny(Warp &warp, const Step &step) {
 // ---- barriers of a CTA
 
 /// True if threads of one program may be at both operations at the same time: at one operation, or in parts that different warps run.
-static bool mayOverlap(Operation *here, Operation *there) {
+static bool mayRunConcurrently(Operation *here, Operation *there) {
   if (here == there || here->getParentRegion() == there->getParentRegion()) return here == there;
   for (Region *region = here->getParentRegion(); region; region = region->getParentRegion())
     if (region->isAncestor(there->getParentRegion())) {
@@ -664,7 +664,7 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
     return nullptr;
   }
   bool isAll = id == 0 && threads == all;
-  if (barrier.arrived && isAll && !mayOverlap(step.op, warp.cta.program.ops[barrier.first])) {
+  if (barrier.arrived && isAll && !mayRunConcurrently(step.op, warp.cta.program.ops[barrier.first])) {
     warp.fail(step, "other threads wait at another barrier of the CTA: control flow has diverged", -1, barrier.first);
     return nullptr;
   }

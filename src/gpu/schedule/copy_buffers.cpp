@@ -6,6 +6,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -67,6 +69,18 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   unsigned last = function.getNumArguments();
   if (failed(function.insertArgument(last, map.getType(), attributes, argument.getLoc()))) return failure();
   return Value(function.getArgument(last));
+}
+
+Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals) {
+  OpBuilder b(function.getContext());
+  b.setInsertionPointToStart(&function.getBody().front());
+  return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count), static_cast<uint32_t>(arrivals));
+}
+
+Value entryConstant(tt::FuncOp function, int64_t value) {
+  OpBuilder b(function.getContext());
+  b.setInsertionPointToStart(&function.getBody().front());
+  return arith::ConstantOp::create(b, function.getLoc(), b.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
 } // namespace tilewright::gpu

@@ -570,11 +570,12 @@ bool isDequantizing(scf::ForOp loop) {
                       [](ttg::StoreSharedOp store) { return store->hasAttr(ttg::dequantizePartitionName); });
 }
 
-bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+/// Partitions the first loop of the kernel in which that pays.
+static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   constexpr int64_t minStages = 3;
-  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return false;
-  if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return false;
-  if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
+  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return;
+  if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return;
+  if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
   for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
     llvm::append_range(loops, tiles.getBody()->getOps<scf::ForOp>());
@@ -594,9 +595,15 @@ bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuT
     if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));
-    return true;
+    return;
   }
-  return false;
+}
+
+LogicalResult partitionDequantize(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    partitionDequantize(function, config, target);
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

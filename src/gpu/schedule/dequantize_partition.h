@@ -5,21 +5,18 @@
 
 namespace tilewright::gpu {
 
-/// Gives the dequantization of a second operand to a warpgroup of its own, in one loop of the kernel, if that pays; whether it did. The
-/// loop's copies need a producer then.
-bool partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop is such a one. What the dequantize partition makes has as many stages as the circular buffers.
+/// Whether a warpgroup of its own dequantizes the second operand in this loop. What it makes has as many stages as the circular buffers.
 bool isDequantizing(mlir::scf::ForOp loop);
 
 /// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
 ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
-/// All stages of the iteration before have been read there.
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains);
+/// Plans the refills after `wait`, where all stages of the previous iteration have been read.
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
 /// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
 /// read what was copied, and that a stage is made (barriers `made`), at one place; the consumers wait for that before their MMA. Where
 /// these read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its
 /// own
-/// (`wideEmpty`, else null).
+/// (`dequantizedEmpty`, else null).
 void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
                      mlir::Value made, mlir::Value dequantizedEmpty);
 /// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the consumers fence what they
@@ -38,7 +35,8 @@ bool mayLearnOfWrites(tt::FuncOp function);
 /// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an
 /// operation.
 void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
-/// Lets threads store what they have computed before they compute the rest.
-void interleaveStores(LoopSchedule &schedule);
+/// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
+/// (thread/interleave_stores.cpp).
+void markInterleavedStores(LoopSchedule &schedule);
 
 } // namespace tilewright::gpu

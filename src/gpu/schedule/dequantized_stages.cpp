@@ -19,8 +19,8 @@ ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
   return {};
 }
 
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp drains) {
-  schedule.refillAfter = drains;
+void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait) {
+  schedule.refillAfter = wait;
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseDistance = 1;
 }
@@ -101,10 +101,10 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
 /// Whether the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
   return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-           Operation *stageIndex = operand.getDefiningOp();
-           while (isa_and_nonnull<ttg::ViewOp>(stageIndex))
-             stageIndex = stageIndex->getOperand(0).getDefiningOp();
-           return isa_and_nonnull<ttg::StageOp>(stageIndex) && llvm::is_contained(buffers, stageIndex->getOperand(0));
+           Operation *stage = operand.getDefiningOp();
+           while (isa_and_nonnull<ttg::ViewOp>(stage))
+             stage = stage->getOperand(0).getDefiningOp();
+           return isa_and_nonnull<ttg::StageOp>(stage) && llvm::is_contained(buffers, stage->getOperand(0));
          });
 }
 

@@ -86,21 +86,21 @@ public:
     begin(b, loop);
     Value way = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
     Value wanted = isWanted(b, LoopIterations(loop).existsIteration(b, 0));
-    return {loadAt(b, indexAt(b, way), wanted, Value()), way};
+    return {loadAt(b, byteOffsetsAt(b, way), wanted, Value()), way};
   }
 
   /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
-    Value index = indexAt(b, way), byte = arith::AndIOp::create(b, loc, index, constant(b, wordBytes - 1));
+    Value offsets = byteOffsetsAt(b, way), byte = arith::AndIOp::create(b, loc, offsets, constant(b, wordBytes - 1));
     Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, isWanted(b, LoopIterations(loop).existsLater(b, 1)), begins);
-    return {loadAt(b, index, wanted, held.words), way};
+    return {loadAt(b, offsets, wanted, held.words), way};
   }
 
   /// The load's result, taken from its words.
   Value bytes(OpBuilder &b, const Held &held) {
-    Value byte = arith::AndIOp::create(b, loc, indexAt(b, held.way), constant(b, wordBytes - 1));
+    Value byte = arith::AndIOp::create(b, loc, byteOffsetsAt(b, held.way), constant(b, wordBytes - 1));
     Value moved = arith::ShRUIOp::create(b, loc, held.words, arith::ShLIOp::create(b, loc, byte, constant(b, 3)));
     Value bytes = arith::TruncIOp::create(b, loc, with(b.getI8Type()), moved);
     if (bytes.getType() != tile) bytes = tt::BitcastOp::create(b, loc, tile, bytes);
@@ -122,9 +122,9 @@ private:
     start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(b, 0), offset));
   }
 
-  /// The words around places where `wanted` is true, and `before` elsewhere.
-  Value loadAt(OpBuilder &b, Value index, Value wanted, Value before) {
-    Value whole = arith::AndIOp::create(b, loc, index, constant(b, -wordBytes));
+  /// Loads the words that contain the bytes at `offsets` where `wanted` is true; elsewhere the result is `before`.
+  Value loadAt(OpBuilder &b, Value offsets, Value wanted, Value before) {
+    Value whole = arith::AndIOp::create(b, loc, offsets, constant(b, -wordBytes));
     Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
     auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(pointers.getType()));
     Type wordPointer = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
@@ -140,7 +140,7 @@ private:
     return load.getMask() ? Value(arith::AndIOp::create(b, loc, all, load.getMask())) : all;
   }
 
-  Value indexAt(OpBuilder &b, Value way) {
+  Value byteOffsetsAt(OpBuilder &b, Value way) {
     return arith::AddIOp::create(b, loc, tt::SplatOp::create(b, loc, with(b.getI64Type()), way), offset);
   }
 

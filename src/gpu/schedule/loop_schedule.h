@@ -32,10 +32,10 @@ struct CircularBuffer {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
   mlir::Operation *firstReader = nullptr; ///< in the loop's body, as all operations here
-  mlir::Operation *lastReader = nullptr;  ///< after it, this warp has read an iteration's stage
-  bool threadsRead = false;               ///< by load_shared or fma_dot
-  bool mmaRead = false;                   ///< by wgmma
-  int64_t releaseDistance = 1;            ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
+  mlir::Operation *endOfReads = nullptr; ///< after it, the warp has read the iteration's stage: the last reader, or the wait that drains it
+  bool threadsRead = false;              ///< by load_shared or fma_dot
+  bool mmasRead = false;                 ///< by wgmma
+  int64_t releaseDistance = 1;           ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
   int64_t distance(int64_t stages) const { return stages - releaseDistance; } ///< how many iterations a copy is ahead
 };
 
@@ -76,7 +76,7 @@ bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, c
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
 /// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
 /// its rows of every box (as many parts as CTAs). Null if neither is possible.
-std::optional<int64_t> boxesPerCta(ttg::BufferType tile, int64_t blocks);
+std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks);
 /// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
 std::optional<std::string> multicastObstacle(tt::FuncOp function);
 /// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (specialize_warps.cpp).
@@ -139,11 +139,9 @@ mlir::Operation *keepInFlight(LoopSchedule &schedule);
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
 /// The buffers through which tiles leave a loop, as they are used if stores stay in flight: one for all tiles of a type, throughout the
 /// loop.
-llvm::SmallVector<DeeperBuffer> bytesHeldByStores(mlir::scf::ForOp loop);
+llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
-/// Branches that store tiles once more (tt.overwrites) wait until all that TMA stores before has been written.
-void waitForStores(tt::FuncOp function);
 
 /// A result on its way out, in a loop: barrier    store_shared    fence_async    barrier    tma_store    tma_store_wait 0. The buffer
 /// has no other use.
@@ -173,14 +171,13 @@ mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
-/// Gives every transfer through a tensor map buffers of its own (tma_staging_buffers.cpp): afterwards each load through a map has one use,
-/// the store to a buffer that TMA can fill, in the same block, and no store through a map is left.
-llvm::LogicalResult stageTmaTransfers(tt::FuncOp function);
 /// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
 void eraseStore(ttg::StoreSharedOp store);
 
-/// Keeps long rows that are reduced several times in shared memory, in the form in which they came (stage_rows.cpp).
-void stageRowsInShared(tt::FuncOp function);
+/// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.
+mlir::Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals);
+/// Returns an i32 constant at the function's entry, which everything in the function may use.
+mlir::Value entryConstant(tt::FuncOp function, int64_t value);
 
 /// The alloc that stages and views refer to; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);

@@ -113,7 +113,7 @@ static int64_t heldBy(tt::LoadOp load) {
   return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
 }
 
-/// Makes the load an iteration early, before `place`, in a loop that carries what it brings.
+/// Moves the load to the previous iteration, before `insertionPoint`, in a loop that carries the loaded tile.
 static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   OpBuilder b(schedule.loop);
   LoopIterations before(schedule.loop);
@@ -144,7 +144,7 @@ void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Opera
   }
 }
 
-void interleaveStores(LoopSchedule &schedule) {
+void markInterleavedStores(LoopSchedule &schedule) {
   auto isLoaded = [](ttg::StoreSharedOp store) {
     return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
   };
@@ -157,7 +157,7 @@ void interleaveStores(LoopSchedule &schedule) {
 
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {
   multiBuffer(schedule);
-  interleaveStores(schedule);
+  markInterleavedStores(schedule);
   prefetchLoads(schedule, registers);
   if (!schedule.circularBuffers.empty()) return; // the pipeline lets the MMAs stay in flight
   OpBuilder b(schedule.loop);

@@ -41,7 +41,7 @@ public:
     SmallVector<ttg::WgmmaOp> mmas(block.getOps<ttg::WgmmaOp>());
     if (mmas.size() < 2 || registers < 0) return;
     for (auto load : llvm::make_early_inc_range(block.getOps<tt::LoadOp>()))
-      hoistLoads(load);
+      hoistLoad(load);
     for (ttg::WgmmaOp mma : mmas)
       issueEarly(mma);
     SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
@@ -52,7 +52,7 @@ public:
 private:
   /// Moves a load to registers before the first MMA that it does not depend on, with what computes its address: it is on its way
   /// while that one runs.
-  void hoistLoads(tt::LoadOp load) {
+  void hoistLoad(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
     if (!loop || held > registers || tt::isVolatileLoad(load) || mayBeWritten(load, loop)) return;
@@ -170,10 +170,10 @@ private:
     auto reads = [&](Operation *op) {
       return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
     };
-    bool anyBarrier = readsForProducer(wait);
+    bool passesBarriers = readsForProducer(wait);
     auto passes = [&](Operation *op) {
       return mayPass(op) ||
-             (anyBarrier && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
+             (passesBarriers && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
     Operation *position = wait->getNextNode();
     for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = position->getNextNode())
@@ -181,12 +181,12 @@ private:
         return merge(wait, other);
     wait->moveBefore(position);
     wait.setPending(static_cast<uint32_t>(startedAfter(wait, position)));
-    if (Operation *computed = computeBeforeWait(wait)) passThrough(wait, computed->getResult(0));
+    if (Operation *computed = lastComputedTile(wait)) passThrough(wait, computed->getResult(0));
   }
 
   /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
   /// none.
-  Operation *computeBeforeWait(ttg::WgmmaWaitOp wait) {
+  Operation *lastComputedTile(ttg::WgmmaWaitOp wait) {
     for (Operation *op = wait->getPrevNode(); op && !isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op); op = op->getPrevNode()) {
       auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
       if (!tile || !tile.getElementType().isF32() || !isElementwiseOnTiles(op)) continue;

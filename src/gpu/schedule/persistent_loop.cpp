@@ -72,7 +72,7 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
   return stores;
 }
 
-SmallVector<DeeperBuffer> bytesHeldByStores(scf::ForOp loop) {
+SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
   SmallVector<DeeperBuffer> buffers;
   SmallVector<ttg::BufferType> types;
   for (const TileStore &store : storesOf(loop)) {
@@ -109,20 +109,6 @@ void letStoresRun(scf::ForOp loop) {
   OpBuilder b(loop.getContext());
   b.setInsertionPointAfter(loop);
   ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
-}
-
-void waitForStores(tt::FuncOp function) {
-  if (!function.walk([](ttg::DescriptorStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
-  llvm::SetVector<Operation *> branches;
-  function.walk([&](tt::StoreOp store) {
-    if (store->hasAttr(tt::overwritesName)) branches.insert(function.getBody().front().findAncestorOpInBlock(*store));
-  });
-  for (Operation *branch : branches) {
-    Block *block = cast<scf::IfOp>(branch).thenBlock();
-    OpBuilder b(block, block->begin());
-    ttg::TmaStoreWaitOp::create(b, branch->getLoc(), 0)->setAttr(ttg::waitForWritesName, b.getUnitAttr());
-    ttg::CtaBarrierOp::create(b, branch->getLoc());
-  }
 }
 
 } // namespace tilewright::gpu

@@ -124,12 +124,12 @@ static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body)
     Operation *reader = body->findAncestorOpInBlock(*access);
     bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::WgmmaOp>(access);
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
-    Operation *lastReader = mma && reader == access ? drainOf(access) : reader;
-    if (!lastReader) return false;
+    Operation *endOfReads = mma && reader == access ? drainOf(access) : reader;
+    if (!endOfReads) return false;
     circular.threadsRead |= threads;
-    circular.mmaRead |= mma;
+    circular.mmasRead |= mma;
     if (!circular.firstReader || reader->isBeforeInBlock(circular.firstReader)) circular.firstReader = reader;
-    if (!circular.lastReader || circular.lastReader->isBeforeInBlock(lastReader)) circular.lastReader = lastReader;
+    if (!circular.endOfReads || circular.endOfReads->isBeforeInBlock(endOfReads)) circular.endOfReads = endOfReads;
   }
   return circular.firstReader != nullptr;
 }
@@ -143,9 +143,9 @@ static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
     return;
   }
   same->copies.push_back(circular.copies.front());
-  if (same->lastReader->isBeforeInBlock(circular.lastReader)) same->lastReader = circular.lastReader;
+  if (same->endOfReads->isBeforeInBlock(circular.endOfReads)) same->endOfReads = circular.endOfReads;
   same->threadsRead |= circular.threadsRead;
-  same->mmaRead |= circular.mmaRead;
+  same->mmasRead |= circular.mmasRead;
 }
 
 static bool isOfRows(const CircularBuffer &circular) {
@@ -165,9 +165,9 @@ static void mergeRows(LoopSchedule &schedule) {
       continue;
     }
     tiles->copies.append(rows.copies);
-    if (tiles->lastReader->isBeforeInBlock(rows.lastReader)) tiles->lastReader = rows.lastReader;
+    if (tiles->endOfReads->isBeforeInBlock(rows.endOfReads)) tiles->endOfReads = rows.endOfReads;
     tiles->threadsRead |= rows.threadsRead;
-    tiles->mmaRead |= rows.mmaRead;
+    tiles->mmasRead |= rows.mmasRead;
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -178,7 +178,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
     return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::CtaBarrierOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
   };
   auto isReadTogether = [&](const CircularBuffer &first, const CircularBuffer &second) {
-    if (!first.tma || !second.tma || first.mmaRead || second.mmaRead) return false;
+    if (!first.tma || !second.tma || first.mmasRead || second.mmasRead) return false;
     Operation *op = first.firstReader;
     while (op && op != second.firstReader && isPassed(op))
       op = op->getNextNode();
@@ -193,7 +193,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
       continue;
     }
     first.copies.append(second.copies);
-    if (first.lastReader->isBeforeInBlock(second.lastReader)) first.lastReader = second.lastReader;
+    if (first.endOfReads->isBeforeInBlock(second.endOfReads)) first.endOfReads = second.endOfReads;
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
 }
@@ -288,8 +288,8 @@ static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
 
 /// The wait of an iteration that drains its last MMA of the iteration before: the first one, if the MMA accumulates in place
 /// after it. Null if there is none, or the registers do not suffice: meanwhile the MMA keeps those of its first operand.
-static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minDots = 3; // of two, the second one's stage would be filled an iteration later than it is free
+static ttg::WgmmaWaitOp chooseDrainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
+  constexpr int64_t minMmas = 3; // of two, the second one's stage would be filled an iteration later than it is free
   Block *body = schedule.loop.getBody();
   ttg::WgmmaOp last;
   int64_t inLoop = 0, inBody = 0;
@@ -299,7 +299,7 @@ static ttg::WgmmaWaitOp drainingWait(LoopSchedule &schedule, ttg::ConfigAttr con
     last = mma;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
-  if (inLoop != inBody || inLoop < minDots || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
+  if (inLoop != inBody || inLoop < minMmas || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
@@ -361,7 +361,7 @@ ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t sta
   auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
   auto areRead = [&](const CircularBuffer &circular) {
     // After it the MMAs of the iteration before the last one are over: a stage of three would be filled only when it is needed.
-    bool isFree = circular.mmaRead ? !circular.threadsRead && stages > 3 : circular.lastReader->isBeforeInBlock(sync);
+    bool isFree = circular.mmasRead ? !circular.threadsRead && stages > 3 : circular.endOfReads->isBeforeInBlock(sync);
     return circular.tma && isFree;
   };
   return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();
@@ -385,7 +385,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   if (schedule.publishBarrier) {
     schedule.refillAfter = schedule.publishBarrier;
     for (CircularBuffer &circular : schedule.circularBuffers)
-      circular.releaseDistance = circular.mmaRead ? 2 : 0;
+      circular.releaseDistance = circular.mmasRead ? 2 : 0;
     return;
   }
   if (!schedule.inFlight.empty()) {
@@ -395,7 +395,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     return;
   }
   schedule.prefetchedMma = chooseMmaToPrefetch(schedule, config, target);
-  if (!schedule.prefetchedMma) schedule.drainingWait = drainingWait(schedule, config, target);
+  if (!schedule.prefetchedMma) schedule.drainingWait = chooseDrainingWait(schedule, config, target);
   if (schedule.drainingWait) {
     for (auto mma : schedule.loop.getBody()->getOps<ttg::WgmmaOp>())
       schedule.inFlight.assign(1, mma);
@@ -410,7 +410,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
       schedule.refillAfter = wait;
     for (CircularBuffer &circular : schedule.circularBuffers) {
-      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circular.lastReader)) schedule.refillAfter = circular.lastReader;
+      if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circular.endOfReads)) schedule.refillAfter = circular.endOfReads;
       circular.releaseDistance = 0;
     }
     return;
@@ -418,11 +418,11 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   // Two MMAs alternate with what is computed between them; of more, some run at one time, and a barrier among them would part them.
   auto mmas = schedule.loop.getBody()->getOps<ttg::WgmmaOp>();
   bool early = std::distance(mmas.begin(), mmas.end()) <= 2;
-  schedule.refillAfter = schedule.circularBuffers.front().lastReader;
+  schedule.refillAfter = schedule.circularBuffers.front().endOfReads;
   for (CircularBuffer &circular : schedule.circularBuffers)
-    if (circular.lastReader->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = circular.lastReader;
+    if (circular.endOfReads->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = circular.endOfReads;
   for (CircularBuffer &circular : schedule.circularBuffers)
-    circular.releaseDistance = circular.lastReader == schedule.refillAfter ? 0 : 1;
+    circular.releaseDistance = circular.endOfReads == schedule.refillAfter ? 0 : 1;
 }
 
 /// Whether an iteration loads tiles itself, not in a loop of its own.

@@ -33,15 +33,16 @@ int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool deq
   return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
 }
 
-/// What the producer's warpgroup gives away, and the one that dequantizes, which keeps `dequantizes`, is shared by the consumers.
-static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t dequantizes) {
-  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, dequantizes != 0);
-  int64_t helpers = dequantizes != 0 ? 2 : 1, kept = producerRegisters + dequantizes;
+/// Returns the registers of a consumer thread. Consumers share what the producer warpgroup and the dequantize partition give away; the
+/// latter keeps `keptByDequantize` per thread (0: there is none).
+static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t keptByDequantize) {
+  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, keptByDequantize != 0);
+  int64_t helpers = keptByDequantize != 0 ? 2 : 1, kept = producerRegisters + keptByDequantize;
   return std::min(maxThreadRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
 }
 
 int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, /*dequantizes=*/0);
+  return consumerRegisters(config, target, /*keptByDequantize=*/0);
 }
 
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
@@ -149,7 +150,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
       if (!circular.tma) return "a loop's tiles are not copied by TMA";
       bool isRow =
           llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
-      if (!circular.mmaRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
+      if (!circular.mmasRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
       for (const Copy &copy : circular.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())
@@ -269,7 +270,7 @@ static void sinkAfterLoops(Block &block) {
 namespace {
 /// What the warps that hold no accumulators run.
 struct Helpers {
-  Skeleton producer, dequantizes;
+  Skeleton producer, dequantize;
   bool hasDequantizePartition, loads; ///< whether one warpgroup dequantizes, and loads for the consumers
   int64_t registers() const { return !hasDequantizePartition ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
 };
@@ -282,10 +283,10 @@ static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
     auto sync = dyn_cast<ttg::CtaBarrierOp>(op);
     bool allWarps = sync && sync.getAllWarps();
     if (op->hasAttr(ttg::producerName) || allWarps) helpers.producer.keep(op);
-    if (op != function && (op->hasAttr(ttg::dequantizePartitionName) || allWarps)) helpers.dequantizes.keep(op);
+    if (op != function && (op->hasAttr(ttg::dequantizePartitionName) || allWarps)) helpers.dequantize.keep(op);
   });
   if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute its addresses"), failure();
-  if (helpers.hasDequantizePartition && !helpers.dequantizes.isComputable())
+  if (helpers.hasDequantizePartition && !helpers.dequantize.isComputable())
     return bug(function, "the dequantize partition cannot compute its operands"), failure();
   return helpers;
 }
@@ -300,7 +301,7 @@ static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, B
     auto role = scf::IfOp::create(b, loc, isDequantizePartition, /*withElseRegion=*/true);
     role->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
     b.setInsertionPointToStart(role.thenBlock());
-    fillPartition(b, loc, helpers.dequantizes, from, helpers.registers(), first, warp, Value());
+    fillPartition(b, loc, helpers.dequantize, from, helpers.registers(), first, warp, Value());
     b.setInsertionPointToStart(role.elseBlock());
   }
   fillPartition(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);

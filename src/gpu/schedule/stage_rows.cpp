@@ -140,8 +140,8 @@ private:
     OpBuilder b(load);
     Location loc = load.getLoc();
     auto async = ttg::CopyAsyncOp::create(b, loc, load.getPtr(), buffer, load.getMask());
-    for (NamedAttribute guard : load->getDiscardableAttrs())
-      async->setAttr(guard.getName(), guard.getValue());
+    for (NamedAttribute attribute : load->getDiscardableAttrs())
+      async->setAttr(attribute.getName(), attribute.getValue());
     ttg::CopyCommitOp::create(b, loc);
     b.setInsertionPoint(endOfCopy(load));
     ttg::CopyWaitOp::create(b, loc, 0);
@@ -157,15 +157,21 @@ private:
 };
 } // namespace
 
-void stageRowsInShared(tt::FuncOp function) {
+static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   // A thread that reads its row again uses some 160 registers: a third block must fit then, where two had 255. Blocks of 8 warps
   // do not gain one, and only read more (layer norm of 65536 columns on an H200: 4 warps 2467 to 2693 GB/s, 8 warps 2408 to 2257).
   constexpr int64_t blocks = 3, enough = 160;
-  ttg::ConfigAttr config = ttg::configOf(function);
   int64_t threads = config.getWarps() << laneBits;
-  if (blocks * threads * enough > gpuTarget(config.getTarget().getValue())->registersPerSM) return;
+  if (!target.cpAsync || blocks * threads * enough > target.registersPerSM) return;
   RowKeeper keeper(function.getBody().front());
   if (keeper.pays()) keeper.run();
+}
+
+LogicalResult stageRows(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    stageRows(function, config, target);
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -47,7 +47,7 @@ public:
   bool isInSecondStage(BlockArgument carried) { return isInSecondStage(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
 
   /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
-  bool stagesAreIndependent() {
+  bool stagesAreSeparable() {
     if (last == firstMma || isInSecondStage(firstMma)) return false;
     for (Operation *op : secondStage)
       if (op->getNumRegions() != 0 || !(isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || isMemoryEffectFree(op))) return false;
@@ -346,7 +346,7 @@ private:
 } // namespace
 
 bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
-  return TwoStages(loop, firstMma).stagesAreIndependent();
+  return TwoStages(loop, firstMma).stagesAreSeparable();
 }
 
 scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {

@@ -28,10 +28,10 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
   return nullptr;
 }
 
-/// Every access to a circular buffer's buffers stands between the circular buffer's first reader and the place where its stage is drained.
+/// Every access to a circular buffer's buffers stands between its first reader and the end of its reads.
 static std::optional<std::string> verifyReaders(const CircularBuffer &circular, scf::ForOp loop) {
-  if (circular.copies.empty() || !circular.firstReader || !circular.lastReader) return "a circular buffer has no copies or no readers";
-  if (circular.firstReader->getBlock() != loop.getBody() || circular.lastReader->getBlock() != loop.getBody())
+  if (circular.copies.empty() || !circular.firstReader || !circular.endOfReads) return "a circular buffer has no copies or no readers";
+  if (circular.firstReader->getBlock() != loop.getBody() || circular.endOfReads->getBlock() != loop.getBody())
     return "a circular buffer is read outside its loop";
   for (const Copy &copy : circular.copies) {
     ttg::StoreSharedOp store = copy.store;
@@ -43,7 +43,7 @@ static std::optional<std::string> verifyReaders(const CircularBuffer &circular, 
       if (!notBefore(inBody, circular.firstReader)) return "a stage is read before the wait for its copy";
       Operation *end = endOfRead(access, inBody);
       if (!end) return "an MMA is never waited for";
-      if (!notBefore(circular.lastReader, end)) return "a stage is released while it is still being read";
+      if (!notBefore(circular.endOfReads, end)) return "a stage is released while it is still being read";
     }
   }
   return {};
@@ -71,11 +71,11 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
   if (schedule.inFlight.empty()) {
     if (circular.releaseDistance >= 1) return {};
     if (!schedule.refillAfter) return "a stage is filled at the top of the iteration that reads it";
-    if (!notBefore(schedule.refillAfter, circular.lastReader)) return "a stage is filled before its last read";
+    if (!notBefore(schedule.refillAfter, circular.endOfReads)) return "a stage is filled before its last read";
     return {};
   }
   if (ttg::CtaBarrierOp publishBarrier = schedule.publishBarrier) {
-    bool read = circular.mmaRead ? circular.releaseDistance >= 2 : circular.lastReader->isBeforeInBlock(publishBarrier);
+    bool read = circular.mmasRead ? circular.releaseDistance >= 2 : circular.endOfReads->isBeforeInBlock(publishBarrier);
     if (!read || schedule.refillAfter != publishBarrier) return "a stage is filled before it has been read";
     if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
     return {};

@@ -84,7 +84,7 @@ private:
         return formOf(extend.getIn(), depth + 1);
       if (auto factors = value.getDefiningOp<arith::MulIOp>()) {
         Form left = formOf(factors.getLhs(), depth + 1), right = formOf(factors.getRhs(), depth + 1);
-        if (std::optional<Form> known = mma(left, right)) return *known;
+        if (std::optional<Form> known = product(left, right)) return *known;
       }
       if (auto shift = value.getDefiningOp<arith::ShLIOp>();
           shift && matchPattern(shift.getRhs(), m_ConstantInt(&number)) && number.ult(32))
@@ -99,7 +99,7 @@ private:
     return form;
   }
 
-  static std::optional<Form> mma(const Form &a, const Form &b) {
+  static std::optional<Form> product(const Form &a, const Form &b) {
     if (a.terms.size() > maxTerms || b.terms.size() > maxTerms) return std::nullopt;
     Form form;
     form.add(a, b.constant);

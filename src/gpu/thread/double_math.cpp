@@ -244,10 +244,10 @@ private:
     Log log = wideLog(magnitude);
     Value zeroOrInfinite = arith::OrIOp::create(b, m.equal(magnitude, m.real(0)), m.equal(magnitude, m.real(infinity)));
     Value logarithm = m.select(zeroOrInfinite, m.select(m.equal(magnitude, m.real(0)), m.real(-infinity), m.real(infinity)), log.high);
-    Value mma = m.multiply(logarithm, y);
-    Value low = m.multiplyAdd(log.low, y, m.multiplyAdd(log.high, y, negate(mma)));
-    Value small = m.less(m.absolute(mma), m.real(800));
-    Value power = exp(mma);
+    Value product = m.multiply(logarithm, y);
+    Value low = m.multiplyAdd(log.low, y, m.multiplyAdd(log.high, y, negate(product)));
+    Value small = m.less(m.absolute(product), m.real(800));
+    Value power = exp(product);
     Value result = m.select(small, m.multiplyAdd(power, low, power), power);
     // The sign of an odd power; NaN for a negative number with a fractional exponent.
     Value isWhole = m.equal(unit(ptx::Unit::trunc, y), y);

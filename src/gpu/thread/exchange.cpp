@@ -222,7 +222,7 @@ private:
 } // namespace
 
 /// The number of this warp among those along the dimension.
-static Value valueOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
+static Value indexOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
   std::vector<uint32_t> bases(layout.basesOf(Axis::warp).size(), 0);
   uint32_t next = 1;
   for (size_t bit = 0; bit < bases.size(); ++bit)
@@ -315,7 +315,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgRed
                                  const ReductionPlan &plan, HeldTiles &held) {
   const Layout &reduced = plan.result;
   WarpPartials parts(t, plan, held.front(), scratch(t, op));
-  Value part = valueOfWarp(t, layout, plan.warpMask);
+  Value part = indexOfWarp(t, layout, plan.warpMask);
   // In `reduced`, bits along the dimension distinguish copies. So exactly one lane stores, and each warp along the dimension stores its
   // part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;

@@ -328,7 +328,7 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
-  int64_t parts = isForAll ? *boxesPerCta(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
+  int64_t parts = isForAll ? *partsPerBox(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
     SmallVector<Value> coordinates(at);

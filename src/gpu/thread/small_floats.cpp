@@ -99,7 +99,7 @@ static ThreadValues unpackE2m1(ThreadContext &t, const ThreadValues &bytes, Type
 
 /// The registers of bytes, with those contiguous along `dim` in sequence: they are packed and unpacked in words.
 static SmallVector<size_t> contiguousFirst(const Layout &bytes, size_t dim) {
-  auto locationOf = [&](size_t reg) {
+  auto sortKey = [&](size_t reg) {
     Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0, 0));
     int64_t along = at[dim];
     at.erase(at.begin() + static_cast<ptrdiff_t>(dim));
@@ -107,7 +107,7 @@ static SmallVector<size_t> contiguousFirst(const Layout &bytes, size_t dim) {
     return at;
   };
   auto order = llvm::to_vector(llvm::seq<size_t>(0, static_cast<size_t>(bytes.registersPerThread())));
-  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(locationOf(one), one) < std::pair(locationOf(other), other); });
+  llvm::sort(order, [&](size_t one, size_t other) { return std::pair(sortKey(one), one) < std::pair(sortKey(other), other); });
   return order;
 }
 
@@ -120,10 +120,10 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   bool evenOddInterleave = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
   SmallVector<size_t> order = contiguousFirst(from, dim);
   ThreadValues bytes, results;
-  SmallVector<size_t> locationOf(order.size());
+  SmallVector<size_t> positions(order.size()); // of the registers in `order`
   for (auto [index, reg] : llvm::enumerate(order)) {
     bytes.push_back(t.get(op.getBytes())[reg]);
-    locationOf[reg] = index;
+    positions[reg] = index;
   }
   ThreadValues numbers = unpackE2m1(t, bytes, getElementTypeOrSelf(op.getType()), op.getSmall(), evenOddInterleave);
   auto byteOf = [&](uint32_t flat) {
@@ -134,7 +134,7 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (auto [reg, byte] : llvm::enumerate(sourceRegisters(to, from, byteOf))) {
     if (!byte) return bug(op, "its layout does not match that of its bytes");
     int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0, 0))[dim] & 1;
-    results.push_back(numbers[2 * locationOf[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
+    results.push_back(numbers[2 * positions[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
   }
   t.set(op.getResult(), std::move(results));
   return success();

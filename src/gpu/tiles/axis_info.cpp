@@ -245,7 +245,7 @@ struct Transfer {
     return info;
   }
 
-  AxisInfo dot(const AxisInfo &a, const AxisInfo &b) const {
+  AxisInfo product(const AxisInfo &a, const AxisInfo &b) const {
     if (a.constant == 1) return b;
     if (b.constant == 1) return a;
     AxisInfo info = unknown(type);
@@ -372,7 +372,7 @@ static AxisInfo ofSum(const Transfer &t) {
 }
 
 static AxisInfo ofMultiplication(const Transfer &t) {
-  return t.dot(t.in[0], t.in[1]);
+  return t.product(t.in[0], t.in[1]);
 }
 
 /// A shift is a multiplication or a division by a power of two.
@@ -380,7 +380,7 @@ static AxisInfo ofShift(const Transfer &t) {
   std::optional<int64_t> by = t.in[1].constant;
   if (!by || *by < 0 || *by > 30) return t.elementwise();
   AxisInfo power = t.powerOfTwo(int64_t(1) << *by);
-  return isa<arith::ShLIOp>(t.op) ? t.dot(t.in[0], power) : t.quotient(t.in[0], power, /*floors=*/true);
+  return isa<arith::ShLIOp>(t.op) ? t.product(t.in[0], power) : t.quotient(t.in[0], power, /*floors=*/true);
 }
 
 static AxisInfo ofQuotient(const Transfer &t) {

@@ -93,7 +93,7 @@ static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
 /// Gives lanes 0 and 1 the same columns. With 16 bytes a lane, half a warp loads at once if adjacent pairs of lanes read the same address;
 /// otherwise only a quarter does. So columns are the same for lanes 0 and 1, and for 2 and 3; rows for lanes 0 and 2, and for 1 and 3.
 ///   lanes along n n n m m, of which a half needs 8 times 16 bytes of B: four quarters; along m n n n m: two halves
-static Layout adjacentWarpsShareColumns(const Layout &layout) {
+static Layout adjacentLanesShareColumns(const Layout &layout) {
   std::array<std::vector<uint32_t>, 4> bases;
   for (Axis axis : allAxes)
     bases[static_cast<size_t>(axis)] = layout.basesOf(axis);
@@ -121,7 +121,7 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
     grid[m] = rows;
     grid[n] = columns;
   }
-  return adjacentWarpsShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
+  return adjacentLanesShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
 }
 
 /// Returns the grid of warps over the result of mma.sync. Rows come first if the tile is tall. All warps split the rows if another dot uses

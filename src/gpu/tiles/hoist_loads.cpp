@@ -55,19 +55,19 @@ static bool comesFromMemory(Value value, int64_t depth) {
 }
 
 /// True if the operation neither signals another program nor waits for one.
-static bool blocksNobody(Operation *op) {
+static bool isNonSynchronizing(Operation *op) {
   if (auto load = dyn_cast<tt::LoadOp>(op)) return !tt::isVolatileLoad(load);
   if (isa<tt::AtomicRMWOp>(op)) return op->getResult(0).use_empty();
   return isa<tt::StoreOp>(op) || isMemoryEffectFree(op);
 }
 
-static bool blocksNobody(Region &region) {
-  return region.empty() || llvm::all_of(region.front(), [](Operation &op) { return blocksNobody(&op); });
+static bool isNonSynchronizing(Region &region) {
+  return region.empty() || llvm::all_of(region.front(), [](Operation &op) { return isNonSynchronizing(&op); });
 }
 
 /// True if a store after the branch covers everything that `load` may read, with no waiting operation in between.
 static bool isStoredAfter(scf::IfOp branch, tt::LoadOp load) {
-  for (Operation *op = branch->getNextNode(); op && blocksNobody(op); op = op->getNextNode()) {
+  for (Operation *op = branch->getNextNode(); op && isNonSynchronizing(op); op = op->getNextNode()) {
     auto store = dyn_cast<tt::StoreOp>(op);
     bool isAll = store && (!store.getMask() || (load.getMask() && areSame(store.getMask(), load.getMask(), maxDepth)));
     if (isAll && areSame(store.getPtr(), load.getPtr(), maxDepth)) return true;
@@ -77,7 +77,7 @@ static bool isStoredAfter(scf::IfOp branch, tt::LoadOp load) {
 
 static void loadBefore(scf::IfOp branch) {
   bool waits = comesFromMemory(branch.getCondition(), maxDepth);
-  if (!waits || !blocksNobody(branch.getThenRegion()) || !blocksNobody(branch.getElseRegion())) return;
+  if (!waits || !isNonSynchronizing(branch.getThenRegion()) || !isNonSynchronizing(branch.getElseRegion())) return;
   for (Region *arm : {&branch.getThenRegion(), &branch.getElseRegion()}) {
     if (arm->empty()) continue;
     SmallVector<Operation *> operations = llvm::map_to_vector(arm->front().without_terminator(), [](Operation &op) { return &op; });

@@ -82,8 +82,8 @@ private:
   void recordReach(tt::DotOp dot) {
     auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     bool isWgmma = choice && choice.getKind() == ttg::MmaKind::wgmma;
-    recordWhole(dot.getA(), 0, dot, isWgmma && !choice.getAInRegisters());
-    recordWhole(dot.getB(), 1, dot, isWgmma);
+    checkCopiedExtent(dot.getA(), 0, dot, isWgmma && !choice.getAInRegisters());
+    checkCopiedExtent(dot.getB(), 1, dot, isWgmma);
     if (!isWgmma) return;
     Source source = sourceOf(dot.getB());
     int64_t &columns = reaches.try_emplace({source.tile, source.order[0]}, choice.getColumns()).first->second;
@@ -91,7 +91,7 @@ private:
   }
 
   /// Copies the whole tile if a dot does not read it by wgmma, or reads beyond the copied extent.
-  void recordWhole(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
+  void checkCopiedExtent(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
     if (!load || copiedExtent(load).empty()) return;

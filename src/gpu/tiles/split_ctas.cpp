@@ -141,7 +141,7 @@ private:
     });
     for (const TileEquivalence::Class &one : classes.all())
       leaders.push_back(one.leader);
-    llvm::sort(leaders, [&](Value x, Value y) { return locationOf(x) < locationOf(y); });
+    llvm::sort(leaders, [&](Value x, Value y) { return programPosition(x) < programPosition(y); });
     for (Operation *op : ops) {
       SmallVector<Value> touched(op->getOperands());
       llvm::append_range(touched, valuesOf(op));
@@ -153,7 +153,7 @@ private:
   }
 
   /// Returns the position of a tile in program order.
-  ptrdiff_t locationOf(Value tile) { return shapes.find(tile) - shapes.begin(); }
+  ptrdiff_t programPosition(Value tile) { return shapes.find(tile) - shapes.begin(); }
 
   Value leaderOf(Value value) {
     std::optional<size_t> found = classes.find(value);
@@ -342,7 +342,7 @@ private:
     if (form.isReplicated() || !cheap.contains(tile) || !seen.insert({tile, *form.dim}).second) return true;
     Operation *op = tile.getDefiningOp();
     if (auto range = dyn_cast<tt::MakeRangeOp>(op)) return isOfColumns(range, *unevenSplit);
-    CtaSplit source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceOfRematerializable(op, form) : form;
+    CtaSplit source = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op) ? sourceSplit(op, form) : form;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return !isTile(operand) || splitsColumnsAlone(operand, source, seen); });
   }
 
@@ -485,7 +485,7 @@ private:
     auto type = cast<RankedTensorType>(value.getType());
     RankedTensorType part = typeIn(type, form);
     CtaSplit source = form;
-    if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceOfRematerializable(op, form);
+    if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceSplit(op, form);
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
@@ -514,7 +514,7 @@ private:
     return copies[{value, form.dim}] = result;
   }
 
-  static CtaSplit sourceOfRematerializable(Operation *op, CtaSplit form) {
+  static CtaSplit sourceSplit(Operation *op, CtaSplit form) {
     return llvm::TypeSwitch<Operation *, CtaSplit>(op)
         .Case([&](tt::ExpandDimsOp expand) { return withoutDim(form, expand.getAxis()); })
         .Case([&](tt::TransOp trans) { return shardedAlong(trans.getOrder()[size_t(*form.dim)]); })

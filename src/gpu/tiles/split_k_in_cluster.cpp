@@ -25,15 +25,15 @@ std::optional<OpResult> sumOf(tt::DotOp dot) {
   return result;
 }
 
-/// True if the sum of an fp8 dot is promoted within one step of K. A CTA's part of the step would be too short for that.
-static bool isExactWithinStride(tt::DotOp dot) {
+/// True if the sum of an fp8 dot is promoted within one iteration. A CTA's part of the iteration's K would be too short for that.
+static bool isPromotedWithinIteration(tt::DotOp dot) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   return isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
 }
 
 static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
-  if (isExactWithinStride(dot)) return false;
+  if (isPromotedWithinIteration(dot)) return false;
   if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
   int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
   return rowBytes >= minRowBytes && sumOf(dot).has_value();

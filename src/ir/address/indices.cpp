@@ -43,8 +43,8 @@ int64_t Indices::divisorOf(const Term &term) {
   int64_t divisor = powerOfTwoIn(term.coefficient);
   for (int64_t factor : term.factors) {
     if (!isArgument(factor)) continue;
-    auto guard = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(factor), tt::divisibilityName);
-    if (guard) divisor *= powerOfTwoIn(guard.getInt());
+    auto divisibility = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(factor), tt::divisibilityName);
+    if (divisibility) divisor *= powerOfTwoIn(divisibility.getInt());
   }
   return divisor;
 }

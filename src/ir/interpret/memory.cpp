@@ -462,7 +462,7 @@ LogicalResult descriptorReduce(Program &program, Operation *op) {
 
 /// Calls visit(element, address or nothing) for the elements of the rows of a 2-D tensor that a tile of row indices selects.
 template <typename F>
-LogicalResult eachArgReduction(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
+LogicalResult eachElementOfRows(Program &program, const MemoryBlock &block, Value rows, Value column, RankedTensorType tile, F visit) {
   int64_t columns = tile.getDimSize(1), bytes = formatOf(tile).bytes;
   int64_t firstColumn = signExtend(program.get(column).scalar(), 32), rowBits = formatOf(rows.getType()).bits;
   const Tile &rowNumbers = program.get(rows);
@@ -481,13 +481,13 @@ LogicalResult descriptorGather(Program &program, Operation *op) {
   const MemoryBlock &block = *program.get(gather.getDesc()).block;
   Format format = formatOf(tile);
   Tile result(tile.getNumElements(), padding(format, block.padWithNan));
-  LogicalResult walked = eachArgReduction(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
-                                          [&](int64_t element, std::optional<uint64_t> pointer) {
-                                            if (!pointer) return success();
-                                            FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
-                                            if (succeeded(bits)) result.elements[element] = *bits;
-                                            return LogicalResult(bits);
-                                          });
+  LogicalResult walked = eachElementOfRows(program, block, gather.getXOffsets(), gather.getYOffset(), tile,
+                                           [&](int64_t element, std::optional<uint64_t> pointer) {
+                                             if (!pointer) return success();
+                                             FailureOr<uint64_t> bits = readAt(program, {op, tile, element, *pointer, format});
+                                             if (succeeded(bits)) result.elements[element] = *bits;
+                                             return LogicalResult(bits);
+                                           });
   if (failed(walked)) return failure();
   program.set(op->getResult(0), std::move(result));
   return success();
@@ -499,10 +499,10 @@ LogicalResult descriptorScatter(Program &program, Operation *op) {
   Format format = formatOf(tile);
   const Tile &value = program.get(scatter.getSrc());
   ++program.launch.stores;
-  return eachArgReduction(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
-                          [&](int64_t element, std::optional<uint64_t> pointer) {
-                            return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
-                          });
+  return eachElementOfRows(program, *program.get(scatter.getDesc()).block, scatter.getXOffsets(), scatter.getYOffset(), tile,
+                           [&](int64_t element, std::optional<uint64_t> pointer) {
+                             return pointer ? writeAt(program, {op, tile, element, *pointer, format}, value.elements[element]) : success();
+                           });
 }
 
 // ---- print and assert

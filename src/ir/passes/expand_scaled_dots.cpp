@@ -56,7 +56,7 @@ public:
   }
 
   /// Returns how far above the smallest exponent scales may be, if fp16 must represent every number times its scale, for e4m3 or e2m1.
-  static int64_t maxAbove(const tt::ScaledOperand &x) {
+  static int64_t maxExponentRange(const tt::ScaledOperand &x) {
     return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, or 2^15 with small numbers
   }
 
@@ -372,7 +372,7 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
     if (!isExponents(x)) continue;
     auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
     inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
-    limits.push_back(Builder::maxAbove(x));
+    limits.push_back(Builder::maxExponentRange(x));
   }
   scf::ForOp fast, slow = loop;
   if (tiles) {

@@ -158,11 +158,11 @@ void scalarize(scf::WhileOp loop) {
   scf::YieldOp yield = loop.getYieldOp();
   for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
     if (!canMove(arg.getType())) continue;
-    SmallVector<int64_t> yielded;
+    SmallVector<int64_t> positions;
     for (auto [position, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) yielded.push_back(position);
-    if (yielded.size() != 1) continue;
-    int64_t passed = yielded.front();
+      if (value == arg) positions.push_back(position);
+    if (positions.size() != 1) continue;
+    int64_t passed = positions.front();
     BlockArgument after = loop.getAfterArguments()[passed];
     std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
     if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;

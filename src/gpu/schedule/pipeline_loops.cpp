@@ -3,10 +3,8 @@
 //   after:  start the copies of iterations 0 .. S-2 into stages of a circular buffer
 //           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the MMA before    barrier    start the copy of i + S-1 }
 // Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
-// divided and barriers are initialized once. Loads that no loop can hide become copies that are waited for, and stores through a tensor map
-// go by way of a buffer: what is left has no tile that TMA moves. What an iteration looks like is decided in schedule_loop.cpp.
+// divided and barriers are initialized once. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/passes.h"
-#include "gpu/schedule/copy_group.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/shared_plan.h"
@@ -31,92 +29,16 @@ public:
       : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
-    waitForStores(function);
-    if (target.cpAsync) stageRowsInShared(function);
-    bool dequantizes = partitionDequantize(function, config, target);
-    if (failed(stageTmaTransfers(function))) return failure();
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    warpSpecialized = dequantizes || choosePartitions();
+    isKernelWarpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
     for (size_t i = 0; i < loops.size(); ++i)
       if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
-
-    SmallVector<ttg::DescriptorLoadOp> left;
-    function.walk([&](ttg::DescriptorLoadOp load) { left.push_back(load); });
-    while (!left.empty())
-      if (failed(copyWithoutPipelining(left))) return failure();
     ttg::eraseDead(function);
     return success();
   }
 
 private:
   Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
-
-  /// A constant that everything in the function may use.
-  Value entryI32(int64_t value) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&function.getBody().front());
-    return i32(function.getLoc(), value);
-  }
-
-  Value allocBarriers(int64_t count, int64_t arrivals) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&function.getBody().front());
-    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
-                                        static_cast<uint32_t>(arrivals));
-  }
-
-  /// Readies the buffers: perhaps in a loop, where the last iteration's readers must be done first. Elsewhere they have not been read
-  /// before.
-  void barrierBefore(const CopyGroup &group, Location loc) {
-    ttg::StoreSharedOp first = group.first;
-    bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
-    Operation *sync = first->getPrevNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) sync = nullptr;
-    b.setInsertionPoint(first);
-    if (again && !sync) sync = ttg::CtaBarrierOp::create(b, loc);
-    if (again && group.threadsRead) {
-      b.setInsertionPoint(sync);
-      ttg::FenceAsyncOp::create(b, loc);
-    }
-    if (!again && sync && group.others == 0) sync->erase();
-  }
-
-  /// The first of `left`, and those stored next to it: the copies start where the tiles were stored, and the first reader of one waits.
-  LogicalResult copyWithoutPipelining(SmallVectorImpl<ttg::DescriptorLoadOp> &left) {
-    CopyGroup group = groupOf(left.front(), left);
-    Location loc = group.stores.front().getLoc();
-    Value barriers = allocBarriers(1, 1), zero = entryI32(0);
-    barrierBefore(group, loc);
-    b.setInsertionPoint(group.first); // the stores that stay remain side by side
-    Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-      if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
-      FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
-      if (failed(map)) return failure();
-      auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
-      for (StringRef name : {ttg::notPipelinedName, ttg::ctaSplitName})
-        if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
-    }
-    if (group.reader) b.setInsertionPoint(group.reader);
-    auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
-    for (ttg::StoreSharedOp store : group.stores) {
-      auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-      llvm::erase(left, load);
-      eraseStore(store);
-      load.erase();
-    }
-    return LogicalResult(carryState(
-        wait, {zero},
-        [&](ValueRange state) -> SmallVector<Value> {
-          wait.getParityMutable().assign(state.front());
-          if (state.front() == zero) return {zero};
-          b.setInsertionPointAfter(wait);
-          return {arith::XOrIOp::create(b, loc, state.front(), i32(loc, 1))};
-        },
-        [](Operation *, Operation *) {}));
-  }
 
   int64_t wantedStages(scf::ForOp loop) {
     if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
@@ -131,7 +53,7 @@ private:
       for (ttg::StoreSharedOp store : schedule.computed)
         deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
                                                        : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
-      int64_t barriers = (warpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
+      int64_t barriers = (isKernelWarpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
       for (const CircularBuffer &circular : schedule.circularBuffers) {
         barriers += circular.tma ? 8 * stages : 0;
         for (const Copy &copy : circular.copies)
@@ -168,7 +90,7 @@ private:
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
+    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -176,20 +98,20 @@ private:
     LoopSchedule schedule;
     schedule.loop = loop;
     if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    isWarpSpecialized = warpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
-    bool goesOn = isWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
+    isLoopWarpSpecialized = isKernelWarpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
+    bool goesOn = isLoopWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
     if (!schedule.circularBuffers.empty() && notWarpSpecialized)
       function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
     if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
     int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.warpSpecialized = isWarpSpecialized;
+    schedule.warpSpecialized = isLoopWarpSpecialized;
     if (isDequantizing(schedule.loop) && stages < 2)
       return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
-    if (isWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
+    if (isLoopWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
     if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
     if (ttg::WgmmaWaitOp drains = drainingWaitIn(loop)) releaseAfter(schedule, drains);
     if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
-    if (stages > 1 && !isWarpSpecialized) stages = prefetchAcrossTiles(schedule);
+    if (stages > 1 && !isLoopWarpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) letStoresRun(schedule.loop);
     recordDecision(schedule, wanted);
     if (stages < 2) return overlap(schedule, wanted), success();
@@ -206,7 +128,7 @@ private:
       if (schedule.computedStages < 2) schedule.computed.clear();
       return 1;
     }
-    SmallVector<DeeperBuffer> stored = bytesHeldByStores(schedule.loop);
+    SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
@@ -223,14 +145,14 @@ private:
 
   /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
   void overlap(LoopSchedule &schedule, int64_t wanted) {
-    bool byThreads = wanted > 1 && !isWarpSpecialized && multipliesByThreads(schedule.loop);
+    bool byThreads = wanted > 1 && !isLoopWarpSpecialized && multipliesByThreads(schedule.loop);
     if (schedule.computed.empty() && !byThreads) return;
     Operation *before = schedule.loop;
-    int64_t registers = registersForTiles(config, target, warpSpecialized) - accumulatorsOf(schedule.loop);
+    int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) {
       prefetchLoads(schedule, registers - registersOfMmas(schedule.loop));
     } else if (isDequantizing(schedule.loop)) {
-      interleaveStores(schedule);
+      markInterleavedStores(schedule);
       prefetchLoadsInPartitions(schedule, registers);
     } else {
       overlapComputedOperands(schedule, registers);
@@ -243,7 +165,7 @@ private:
   int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
-    int64_t stages = affordableStages(schedule, schedule.stages, tiles, bytesHeldByStores(tiles));
+    int64_t stages = affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles));
     if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
     schedule.crossTilePrefetch = true;
     letStoresRun(tiles);
@@ -264,7 +186,7 @@ private:
           shared.push_back({copy.alloc, 0, next});
     }
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
-    if (runs) llvm::append_range(shared, bytesHeldByStores(tiles));
+    if (runs) llvm::append_range(shared, buffersHeldByStores(tiles));
     int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTilePrefetch = affordable >= std::min(stages, enoughStages);
     if (!schedule.crossTilePrefetch) return stages;
@@ -295,7 +217,7 @@ private:
   bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
     if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
-    SmallVector<DeeperBuffer> deeper = bytesHeldByStores(schedule.loop);
+    SmallVector<DeeperBuffer> deeper = buffersHeldByStores(schedule.loop);
     for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
       if (circular.copies.size() != stageBuffers.buffers.size()) return false;
       for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
@@ -324,8 +246,8 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
-        int64_t parts = forAll ? *boxesPerCta(type, config.getCtas()) : 1;
+        bool forAll = isLoopWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
+        int64_t parts = forAll ? *partsPerBox(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
         auto started =
@@ -348,12 +270,12 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (isWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (isLoopWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
     bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
-    Value zero = entryI32(0);
+    Value zero = entryConstant(function, 0);
     LogicalResult done = success();
     auto update = [&](ValueRange state) -> SmallVector<Value> {
       SmallVector<Value> next(state);
@@ -369,7 +291,7 @@ private:
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
-        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalDrains.contains(use.getOwner()); });
+        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
       return done;
     }
     FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
@@ -391,7 +313,7 @@ private:
       std::tie(stageIndex, parity) = stageAfter(b, loc, stageIndex, parity, schedule.stages);
     }
     for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
-      finalDrains.insert(op);
+      finalWaits.insert(op);
   }
 
   /// What the steps of an expansion hand on to one another.
@@ -447,7 +369,7 @@ private:
     function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
     if (!left) allotEmpty(e);
     ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
-    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(e.stages, config.getWarps());
+    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(function, e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
@@ -465,7 +387,7 @@ private:
     }
     release(e);
     if (isDequantizing(e.schedule.loop))
-      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(e.stages, warpsOfGroup),
+      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(function, e.stages, warpsOfGroup),
                       e.dequantizedEmpty);
     ttg::BarrierWaitOp arrival = waits(e);
     advance(e, arrival, state);
@@ -483,10 +405,10 @@ private:
     Value shared;
     for (auto [index, stageBuffers] : llvm::enumerate(e.stageBuffers)) {
       if (index == 0 && e.schedule.prefetchedMma && e.stageBuffers.size() > 1) {
-        stageBuffers.empty = allocBarriers(e.stages, readers);
+        stageBuffers.empty = allocBarriers(function, e.stages, readers);
         continue;
       }
-      if (!shared) shared = allocBarriers(e.stages, readers);
+      if (!shared) shared = allocBarriers(function, e.stages, readers);
       stageBuffers.empty = shared;
     }
   }
@@ -545,7 +467,7 @@ private:
     b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
-      if (circular.tma) stageBuffers.barriers = allocBarriers(e.stages, 1);
+      if (circular.tma) stageBuffers.barriers = allocBarriers(function, e.stages, 1);
       for (Copy copy : circular.copies) {
         ttg::BufferType type = copy.alloc.getType();
         stageBuffers.bytes += copiedBytes(copy.alloc);
@@ -611,7 +533,7 @@ private:
     auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsIteration(b, 0), /*withElseRegion=*/false);
     b.setInsertionPoint(isThere.thenYield());
-    if (failed(startTile(e, next, entryI32(0), of))) return failure();
+    if (failed(startTile(e, next, entryConstant(function, 0), of))) return failure();
     return next;
   }
 
@@ -664,18 +586,18 @@ private:
   void addBarrier(Expansion &e) {
     Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
     if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
-    bool mmas = false;
+    bool mmasRead = false;
     if (e.copyAsync) {
       int64_t pending = 0;
       for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmas |= circular.mmaRead; // wgmma reads what cp.async wrote
+        mmasRead |= circular.mmasRead; // wgmma reads what cp.async wrote
         pending = circular.distance(e.stages) - 1;
       }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
     } else {
       b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
-    if (e.fence || mmas) ttg::FenceAsyncOp::create(b, e.loc);
+    if (e.fence || mmasRead) ttg::FenceAsyncOp::create(b, e.loc);
     ttg::CtaBarrierOp::create(b, e.loc);
     if (!e.copyAsync || !draining) return;
     b.setInsertionPointAfter(draining);
@@ -781,17 +703,17 @@ private:
   const GpuTarget &target;
   OpBuilder b;
   SmallVector<Operation *> loops;
-  bool warpSpecialized = false;
-  bool isWarpSpecialized = false;                // of the loop at hand: one that is repeated in another format has none
+  bool isKernelWarpSpecialized = false;
+  bool isLoopWarpSpecialized = false;            // a loop that is repeated in another format is not
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LeftBuffers> left;
-  SmallVector<Value> lastEmpty;      // of the loop at hand
-  DenseSet<Operation *> finalDrains; // at the kernel's end, until the other CTAs have read all stages
+  SmallVector<Value> lastEmpty;     // of the loop at hand
+  DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
 };
 
 } // namespace
 
-LogicalResult pipeline(ModuleOp module) {
+LogicalResult pipelineLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     return Pipeliner(function, config, target).run();
   });

@@ -8,14 +8,14 @@
 
 namespace tilewright {
 
-/// The names of the guards that a launch has failed so far (support/launch_guards.h).
-class FailedLaunches {
+/// Collects the guards that a launch has failed so far (support/launch_guards.h). The next version must not assume them.
+class VersionSearch {
 public:
   /// Adds the guards of the last version that the launch fails, at least one in each step. After a few steps it requests the version
   /// without any assumptions. False if the launch failed even that one.
   bool add(llvm::ArrayRef<std::string> broken);
-  /// Sorted, without duplicates.
-  const std::vector<std::string> &names() const { return failedGuards; }
+  /// The names of these guards, sorted, without duplicates.
+  const std::vector<std::string> &failed() const { return failedGuards; }
 
 private:
   std::vector<std::string> failedGuards;

@@ -1,4 +1,4 @@
-#include "runtime/failed_launches.h"
+#include "runtime/version_search.h"
 
 #include "support/launch_guards.h"
 
@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-bool FailedLaunches::add(llvm::ArrayRef<std::string> broken) {
+bool VersionSearch::add(llvm::ArrayRef<std::string> broken) {
   constexpr int patience = 3;
   if (steps > patience) return false;
   failedGuards.insert(failedGuards.end(), broken.begin(), broken.end());

@@ -173,7 +173,7 @@ static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   return success();
 }
 
-LogicalResult stageTmaTransfers(tt::FuncOp function) {
+static LogicalResult stageTmaTransfers(tt::FuncOp function) {
   SmallVector<ttg::DescriptorStoreOp> stores;
   function.walk([&](ttg::DescriptorStoreOp store) { stores.push_back(store); });
   for (ttg::DescriptorStoreOp store : stores)
@@ -188,6 +188,11 @@ LogicalResult stageTmaTransfers(tt::FuncOp function) {
       if (failed(giveBuffers(descriptor))) return failure();
   }
   return success();
+}
+
+LogicalResult stageTmaTransfers(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return stageTmaTransfers(function); });
 }
 
 } // namespace tilewright::gpu

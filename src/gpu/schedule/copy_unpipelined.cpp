@@ -1,0 +1,121 @@
+// Loads through a tensor map that no loop prefetches become copies that are waited for where they stand:
+//   before: %a = ttg.descriptor_load %map    ttg.store_shared %a, %buffer    ... read %buffer
+//   after:  expect bytes on a barrier    ttg.tma_load %map to %buffer    ... wait for the barrier    read %buffer
+// Loads whose tiles are stored next to each other share a barrier. Its parity is carried through the loops around it.
+#include "gpu/passes.h"
+#include "gpu/schedule/loop_schedule.h"
+#include "gpu/tiles/demanded_extent.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Loads that are copied together where they stand: those whose tiles are stored next to each other.
+struct CopyGroup {
+  ttg::StoreSharedOp first;                       ///< of all adjacent stores
+  llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
+  int64_t others = 0;                             ///< adjacent stores of tiles that threads compute
+  Operation *reader = nullptr;                    ///< the first reader of one of the buffers
+  int64_t bytes = 0;
+  bool threadsRead = false;
+};
+
+CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
+  CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
+  while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
+    group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
+  for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+    auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    if (source && llvm::is_contained(loads, source))
+      group.stores.push_back(cast<ttg::StoreSharedOp>(op));
+    else
+      ++group.others;
+  }
+  Block *block = group.first->getBlock();
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    group.bytes += copiedBytes(alloc);
+    for (Operation *access : accessesOf(alloc)) {
+      group.threadsRead |= isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access);
+      Operation *inBlock = block->findAncestorOpInBlock(*access);
+      if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
+    }
+  }
+  return group;
+}
+
+/// In a loop the readers of the last iteration must be done before the buffers are written again. Elsewhere they have not been read before.
+void prepareBuffers(const CopyGroup &group, Location loc) {
+  ttg::StoreSharedOp first = group.first;
+  bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
+  Operation *sync = first->getPrevNode();
+  if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) sync = nullptr;
+  OpBuilder b(first);
+  if (again && !sync) sync = ttg::CtaBarrierOp::create(b, loc);
+  if (again && group.threadsRead) {
+    b.setInsertionPoint(sync);
+    ttg::FenceAsyncOp::create(b, loc);
+  }
+  if (!again && sync && group.others == 0) sync->erase();
+}
+
+/// Copies the first of `loads`, and those stored next to it, where the tiles were stored. The first reader of one waits. Removes them from
+/// `loads`.
+LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function) {
+  CopyGroup group = groupOf(loads.front(), loads);
+  Location loc = group.stores.front().getLoc();
+  Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
+  prepareBuffers(group, loc);
+  OpBuilder b(group.first); // the stores that stay remain adjacent
+  Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
+    FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
+    if (failed(map)) return failure();
+    auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
+    for (StringRef name : {ttg::notPipelinedName, ttg::ctaSplitName})
+      if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
+  }
+  if (group.reader) b.setInsertionPoint(group.reader);
+  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    llvm::erase(loads, load);
+    eraseStore(store);
+    load.erase();
+  }
+  return LogicalResult(carryState(
+      wait, {zero},
+      [&](ValueRange state) -> SmallVector<Value> {
+        wait.getParityMutable().assign(state.front());
+        if (state.front() == zero) return {zero};
+        b.setInsertionPointAfter(wait);
+        Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+        return {arith::XOrIOp::create(b, loc, state.front(), one)};
+      },
+      [](Operation *, Operation *) {}));
+}
+
+LogicalResult copyUnpipelined(tt::FuncOp function) {
+  SmallVector<ttg::DescriptorLoadOp> loads;
+  function.walk([&](ttg::DescriptorLoadOp load) { loads.push_back(load); });
+  while (!loads.empty())
+    if (failed(copyFirst(loads, function))) return failure();
+  ttg::eraseDead(function);
+  return success();
+}
+
+} // namespace
+
+LogicalResult copyUnpipelined(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return copyUnpipelined(function); });
+}
+
+} // namespace tilewright::gpu
