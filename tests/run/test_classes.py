@@ -288,3 +288,23 @@ def test_constant_arguments_by_name_make_a_constant():
     out = np.zeros(32, np.int32)
     sizes_kernel[(1,)](out)
     np.testing.assert_array_equal(out, 8)
+
+
+@triton.constexpr_function
+def described(sizes, point, names):
+    assert isinstance(sizes, Sizes) and isinstance(point, Point) and names == ("a", "b", "c")
+    return int(np.prod([sizes.rows, sizes.columns])) + point.x + len(names)
+
+
+NAMES = tl.constexpr(("a", "b", "c"))
+
+
+@triton.jit
+def described_kernel(out_ptr):
+    tl.store(out_ptr, described(Sizes(4, columns=8), Point(100, 2), NAMES))
+
+
+def test_host_functions_see_instances_and_tuples():
+    out = np.zeros(1, np.int32)
+    described_kernel[(1,)](out)
+    assert out[0] == 135

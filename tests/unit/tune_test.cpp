@@ -660,6 +660,35 @@ TEST(InitialConfig, SplitsTheSumsOfFewTiles) {
   EXPECT_EQ(openSizes({"BLOCK_M", "BLOCK_N"}, true, true).back().name, "num_ctas");
 }
 
+TEST(ProgramWork, FollowsTheArithmeticOfALoopsBounds) {
+  auto workOf = [](const std::string &length) {
+    Diagnostics diagnostics;
+    std::string source = "import triton\nimport triton.language as tl\n@triton.jit\ndef copy(x, out, n):\n"
+                         "    at = tl.arange(0, 64)\n    for i in range(0, " +
+                         length + ", 64):\n        tl.store(out + i + at, tl.load(x + i + at))\n";
+    std::shared_ptr<Namespace> scope = moduleScope(parse(SourceFile::create("work.py", source, 1), diagnostics));
+    std::shared_ptr<const JitFunction> function = findKernel(*scope, "copy", diagnostics);
+    if (!function) return ADD_FAILURE() << diagnostics.render(), ProgramWork();
+    std::vector<char> memory(1 << 16);
+    Argument tensor = Argument::pointer(memory.data(), Scalar::fp32, 1 << 16);
+    std::vector<Argument> arguments = {tensor, tensor, Argument::integer(23488)};
+    CompileRequest request;
+    request.kernel = KernelSource(function);
+    request.args = *specialize(*function, arguments, diagnostics);
+    request.gpu = gpuTarget("sm_90a");
+    std::optional<ProgramWork> work = workOfRequest(request, arguments, Grid(1), diagnostics);
+    EXPECT_TRUE(work) << diagnostics.render();
+    return work.value_or(ProgramWork());
+  };
+  ProgramWork known = workOf("tl.maximum(tl.minimum(24000 - n.to(tl.int64), 4096), 64)"); // 512
+  EXPECT_TRUE(known.isExact);
+  EXPECT_EQ(known.iterations, 8);
+  EXPECT_EQ(known.bytes, 8 * 2 * 64 * 4);
+  ProgramWork unknown = workOf("n & 1023");
+  EXPECT_FALSE(unknown.isExact);
+  EXPECT_EQ(unknown.iterations, 1);
+}
+
 TEST(ProgramWork, SaysWhetherBlocksSplitItsSums) {
   auto isSplit = [](const std::string &rows, int64_t blocks) {
     Diagnostics diagnostics;
