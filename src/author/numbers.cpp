@@ -104,4 +104,9 @@ void Number::write(llvm::json::OStream &json) const {
   }
 }
 
+double Number::asDouble() const {
+  if (kind == NumberKind::floating || kind == NumberKind::complex) return real;
+  return kind == NumberKind::unsignedInt ? static_cast<double>(static_cast<uint64_t>(integer)) : static_cast<double>(integer);
+}
+
 } // namespace tilewright::author

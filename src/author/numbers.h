@@ -38,6 +38,8 @@ struct Number {
   std::string text() const;
   /// Writes the number; null if JSON cannot represent it. A complex number is written as text.
   void write(llvm::json::OStream &json) const;
+  /// Returns the nearest double; for a complex number the real part.
+  double asDouble() const;
 };
 
 Number numberAt(const Numbers &numbers, size_t index);

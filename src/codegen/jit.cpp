@@ -28,16 +28,10 @@ extern "C" {
 static _Float16 tilewrightTruncFloatHalf(float value) {
   return __builtin_bit_cast(_Float16, halfBits(value));
 }
-static _Float16 tilewrightTruncDoubleHalf(double value) {
-  return __builtin_bit_cast(_Float16, halfBits(value));
-}
 static float tilewrightExtendHalf(_Float16 value) {
   return halfValue(__builtin_bit_cast(uint16_t, value));
 }
 static _Float16 tilewrightTruncFloatBfloat(float value) {
-  return __builtin_bit_cast(_Float16, bfloatBits(value));
-}
-static _Float16 tilewrightTruncDoubleBfloat(double value) {
   return __builtin_bit_cast(_Float16, bfloatBits(value));
 }
 }
@@ -45,10 +39,8 @@ static _Float16 tilewrightTruncDoubleBfloat(double value) {
 static void *ownSymbol(StringRef name) {
   static const StringMap<void *> table = {
       {"__truncsfhf2", reinterpret_cast<void *>(tilewrightTruncFloatHalf)},
-      {"__truncdfhf2", reinterpret_cast<void *>(tilewrightTruncDoubleHalf)},
       {"__extendhfsf2", reinterpret_cast<void *>(tilewrightExtendHalf)},
       {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)},
-      {"__truncdfbf2", reinterpret_cast<void *>(tilewrightTruncDoubleBfloat)},
   };
   if (void *call = hostCall(name)) return call;
   return table.lookup(name);
