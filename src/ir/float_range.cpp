@@ -124,7 +124,6 @@ FloatRange rangeAt(Value value, int64_t depth) {
       .Case<math::FloorOp>([&](auto) { return mapped(std::floor); })
       .Case<math::CeilOp>([&](auto) { return mapped(std::ceil); })
       .Case<math::TruncOp>([&](auto) { return mapped(std::trunc); })
-      .Case<math::RoundOp>([&](auto) { return mapped(std::round); })
       .Case<math::RoundEvenOp>([&](auto) { return mapped(std::nearbyint); })
       .Case<math::AbsFOp>([&](auto) {
         FloatRange x = at(0);

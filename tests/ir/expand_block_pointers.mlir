@@ -80,6 +80,31 @@ tt.func public @descriptors(%d: !tt.tensordesc<tensor<1x16xf16>>, %m: i32, %n: i
 
 // -----
 
+// == a block pointer that is undefined on some path: its parts are undefined there
+// CHECK-LABEL: @undefined(
+// CHECK: scf.if %{{.*}} -> (!tt.ptr<f32>, i64, i64, i32)
+// CHECK: } else {
+// CHECK: %[[BASE:.*]] = ub.poison : !tt.ptr<f32>
+// CHECK: scf.yield %[[BASE]],
+tt.func public @undefined(%base: !tt.ptr<f32>, %n: i64, %c: i1) {
+  %one = arith.constant 1 : i64
+  %i = arith.constant 0 : i32
+  %p = scf.if %c -> (!tt.ptr<tensor<16xf32>>) {
+    %made = tt.make_tensor_ptr %base, [%n], [%one], [%i] {order = array<i32: 0>} : <tensor<16xf32>>
+    scf.yield %made : !tt.ptr<tensor<16xf32>>
+  } else {
+    %none = ub.poison : !tt.ptr<tensor<16xf32>>
+    scf.yield %none : !tt.ptr<tensor<16xf32>>
+  }
+  scf.if %c {
+    %x = tt.load %p : !tt.ptr<tensor<16xf32>>
+    tt.store %p, %x : !tt.ptr<tensor<16xf32>>
+  }
+  tt.return
+}
+
+// -----
+
 // expected-error @+1 {{argument 0 is a descriptor, but the arguments after it are not its 1 sizes (i32) and 1 strides (i64)}}
 tt.func public @alone(%d: !tt.tensordesc<tensor<16xf16>>, %i: i32) {
   tt.return

@@ -302,6 +302,18 @@ def branch_on_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def store_sorted(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at, mask=at < n)))
+
+
+@triton.jit
+def exchange_it(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.atomic_cas(out_ptr.to(tl.pointer_type(tl.int32)) + at, 0, tl.load(x_ptr + at, mask=at < n).to(tl.int32))
+
+
+@triton.jit
 def reduce_multiply(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at[:, None] * 0 + at[None, :], mask=at[None, :] < n + 0 * at[:, None])
@@ -327,6 +339,7 @@ def what_is_defined(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize("kernel, what", [(sum_of_all, "an element that is stored"), (store_of_all, "an element that is stored"),
+                                          (store_sorted, "an element that is stored"), (exchange_it, "an element that is stored"),
                                           (reduce_multiply, "an element that is stored"), (branch_on_it, "the condition")])
 def test_undefined_elements(kernel, what):
     x, out = np.ones(16, np.float32), np.zeros(16, np.float32)

@@ -48,6 +48,10 @@ def accumulate(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + at, x, mask=at < n)
 
 @triton.jit
+def shown(x_ptr):
+    tl.device_print("x", tl.load(x_ptr))
+
+@triton.jit
 def wrong(x_ptr):
     tl.store(x_ptr, tl.zros((4,), tl.float32))
 )";
@@ -80,6 +84,15 @@ TEST_F(Api, SanitizedLaunches) {
   auto unknown = add.launch(tilewright::Grid(2), {x.data(), y, out, 100, {"BLOCK", 64}}, sanitized);
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().find("the size of 'x_ptr'"), std::string::npos) << unknown.error();
+}
+
+TEST_F(Api, SanitizedLaunchesPrint) {
+  std::vector<float> values(1, 2.5f);
+  testing::internal::CaptureStdout();
+  auto done = kernel("shown").launch(tilewright::Grid(1), {values}, {.sanitize = true});
+  std::fflush(stdout);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("x: 2.5"), std::string::npos);
+  EXPECT_TRUE(done) << done.error();
 }
 
 TEST_F(Api, LaunchesForEachType) {
@@ -327,7 +340,7 @@ TEST_F(Api, ErrorsAreValues) {
   EXPECT_NE(broken.error().find("broken.py:1:"), std::string::npos);
   EXPECT_FALSE(tilewright::Module::fromFile("/no/such/file.py"));
   auto module = tilewright::Module::fromSource(source, "api.py");
-  EXPECT_EQ(module->kernelNames(), (std::vector<std::string>{"add", "accumulate", "wrong"}));
+  EXPECT_EQ(module->kernelNames(), (std::vector<std::string>{"add", "accumulate", "shown", "wrong"}));
   EXPECT_FALSE(module->kernel("ad"));
   auto done = kernel("wrong").launch(1, {x});
   ASSERT_FALSE(done);

@@ -64,6 +64,8 @@ TEST(Simulate, Scalars) {
   out = perThread("  %m1 = arith.constant -1 : i32\n  %w = arith.shrsi %m1, %c64 : i32\n  %u = arith.shli %m1, %c64 : i32\n  %v = "
                   "arith.subi %w, %u : i32");
   EXPECT_EQ(out[0], -1);
+  out = perThread("  %v = ub.poison : i32"); // a conspicuous value
+  EXPECT_EQ(uint32_t(out[0]), 0xdeadbeef);
 }
 
 TEST(Simulate, DivergentControlFlow) {
