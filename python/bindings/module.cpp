@@ -279,13 +279,5 @@ NB_MODULE(_core, module) {
   module.def(
       "set_default_device", [](int64_t device) { return defaultDevice().exchange(device); },
       "Where launches without tensors run: a CUDA device, or -1 for the CPU. Returns what it was.", "device"_a);
-  module.def("default_device", [] { return defaultDevice().load(); });
   module.def("cache_directory", [] { return cacheDirectory(); });
-  module.def(
-      "element_type",
-      [](nb::handle dtype) -> nb::object {
-        std::optional<Scalar> scalar = scalarNamed(nb::cast<std::string>(nb::str(memberOr(dtype, "name", nb::borrow(dtype)))));
-        return scalar ? nb::object(nb::str(scalarName(*scalar).str().c_str())) : nb::none();
-      },
-      "The language's name for an element type of NumPy, PyTorch, ml_dtypes.", "dtype"_a);
 }

@@ -173,3 +173,10 @@ def test_two_processes_share_one_folder(tmp_path):
             for _ in range(2)]
     for run in runs:
         assert run.communicate(timeout=120)[0] == "fine\n"
+
+
+def test_the_key_of_the_compiler_names_this_build():
+    from tilewright.runtime.cache import triton_key
+    program = "from tilewright.runtime.cache import triton_key; print(triton_key())"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    assert len(triton_key()) == 64 and triton_key() == other

@@ -290,10 +290,14 @@ def test_constant_arguments_by_name_make_a_constant():
     np.testing.assert_array_equal(out, 8)
 
 
+def halved(x):
+    return x // 2
+
+
 @triton.constexpr_function
-def described(sizes, point, names):
+def described(sizes, point, names, function):
     assert isinstance(sizes, Sizes) and isinstance(point, Point) and names == ("a", "b", "c")
-    return int(np.prod([sizes.rows, sizes.columns])) + point.x + len(names)
+    return function(int(np.prod([sizes.rows, sizes.columns])) + point.x + len(names))
 
 
 NAMES = tl.constexpr(("a", "b", "c"))
@@ -301,10 +305,10 @@ NAMES = tl.constexpr(("a", "b", "c"))
 
 @triton.jit
 def described_kernel(out_ptr):
-    tl.store(out_ptr, described(Sizes(4, columns=8), Point(100, 2), NAMES))
+    tl.store(out_ptr, described(Sizes(4, columns=8), Point(100, 2), NAMES, halved))
 
 
-def test_host_functions_see_instances_and_tuples():
+def test_host_functions_see_instances_tuples_and_functions():
     out = np.zeros(1, np.int32)
     described_kernel[(1,)](out)
-    assert out[0] == 135
+    assert out[0] == 67
