@@ -617,9 +617,14 @@ TEST_F(HelperFiles, DependencyHash) {
   EXPECT_NE(base, hashOf(helper, replaced(text, "= 3", "= 4")));
   EXPECT_NE(base, hashOf(helper, replaced(text, "tl.exp", "tl.log")));
   EXPECT_NE(base, hashOf(helper, replaced(text, "B: tl.constexpr", "B")));
-  std::string nested = helper +
-                       "@triton.constexpr_function\ndef g(n):\n    from math import floor as f\n    def h(x, *, y=2): return x + y\n"
-                       "    return f(h(n))\n";
+  std::string nested = helper + R"(@triton.constexpr_function
+def g(n):
+    from math import floor as f
+    class C(object): pass
+    def h(x, *, y=2): return x + y
+    k = lambda a, b=n: a + b
+    return f(k(h(n)))
+)";
   std::string user = replaced(text, "tl.exp(x)", "tl.exp(x) * h.g(1)");
   EXPECT_EQ(hashOf(nested, user), hashOf("# a comment\n" + nested, user));
   EXPECT_NE(hashOf(nested, user), hashOf(replaced(nested, "floor as f", "ceil as f"), user));
