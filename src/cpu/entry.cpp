@@ -78,6 +78,7 @@ static FailureOr<Program> createProgram(Context &ctx, FuncOp source, LoopsInfo &
 
 /// Lowers the kernel's block: the step inline-calls has turned branches between blocks into structured control flow.
 static LogicalResult lowerBody(Context &ctx, FuncOp source, LLVM::LLVMFuncOp program) {
+  if (!source.getBody().hasOneBlock()) return tilewright::bug(source, "a kernel has branches between blocks");
   Block &block = source.getBody().front();
   ctx.b.setInsertionPointToEnd(&program.getBody().front());
   noteArguments(ctx, block);

@@ -533,6 +533,7 @@ static Value emitWide(Context &ctx, Operation *op, llvm::SmallVector<Value> oper
       .Case([&](math::FmaOp) { return fma(b, operands[0], operands[1], operands[2]); })
       .Case([&](math::AbsIOp) { return emitAbs(b, operands[0]); })
       .Case([&](MulhiUIOp) { return emitMulHigh(b, operands[0], operands[1]); })
+      .Case([&](arith::ConstantOp constant) -> Value { return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getValue())); })
       .Default([&](Operation *other) { return emitOther(ctx, other, operands, type, computed); });
 }
 
