@@ -108,6 +108,8 @@ def faults_of_library(path):
     for folder in re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic):
         if folder != "$ORIGIN":
             yield f"{path.name} looks for libraries in {folder}"
+    if "STATIC_TLS" in dynamic:
+        yield f"{path.name} takes all of its thread-local memory from the little that a process has for libraries loaded later"
     needed = output_of("readelf", "-VW", path).partition(".gnu.version_r")[2]
     for kind, number in sorted(set(re.findall(r"Name: (GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)", needed))):
         if tuple(map(int, number.split("."))) > NEWEST[kind]:

@@ -474,7 +474,7 @@ Argument numpyScalarArgument(nb::handle object, const char *parameter) {
 } // namespace
 
 StreamHints &StreamHints::current() {
-  [[gnu::tls_model("initial-exec")]] thread_local StreamHints hints;
+  thread_local StreamHints hints;
   return hints;
 }
 

@@ -39,7 +39,7 @@ constexpr uint64_t dlpackReadOnly = 1;
 constexpr int32_t maxDimensions = 1024;
 
 StoredObjects *&keeping() {
-  [[gnu::tls_model("initial-exec")]] thread_local StoredObjects *current = nullptr;
+  thread_local StoredObjects *current = nullptr;
   return current;
 }
 

@@ -199,7 +199,7 @@ static bool isMainThread() {
     uint32_t asked = UINT32_MAX;
     bool isMain = false;
   };
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local Answer answer;
+  static constinit thread_local Answer answer;
   if (uint32_t now = forks.load(std::memory_order_relaxed); answer.asked != now) {
     static std::once_flag registered;
     std::call_once(registered, [] {

@@ -35,7 +35,7 @@ EngineState &engineState() {
     if (isSwitchedOn("TRITON_INTERPRET", false)) state.engine = Engine::interpret;
     return state;
   }();
-  [[gnu::tls_model("initial-exec")]] thread_local EngineState state = initial;
+  thread_local EngineState state = initial;
   return state;
 }
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <pthread.h>
 #include <vector>
 
 namespace tilewright {
@@ -25,15 +26,31 @@ struct Guard {
   std::jmp_buf leave;
 };
 } // namespace
-// Uses a TLS model that needs no call, because signal handlers read it.
-[[gnu::tls_model("initial-exec")]] static thread_local Guard *current = nullptr;
+
+/// The innermost guard of a thread. Signal handlers read it, so it is no thread_local variable: the first access to one may allocate memory.
+/// (Access without a call, `initial-exec`, would take all of the library's thread-local memory, and LLVM's, from the little static memory
+/// that a process has for libraries loaded later.) Reading a pthread key never allocates.
+class CurrentGuard {
+public:
+  CurrentGuard() { isUsable = ::pthread_key_create(&key, nullptr) == 0; }
+  Guard *get() const { return isUsable ? static_cast<Guard *>(::pthread_getspecific(key)) : nullptr; }
+  void set(Guard *guard) const {
+    if (isUsable) ::pthread_setspecific(key, guard);
+  }
+
+private:
+  pthread_key_t key{};
+  bool isUsable = false;
+};
+static const CurrentGuard current;
 
 RunningLaunch *runningLaunch() {
-  return current ? current->launch : nullptr;
+  Guard *guard = current.get();
+  return guard ? guard->launch : nullptr;
 }
 
 void leaveIfStopped(uintptr_t counter) {
-  Guard *guard = current;
+  Guard *guard = current.get();
   if (!guard || !guard->launch->isStopped() || counter < guard->launch->codeBegin || counter >= guard->launch->codeEnd) return;
   guard->launch->interrupted.store(true);
   std::longjmp(guard->leave, 1);
@@ -41,11 +58,11 @@ void leaveIfStopped(uintptr_t counter) {
 
 bool runGuarded(RunningLaunch &launch, void (*run)(void *), void *data) {
   Guard guard{&launch, {}};
-  Guard *volatile outer = current; // read again after longjmp
-  current = &guard;
+  Guard *volatile outer = current.get(); // read again after longjmp
+  current.set(&guard);
   bool done = _setjmp(guard.leave) == 0;
   if (done) run(data);
-  current = outer;
+  current.set(outer);
   return done;
 }
 
@@ -98,11 +115,11 @@ static void tilewrightPrint(int32_t x, int32_t y, int32_t z, const char *given, 
 /// Also checks for an interruption: a kernel that prints endlessly spends nearly all its time here.
 static void tilewrightPrintAndCheck(int32_t x, int32_t y, int32_t z, const char *given, int64_t element, uint64_t bits) {
   tilewrightPrint(x, y, z, given, element, bits);
-  if (current) leaveIfStopped(current->launch->codeBegin);
+  if (Guard *guard = current.get()) leaveIfStopped(guard->launch->codeBegin);
 }
 
 static void tilewrightAssertFailed(int32_t x, int32_t y, int32_t z, const char *given, int64_t element) {
-  Guard *guard = current;
+  Guard *guard = current.get();
   if (!guard) return; // called by a program that loads kernels itself
   {
     llvm::StringRef format(given);

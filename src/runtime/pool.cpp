@@ -108,10 +108,9 @@ void beginLaunch(char *arena, const PoolJob &job) {
   if (arena) *reinterpret_cast<ArenaHead *>(arena) = {0, job.alone};
 }
 
-// Accessed by one load: a call of the loader for its address would take as long as an empty grid.
-[[gnu::tls_model("initial-exec")]] constinit thread_local Arena threadArena;
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool insideJob = false;
-[[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t launchesAlone = 0;
+constinit thread_local Arena threadArena;
+constinit thread_local bool insideJob = false;
+constinit thread_local uint32_t launchesAlone = 0;
 
 /// Consecutive programs. One thread takes them first, and other threads do when they have no work left.
 struct alignas(64) ProgramRange {

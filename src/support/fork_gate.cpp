@@ -12,8 +12,8 @@ namespace tilewright {
 static constexpr uint32_t closedBit = uint32_t(1) << 31;
 static constinit std::atomic<uint32_t> gate{0};
 static constinit std::atomic<uint64_t> begun{0};
-[[gnu::tls_model("initial-exec")]] static constinit thread_local uint32_t nested = 0; // nested Compiling scopes of this thread
-[[gnu::tls_model("initial-exec")]] static constinit thread_local bool closedHere = false;
+static constinit thread_local uint32_t nested = 0; // nested Compiling scopes of this thread
+static constinit thread_local bool closedHere = false;
 
 uint64_t preparations() {
   return begun.load(std::memory_order_relaxed);

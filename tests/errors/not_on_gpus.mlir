@@ -1,14 +1,14 @@
 // RUN: split-file %s %t
-// RUN: not tilewright compile %t/histogram.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=HISTOGRAM
-// RUN: not tilewright compile %t/function.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=FUNCTION
-// RUN: not tilewright compile %t/table.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=TABLE
+// RUN: not tilewright compile %t/histogram.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=CHECK-HISTOGRAM
+// RUN: not tilewright compile %t/function.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=CHECK-FUNCTION
+// RUN: not tilewright compile %t/table.mlir --target cuda:sm_90a --emit ptx 2>&1 | FileCheck %s --check-prefix=CHECK-TABLE
 
-// HISTOGRAM: histogram.mlir:3:8: error: a histogram of i64 is not supported on GPUs
-// HISTOGRAM: help: count in 32 bits
-// FUNCTION: function.mlir:3:8: error: the function '__nv_unknownf' is not supported on GPUs
-// FUNCTION: help: write it in terms of the functions of tl and tl.math
-// TABLE: table.mlir:2:8: error: a constant tile of more than 256 different elements is not supported on GPUs
-// TABLE: help: load it
+// CHECK-HISTOGRAM: histogram.mlir:3:8: error: a histogram of i64 is not supported on GPUs
+// CHECK-HISTOGRAM: help: count in 32 bits
+// CHECK-FUNCTION: function.mlir:3:8: error: the function '__nv_unknownf' is not supported on GPUs
+// CHECK-FUNCTION: help: write it in terms of the functions of tl and tl.math
+// CHECK-TABLE: table.mlir:2:8: error: a constant tile of more than 256 different elements is not supported on GPUs
+// CHECK-TABLE: help: load it
 
 //--- histogram.mlir
 tt.func public @k(%p: !tt.ptr<i64>) {

@@ -109,8 +109,8 @@ TEST(Indices, LoadedNumbersAreSigned) {
 }
 
 TEST(Indices, ElementsOfAReshapedTileAreBounded) {
-  Kernel kernel("%l = tt.splat %m : i32 -> tensor<64xi32>\n %c = arith.constant dense<7> : tensor<64xi32>\n"
-                "%y = arith.andi %l, %c : tensor<64xi32>\n %z = tt.reshape %y : tensor<64xi32> -> tensor<8x8xi32>\n"
+  Kernel kernel("%l = tt.splat %m : i32 -> tensor<64xi32>\n %seven = arith.constant dense<7> : tensor<64xi32>\n"
+                "%y = arith.andi %l, %seven : tensor<64xi32>\n %z = tt.reshape %y : tensor<64xi32> -> tensor<8x8xi32>\n"
                 "tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %z : tensor<8x8xi32>");
   Indices indices(kernel.function(), nothing);
   EXPECT_TRUE(indices.assumeNonNegativeElements(kernel.first<tt::ReshapeOp>().getResult()));

@@ -344,7 +344,7 @@ TEST_F(Api, ErrorsAreValues) {
   EXPECT_FALSE(module->kernel("ad"));
   auto done = kernel("wrong").launch(1, {x});
   ASSERT_FALSE(done);
-  EXPECT_NE(done.error().find("api.py:20:"), std::string::npos) << done.error();
+  EXPECT_NE(done.error().find("api.py:24:"), std::string::npos) << done.error();
   EXPECT_FALSE(kernel("add").launch(1, {x, y}));
   EXPECT_FALSE(kernel("add").launch(-1, {x, y, out, 1000, {"BLOCK", 64}}));
   tilewright::Options options;
