@@ -160,13 +160,14 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   job.context = &context;
   job.programs = programs;
   job.arenaBytes = code.arenaBytes;
-  job.threads = context.watch ? 1 : forcedThreads() ? forcedThreads() : options.threads;
+  int64_t forced = forcedThreads();
+  job.threads = context.watch ? 1 : forced ? forced : options.threads;
   int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
   AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
   if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
   job.inOrder = code.atomics != Atomics::none; // each program may wait for the previous one
   float known = programNanoseconds.load(std::memory_order_relaxed);
-  job.programNanoseconds = forcedThreads() ? -1 : known; // unknown: uses all threads
+  job.programNanoseconds = forced ? -1 : known; // unknown: uses all threads
   PoolResult result = runOnPool(job);
   if (!result.ok) {
     diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});

@@ -108,9 +108,13 @@ void beginLaunch(char *arena, const PoolJob &job) {
   if (arena) *reinterpret_cast<ArenaHead *>(arena) = {0, job.alone};
 }
 
-constinit thread_local Arena threadArena;
-constinit thread_local bool insideJob = false;
-constinit thread_local uint32_t launchesAlone = 0;
+struct ThreadState {
+  Arena arena;
+  bool isInsideJob = false;
+  uint32_t launchesAlone = 0;
+};
+// Each access calls the loader for the address: functions do it once.
+constinit thread_local ThreadState threadState;
 
 /// Consecutive programs. One thread takes them first, and other threads do when they have no work left.
 struct alignas(64) ProgramRange {
@@ -140,7 +144,7 @@ struct Job {
 /// The state of a thread that works on a job.
 class JobWorker {
 public:
-  explicit JobWorker(Job &job) : job(job), arena(threadArena.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
+  JobWorker(Job &job, const Arena &own) : job(job), arena(own.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
 
   /// Takes chunks until none is left: from the thread's own range, from its node's, then from other nodes'. The caller's own range is the
   /// first one. So the caller takes programs in launch order and reaches every program that waits for earlier ones, independent of other
@@ -209,7 +213,7 @@ private:
     size_t node, number; // among the node's threads; the caller is number 0 of the first node
     pthread_t thread;
   };
-  PoolResult runAlone(const PoolJob &request);
+  PoolResult runAlone(const PoolJob &request, ThreadState &own);
   void distribute(int64_t threads);
   void startWorkers(size_t node, int64_t count);
   void wakeWorkers();
@@ -292,40 +296,41 @@ void Pool::wakeWorkers() {
   }
 }
 
-PoolResult Pool::runAlone(const PoolJob &request) {
-  if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
-  bool nested = insideJob;
-  insideJob = true;
-  beginLaunch(threadArena.data(), request);
+PoolResult Pool::runAlone(const PoolJob &request, ThreadState &own) {
+  if (!own.arena.reserve(request.arenaBytes)) return {false, -1};
+  bool nested = own.isInsideJob;
+  own.isInsideJob = true;
+  beginLaunch(own.arena.data(), request);
   // Reading the clock twice takes as long as a small grid. So launches that are known to be short are timed only now and then.
   bool isTimed =
-      request.programNanoseconds < 0 || request.programs * request.programNanoseconds >= soloNanoseconds || ++launchesAlone % 8 == 0;
+      request.programNanoseconds < 0 || request.programs * request.programNanoseconds >= soloNanoseconds || ++own.launchesAlone % 8 == 0;
   int64_t before = isTimed ? now() : 0;
-  request.body(request.context, 0, request.programs, threadArena.data());
+  request.body(request.context, 0, request.programs, own.arena.data());
   float mean = isTimed ? static_cast<float>(now() - before) / static_cast<float>(request.programs) : request.programNanoseconds;
-  insideJob = nested;
+  own.isInsideJob = nested;
   return {true, mean};
 }
 
 PoolResult Pool::run(const PoolJob &request) {
   if (request.programs <= 0) return {true, -1};
+  ThreadState &own = threadState;
   // A nested job would reuse the arena of the program that it interrupts.
-  if (insideJob) {
+  if (own.isInsideJob) {
     Arena outer;
-    std::swap(outer, threadArena);
-    PoolResult result = runAlone(request);
-    std::swap(outer, threadArena);
+    std::swap(outer, own.arena);
+    PoolResult result = runAlone(request, own);
+    std::swap(outer, own.arena);
     return result;
   }
   int64_t threads = std::min(request.threads > 0 ? std::min(request.threads, maxThreads) : defaultThreads(), request.programs);
   float expected = request.programNanoseconds < 0 ? -1 : request.programNanoseconds * static_cast<float>(request.programs);
-  if (threads <= 1 || (expected >= 0 && expected < soloNanoseconds)) return runAlone(request);
+  if (threads <= 1 || (expected >= 0 && expected < soloNanoseconds)) return runAlone(request, own);
   std::unique_lock<std::mutex> lock(launching, std::defer_lock);
   if (!lock.try_lock()) {
-    if (expected >= 0 && expected < 10 * soloNanoseconds) return runAlone(request);
+    if (expected >= 0 && expected < 10 * soloNanoseconds) return runAlone(request, own);
     lock.lock();
   }
-  if (!threadArena.reserve(request.arenaBytes)) return {false, -1};
+  if (!own.arena.reserve(request.arenaBytes)) return {false, -1};
   if (expected >= 0) threads = std::min(threads, 1 + std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
 
   job.work = request;
@@ -339,9 +344,9 @@ PoolResult Pool::run(const PoolJob &request) {
   signal.fetch_add(1);
   wakeWorkers();
 
-  insideJob = true;
-  JobWorker(job).work(0, callersNumber);
-  insideJob = false;
+  own.isInsideJob = true;
+  JobWorker(job, own.arena).work(0, callersNumber);
+  own.isInsideJob = false;
 
   open.store(false);
   for (int64_t start = 0, spins = 0; active.load() != 0; ++spins) {
@@ -394,7 +399,8 @@ void *Pool::workerMain(void *worker) {
 }
 
 void Pool::workerLoop(size_t node, size_t number) {
-  insideJob = true;
+  ThreadState &own = threadState;
+  own.isInsideJob = true;
   uint32_t seen = signal.load() - 1; // the first job may already be open
   Node &home = nodes[node];
   NodePartition &partition = job.partitions[node];
@@ -414,8 +420,8 @@ void Pool::workerLoop(size_t node, size_t number) {
     seen = signal.load();
     active.fetch_add(1);
     // Between these two lines the job is either open, and does not change until this worker counts itself out, or closed and not accessed.
-    if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit && threadArena.reserve(job.work.arenaBytes))
-      JobWorker(job).work(node, number);
+    if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit && own.arena.reserve(job.work.arenaBytes))
+      JobWorker(job, own.arena).work(node, number);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }
@@ -426,7 +432,7 @@ std::atomic<Pool *> current{nullptr};
 // Registered when the library is loaded: a process may fork during its first launch.
 [[maybe_unused]] const int startsOverInChild = pthread_atfork(nullptr, nullptr, [] {
   current.store(nullptr);
-  insideJob = false;
+  threadState.isInsideJob = false;
 });
 
 Pool &pool() {
@@ -452,7 +458,7 @@ PoolResult runOnPool(const PoolJob &job) {
 }
 
 bool isInsideProgram() {
-  return insideJob;
+  return threadState.isInsideJob;
 }
 
 void signalWorkers(int signal) {
