@@ -148,10 +148,10 @@ def call(g):
         g.add(f"either({a}, {b}, {g.chance(0.5)}{', step=5' if g.chance(0.5) else ''})", dtype)
     elif form == 1:
         x, y = g.fresh("p"), g.fresh("q")
-        g.line(f"{x}, {y} = mixed({a}, {b}, {g.rng.choice(['turns', 'low', '2', 'n0'])})")
+        g.line(f"{x}, {y} = mixed({a}, {b}, {g.rng.choice(['iterations', 'low', '2', 'n0'])})")
         g.add(f"{x} ^ {y}", dtype)
     elif form == 2:
-        g.add(f"folded({a}, {g.rng.choice(['turns', '2', 'low & 3'])})", dtype)
+        g.add(f"folded({a}, {g.rng.choice(['iterations', '2', 'low & 3'])})", dtype)
     else:
         g.add(f"tl.map_elementwise(steps, ({g.integer('int32')} & 63), {g.integer('int32')})", "int32")
 
@@ -169,7 +169,7 @@ def data_branch(g):
     g.line(f"{kept} = {a} + 1")
     form = g.rng.randint(0, 2)
     if form == 0:
-        g.line(f"if {name} > {g.rng.choice(['0', 'turns', '50', 'n0'])}" + g.rng.choice(["", " and turns > 1", " or low > 0"]) + ":")
+        g.line(f"if {name} > {g.rng.choice(['0', 'iterations', '50', 'n0'])}" + g.rng.choice(["", " and iterations > 1", " or low > 0"]) + ":")
         g.line(f"    {kept} = {kept} * 2 - {g.integer(dtype)}")
     elif form == 1:
         g.line(f"for {g.fresh('i')} in range({name} & 3):")
@@ -188,8 +188,8 @@ def counted_loop(g):
     a, dtype = word(g)
     name, i = g.fresh("acc"), g.fresh("i")
     g.line(f"{name} = {a} * 1")
-    span = g.rng.choice(["range(turns, 0, -1)", "range(low, turns)", "tl.range(0, turns, num_stages=3)", "range(0, turns * 3, 2)", "range(pid, 4, 3)",
-                         "tl.range(0, turns, loop_unroll_factor=2)", "tl.static_range(3, 0, -1)", "tl.range(1, turns + 1, flatten=True)"])
+    span = g.rng.choice(["range(iterations, 0, -1)", "range(low, iterations)", "tl.range(0, iterations, num_stages=3)", "range(0, iterations * 3, 2)", "range(pid, 4, 3)",
+                         "tl.range(0, iterations, loop_unroll_factor=2)", "tl.static_range(3, 0, -1)", "tl.range(1, iterations + 1, flatten=True)"])
     g.line(f"for {i} in {span}:")
     source = g.new_input("int32")
     g.line(f"    {name} += tl.load({source} + {g.rng.choice(['at', 'back'])} + ({i} + 3) * {g.rng.choice([1, 4, 16])}).to(tl.{dtype})")

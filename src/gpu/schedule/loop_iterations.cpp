@@ -38,12 +38,33 @@ Value LoopIterations::increment(BlockArgument carried) {
 }
 
 bool LoopIterations::canClone(Value value) {
-  if (loop.isDefinedOutsideOfLoop(value)) return true;
+  llvm::DenseSet<Value> seen;
+  return canClone(value, seen);
+}
+
+bool LoopIterations::canClone(Value value, llvm::DenseSet<Value> &seen) {
+  if (loop.isDefinedOutsideOfLoop(value) || !seen.insert(value).second)
+    return true; // of those seen, one that cannot be cloned ends the search
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == loop.getBody() && (argument == loop.getInductionVar() || increment(argument));
   Operation *op = value.getDefiningOp();
   if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !isMemoryEffectFree(op)) return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand); });
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand, seen); });
+}
+
+llvm::SetVector<Value> LoopIterations::sourcesOfFirst(ValueRange values) {
+  llvm::SetVector<Value> seen, sources;
+  seen.insert_range(values);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Value value = seen[i];
+    if (loop.isDefinedOutsideOfLoop(value))
+      sources.insert(value);
+    else if (auto argument = dyn_cast<BlockArgument>(value))
+      sources.insert(argument == loop.getInductionVar() ? loop.getLowerBound() : loop.getTiedLoopInit(argument)->get());
+    else
+      seen.insert_range(value.getDefiningOp()->getOperands());
+  }
+  return sources;
 }
 
 Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {

@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <optional>
 #include <string>
 
@@ -191,6 +193,8 @@ public:
   explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
   mlir::scf::ForOp getLoop() { return loop; }
   bool canClone(mlir::Value value);
+  /// The values outside the loop that `values` are computed from in the first iteration. All of `values` can be cloned.
+  llvm::SetVector<mlir::Value> sourcesOfFirst(mlir::ValueRange values);
   /// In the loop, `iterations` later.
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
   /// Before the loop, of its iteration number `iteration`.
@@ -202,6 +206,7 @@ public:
   mlir::Value count(mlir::OpBuilder &b, int64_t modulus);
 
 private:
+  bool canClone(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
   mlir::Value increment(mlir::BlockArgument carried);
   mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::BlockArgument carried, int64_t iterations);
   mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, llvm::DenseMap<mlir::Value, mlir::Value> &map,

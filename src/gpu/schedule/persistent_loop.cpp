@@ -18,14 +18,16 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// What the copies for the first iterations need where the loop over K begins.
-static SmallVector<Value> valuesAtEntry(OpBuilder &b, const LoopSchedule &schedule) {
-  LoopIterations iterations(schedule.loop);
-  SmallVector<Value> values = {iterations.existsIteration(b, 0)};
+/// True if the first copies of the loop over K, and whether it has an iteration, can be computed for another tile.
+static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
+  scf::ForOp loop = schedule.loop;
+  LoopIterations inner(loop), outer(tiles);
+  SmallVector<Value> values = {loop.getLowerBound(), loop.getUpperBound()};
   for (const CircularBuffer &circular : schedule.circularBuffers)
     for (const Copy &copy : circular.copies)
-      llvm::append_range(values, iterations.ofIteration(b, copy.load->getOperands(), 0));
-  return values;
+      llvm::append_range(values, copy.load->getOperands());
+  return llvm::all_of(values, [&](Value value) { return inner.canClone(value); }) &&
+         llvm::all_of(inner.sourcesOfFirst(values), [&](Value source) { return outer.canClone(source); });
 }
 
 /// Whether a loop over tiles with such an operation may only load where its author says: it
@@ -50,10 +52,7 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
           ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
           .wasInterrupted())
     return {};
-  OpBuilder b(loop);
-  LoopIterations iterations(tiles);
-  bool known = llvm::all_of(valuesAtEntry(b, schedule), [&](Value value) { return iterations.canClone(value); });
-  return known ? tiles : scf::ForOp();
+  return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
 }
 
 SmallVector<TileStore> storesOf(scf::ForOp loop) {

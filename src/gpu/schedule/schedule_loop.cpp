@@ -83,12 +83,13 @@ static bool isZero(Value value) {
 }
 
 bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
-  bool written = false;
-  loop.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tt::StoreOp>(op)) written |= !ttg::assumeNoAlias(load.getPtr(), store.getPtr());
-    written |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
-  });
-  return written;
+  // Atomics first: a question about a store may add a launch guard.
+  auto isAtomic = [](Operation *op) { return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); };
+  if (loop.walk(isAtomic).wasInterrupted()) return true;
+  auto mayAlias = [&](tt::StoreOp store) {
+    return ttg::assumeNoAlias(load.getPtr(), store.getPtr()) ? WalkResult::advance() : WalkResult::interrupt();
+  };
+  return loop.walk(mayAlias).wasInterrupted();
 }
 
 /// Whether cp.async can do what the load and the store to its buffer do.
