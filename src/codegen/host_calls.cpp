@@ -27,9 +27,9 @@ struct Guard {
 };
 } // namespace
 
-/// The innermost guard of a thread. Signal handlers read it, so it is no thread_local variable: the first access to one may allocate memory.
-/// (Access without a call, `initial-exec`, would take all of the library's thread-local memory, and LLVM's, from the little static memory
-/// that a process has for libraries loaded later.) Reading a pthread key never allocates.
+/// The innermost guard of a thread. Signal handlers read it, so it is no thread_local variable: the first access to one may allocate
+/// memory. (Access without a call, `initial-exec`, would take all of the library's thread-local memory, and LLVM's, from the little static
+/// memory that a process has for libraries loaded later.) Reading a pthread key never allocates.
 class CurrentGuard {
 public:
   CurrentGuard() { isUsable = ::pthread_key_create(&key, nullptr) == 0; }

@@ -344,6 +344,11 @@ MaybeValue Evaluator::call(const ast::CallExpr &expr) {
     }
   }
   if (host) return Value::host("a call with unknown arguments");
+  // A generator is its list here: a second next() of the same one would return the first item again.
+  bool isNext =
+      !method && llvm::isa<ast::NameExpr>(expr.callee) && llvm::cast<ast::NameExpr>(expr.callee)->name == "next" && callee->asCallable();
+  if (isNext && !expr.args.empty() && llvm::isa<ast::NameExpr, ast::AttributeExpr, ast::SubscriptExpr>(expr.args[0]))
+    return Value::host("next() of a stored generator");
   if (bound) return callMethod(*object, method->name, NativeCall{method->name, *args, keywords, expr.range, diagnostics});
   return callValue(*callee, *args, keywords, expr.range, diagnostics);
 }
