@@ -17,7 +17,7 @@ constexpr llvm::StringLiteral constancyName = "tt.constancy";
 constexpr llvm::StringLiteral numStagesName = "tt.num_stages";
 /// An integer. Read by unroll-loops.
 constexpr llvm::StringLiteral unrollFactorName = "tt.loop_unroll_factor";
-/// A unit attribute. Read by specialize-warps.
+/// A unit attribute. Read by pipeline-loops.
 constexpr llvm::StringLiteral warpSpecializeName = "tt.warp_specialize";
 /// Unit attributes that no pass reads.
 constexpr llvm::StringLiteral singleBufferName = "tt.disallow_acc_multi_buffer";
@@ -34,10 +34,10 @@ constexpr llvm::StringLiteral validExtentName = "tt.valid_extent";
 
 // ---- the rest
 /// On a tt.store (a unit attribute): an earlier persistent loop has stored the same tile with scales in a narrower format, and this store
-/// replaces its result. Written by expand-scaled-dots-for-gpus, read by form-descriptors and pipeline-loops.
+/// replaces its result. Written by expand-scaled-dots-for-gpus, read by form-descriptors and wait-for-stores.
 constexpr llvm::StringLiteral overwritesName = "tt.overwrites";
 /// On an scf.for (a unit attribute): a loop of the kernel itself, whose bounds may have any value. Written by lower-to-loops and
-/// lower-to-threads, read by the lowering to LLVM.
+/// lower-ptx, read by the lowering to LLVM.
 constexpr llvm::StringLiteral kernelLoopName = "tt.kernel_loop";
 /// On a tt.print that stands for breakpoint() (strings): the names of its values. Written by the front end, read by the interpreter;
 /// compiled kernels have none.

@@ -10,8 +10,8 @@ namespace tilewright::ttg {
 /// A Config: warps, CTAs, stages, registers, target. Written by configure, split-ctas and choose-warps; read by every pass of the GPU back
 /// end.
 constexpr llvm::StringLiteral configName = "ttg.config";
-/// On a tensor map argument: a TensorMap. Written by form-descriptors, completed by select-tensor-cores and pipeline-loops, read by the
-/// launcher.
+/// On a tensor map argument: a TensorMap. Written by form-descriptors, completed by stage-tma-transfers,
+/// pipeline-loops and copy-unpipelined, read by collect-launch-guards.
 constexpr llvm::StringLiteral tensorMapName = "ttg.tensor_map";
 /// What the kernel assumes about its launches (LaunchGuards). Written by every pass that assumes something, read by collect-launch-guards.
 constexpr llvm::StringLiteral guardsName = "ttg.launch_guards";
@@ -67,12 +67,12 @@ constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
 /// the passes after it.
 constexpr llvm::StringLiteral mmaExtentName = "ttg.mma_extent";
 /// On a ttg.descriptor_load and the ttg.alloc that it fills (integers): how much of each dimension TMA copies. Shared memory holds nothing
-/// after that. Written by form-descriptors and select-tensor-cores, read by pipeline-loops.
+/// after that. Written by form-descriptors and select-tensor-cores, read by the steps that create copies.
 constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
 
 // ---- CTAs of a cluster; all written by split-ctas
-/// On an operation (an integer): the dimension along which the CTAs share its tile; -1: every CTA holds all of it. Read by form-descriptors
-/// and pipeline-loops.
+/// On an operation (an integer): the dimension along which the CTAs share its tile; -1: every CTA holds all of it. Read by explain; passes
+/// that replace the operation copy it.
 constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
 /// On an atomic operation (a unit attribute): only the first CTA of the cluster performs it. Read by lower-to-threads.
 constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
@@ -90,11 +90,11 @@ constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
 /// allocate-shared, read by lower-to-threads.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by pipeline-loops, read by
+/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, read by
 /// allocate-shared.
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 
-// ---- the schedule of a loop; all written by pipeline-loops
+// ---- the schedule of a loop; written by pipeline-loops unless a line names another step
 /// On an scf.for: a LoopSchedule, what was pipelined. Read by explain.
 constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
 /// On an scf.for (a unit attribute): its copies continue in the next iteration of the enclosing loop. Read by explain.
@@ -105,16 +105,16 @@ constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// pipeline-loops.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// On a kernel, and on an operation or branch in it (a unit attribute): the last warp group only dequantizes an operand, and this is its
-/// work. Read by the passes after pipeline-loops.
+/// work. Written by partition-dequantize, read by the steps after it.
 constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partition";
-/// On a kernel with a dequantize partition (a unit attribute): that partition also loads the scales of the others. Read by
-/// specialize-warps.
+/// On a kernel with a dequantize partition (a unit attribute): that partition also loads the scales of the others. Written by
+/// partition-dequantize, read by specialize-warps.
 constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
 /// On a ttg.wgmma_wait of a loop with a dequantize partition (a unit attribute): after it, the MMAs of the previous iteration have
-/// finished. Read by pipeline-loops itself.
+/// finished. Written by partition-dequantize, read by pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";
 /// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
-/// separately. Read by pipeline-loops itself.
+/// separately. Written by partition-dequantize, read by pipeline-loops.
 constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
 /// On a ttg.tma_load (a unit attribute): the CTAs of the cluster read the same tile, and each loads a part of it for all. Read by
 /// lower-to-threads.
@@ -127,8 +127,8 @@ constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
 /// On a ttg.tma_store (a unit attribute): each warp group stores the rows that it computed. Read by lower-to-threads.
 constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
 /// On a ttg.tma_store_wait (a unit attribute): it waits until the writes are complete, not only until the buffers have been read. TMA
-/// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Read by
-/// lower-to-threads.
+/// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Written by
+/// wait-for-stores, read by lower-to-threads.
 constexpr llvm::StringLiteral waitForWritesName = "ttg.wait_for_writes";
 
 } // namespace tilewright::ttg
