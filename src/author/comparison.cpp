@@ -58,12 +58,17 @@ template <typename T> static T element(const Numbers &numbers, size_t index) {
   return value;
 }
 
-/// Compares all elements, which are of type T.
-template <typename T> static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances) {
+static double elementAsDouble(const Numbers &numbers, size_t index) {
+  return numberAt(numbers, index).asDouble();
+}
+
+/// Compares all elements. `of(numbers, i)` returns an element as a T.
+template <typename T, typename F>
+static Comparison compareAs(const Numbers &result, const Numbers &expected, const Tolerances &tolerances, F of) {
   Comparison found;
   double furthest = 0;
   for (size_t i = 0; i < result.count; ++i) {
-    T value = element<T>(result, i), wanted = element<T>(expected, i);
+    T value = of(result, i), wanted = of(expected, i);
     double distance = difference(value, wanted);
     if (distance == 0) continue;
     double size = magnitude(wanted), beyond = distance - (std::isfinite(size) ? tolerances.absolute + tolerances.relative * size : 0);
@@ -78,7 +83,9 @@ template <typename T> static Comparison compareAs(const Numbers &result, const N
 }
 
 Comparison compare(const Numbers &result, const Numbers &expected, const Tolerances &tolerances) {
-  auto as = [&]<typename T>(T) { return compareAs<T>(result, expected, tolerances); };
+  auto as = [&]<typename T>(T) { return compareAs<T>(result, expected, tolerances, element<T>); };
+  if (result.kind != expected.kind || result.width != expected.width)
+    return compareAs<double>(result, expected, tolerances, elementAsDouble);
   bool isSigned = result.kind == NumberKind::signedInt;
   if (result.kind == NumberKind::floating) return as(double());
   if (result.kind == NumberKind::complex) return as(std::complex<double>());

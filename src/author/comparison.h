@@ -24,7 +24,7 @@ struct Comparison {
   std::optional<size_t> worst;           // the element that is furthest beyond its tolerance; nothing: all are right
   std::optional<Number> value, expected; // at the worst element
 };
-/// Compares two tensors with as many elements of the same kind and width.
+/// Compares two tensors with as many elements. Those of different kinds or widths are compared as doubles.
 Comparison compare(const Numbers &result, const Numbers &expected, const Tolerances &tolerances);
 
 /// Byte patterns that fill the memory before each of two runs. The first one makes floats of all widths NaN. An element that holds its

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
