@@ -130,6 +130,7 @@ bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::
 /// can be cut into two parts, the second of which runs one iteration late.
 bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 /// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
+/// Reports a bug if a barrier wait has no reader after it.
 mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 
 /// Lets the MMAs in flight continue until the next iteration's have started, or

@@ -694,12 +694,11 @@ private:
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
     state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-    Operation *old = loop;
-    FailureOr<scf::ForOp> fresh = pipelineTwoStages(loop, e.schedule.prefetchedMma);
-    if (failed(fresh)) return failure();
-    e.schedule.loop = *fresh;
-    llvm::replace(loops, old, fresh->getOperation());
-    b.setInsertionPointAfter(*fresh);
+    FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, e.schedule.prefetchedMma);
+    if (failed(pipelined)) return failure();
+    e.schedule.loop = *pipelined;
+    llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
+    b.setInsertionPointAfter(e.schedule.loop);
     return success();
   }
 
