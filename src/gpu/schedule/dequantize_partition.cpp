@@ -13,6 +13,7 @@
 // while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
 // warpgroup that loads the scales, and reaches the consumers after the loop.
 #include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
 #include "ir/refusal.h"
@@ -114,7 +115,7 @@ private:
 
   /// The MMA is waited for in its iteration, and adds to what the loop carries.
   bool waitsForIt() {
-    auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+    ttg::WgmmaWaitOp wait = waitFor(mma.getD());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
     return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
            sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
@@ -398,7 +399,7 @@ private:
   void passInRegisters() {
     Value tile = left.make(c.first->store.getSrc(), operandLayout);
     Location loc = c.mma.getLoc();
-    auto wait = cast<ttg::WgmmaWaitOp>(*c.mma.getD().user_begin());
+    ttg::WgmmaWaitOp wait = waitFor(c.mma.getD());
     auto old = cast<BlockArgument>(c.mma.getC());
     auto type = cast<RankedTensorType>(old.getType());
     unsigned number = old.getArgNumber() - 1;
@@ -411,7 +412,7 @@ private:
     auto start = [&](Value a, Value sum) {
       return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr()).getD();
     };
-    auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, TypeRange{sum.getType()}, 1, ValueRange{sum}); };
+    auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, 1, sum); };
     b.setInsertionPoint(c.mma);
     Value first = start(operandHalf(rows, tile, 0), carried[0]);
     sinkReads(first.getDefiningOp());
@@ -427,7 +428,7 @@ private:
     c.mma.erase();
     b.setInsertionPoint(beforeSums(number));
     ValueRange results = c.loop.getResults().take_back(2);
-    auto drained = ttg::WgmmaWaitOp::create(b, loc, TypeRange(results), 0, results);
+    auto drained = ttg::WgmmaWaitOp::create(b, loc, 0, results);
     Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
     c.loop.getResult(number).replaceAllUsesWith(whole);
     c.first->store->erase();

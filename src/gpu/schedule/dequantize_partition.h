@@ -17,8 +17,8 @@ void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
 /// these read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its
 /// own
 /// (`dequantizedEmpty`, else null).
-void fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
-                     mlir::Value made, mlir::Value dequantizedEmpty);
+mlir::LogicalResult fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
+                                    mlir::Value made, mlir::Value dequantizedEmpty);
 /// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the consumers fence what they
 /// read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);

@@ -5,6 +5,7 @@
 //   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
 // Or the consumers release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
+#include "ir/refusal.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,7 +60,8 @@ static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Val
   }
 }
 
-void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made, Value dequantizedEmpty) {
+LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made,
+                              Value dequantizedEmpty) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -87,15 +89,15 @@ void fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, Arr
       break;
     }
   }
-  Operation *after = schedule.computed.back();
-  while (!isa<ttg::FenceAsyncOp>(after))
-    after = after->getNextNode();
-  b.setInsertionPointAfter(after);
+  Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
+  if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
+  b.setInsertionPointAfter(fence);
   for (Value barriers : empty)
     markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
   markDequantizePartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));
   b.setInsertionPoint(first);
   ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
+  return success();
 }
 
 /// Whether the operation reads a stage of one of the buffers.

@@ -130,7 +130,8 @@ bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::
 /// can be cut into two parts, the second of which runs one iteration late.
 bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 /// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
-mlir::scf::ForOp pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
+/// Reports a bug if a barrier wait has no reader after it.
+mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 
 /// Lets the MMAs in flight continue until the next iteration's have started, or
 /// until its `drainingWait`. Returns the wait that drains the previous iteration.
@@ -178,6 +179,13 @@ void eraseStore(ttg::StoreSharedOp store);
 
 /// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.
 mlir::Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals);
+/// Returns the first of these operations at or after `op` in its block; null if there is none.
+template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
+  while (op && !llvm::isa<Ops...>(op))
+    op = op->getNextNode();
+  return op;
+}
+
 /// Returns an i32 constant at the function's entry, which everything in the function may use.
 mlir::Value entryConstant(tt::FuncOp function, int64_t value);
 

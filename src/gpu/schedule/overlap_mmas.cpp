@@ -10,6 +10,7 @@
 // tell.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -65,9 +66,9 @@ private:
       need(op, needed);
       moved.push_back(op);
     }
-    Operation *first = &block.front();
-    while (!isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(first) || first->hasAttr(ttg::producerName))
-      first = first->getNextNode();
+    // The block has an MMA, so there is such an operation.
+    Operation *first =
+        &*llvm::find_if(block, [](Operation &op) { return isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(op) && !op.hasAttr(ttg::producerName); });
     registers -= held;
     for (Operation *op : llvm::reverse(moved))
       if (first->isBeforeInBlock(op)) op->moveBefore(first);
@@ -123,17 +124,6 @@ private:
     });
   }
 
-  /// How many MMAs start before `place` and after the last one that the wait lets through.
-  static int64_t startedAfter(ttg::WgmmaWaitOp wait, Operation *position) {
-    int64_t count = 0;
-    for (Operation *op = position->getPrevNode(); op; op = op->getPrevNode()) {
-      if (!isa<ttg::WgmmaOp>(op)) continue;
-      if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
-      ++count;
-    }
-    return 0;
-  }
-
   /// Registers that the MMAs which the wait lets through read their first operands from.
   static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
     int64_t registers = 0;
@@ -177,10 +167,9 @@ private:
     };
     Operation *position = wait->getNextNode();
     for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = position->getNextNode())
-      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(position); other && other.getPending() <= startedAfter(wait, other))
-        return merge(wait, other);
+      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(position); other && endsMma(other, pendingAt(wait, other))) return merge(wait, other);
     wait->moveBefore(position);
-    wait.setPending(static_cast<uint32_t>(startedAfter(wait, position)));
+    wait.setPending(static_cast<uint32_t>(pendingAt(wait, position)));
     if (Operation *computed = lastComputedTile(wait)) passThrough(wait, computed->getResult(0));
   }
 
@@ -199,26 +188,16 @@ private:
   /// The value goes through the wait, so that ptxas does not move the wait above what computes it. Nothing adds its elements up there, and
   /// ptxas computes them in an order of its own.
   static void passThrough(ttg::WgmmaWaitOp wait, Value computed) {
-    SmallVector<Value> tiles(wait.getTiles());
-    tiles.push_back(computed);
-    OpBuilder b(wait);
-    auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
-    both->setAttr(ptx::nameEveryValueName, b.getUnitAttr());
-    wait->replaceAllUsesWith(both.getResults().drop_back());
+    ttg::WgmmaWaitOp both = extendWait(wait, computed);
+    both->setAttr(ptx::nameEveryValueName, UnitAttr::get(both.getContext()));
     computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
       return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
     });
-    wait.erase();
   }
 
   static void merge(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp next) {
-    SmallVector<Value> tiles(next.getTiles());
-    llvm::append_range(tiles, wait.getTiles());
-    OpBuilder b(next);
-    auto both = ttg::WgmmaWaitOp::create(b, next.getLoc(), TypeRange(ValueRange(tiles)), next.getPending(), tiles);
-    next->replaceAllUsesWith(both.getResults().take_front(next.getTiles().size()));
-    wait->replaceAllUsesWith(both.getResults().drop_front(next.getTiles().size()));
-    next.erase();
+    ttg::WgmmaWaitOp both = extendWait(next, wait.getTiles());
+    wait->replaceAllUsesWith(both.getResults().take_back(wait.getTiles().size()));
     wait.erase();
   }
 

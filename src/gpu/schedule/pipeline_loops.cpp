@@ -7,6 +7,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/stage_index.h"
@@ -359,8 +360,7 @@ private:
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands after the wait for its stage's copy, so no copy is in flight after the loop. The loads themselves are gone.
-    advance(e, arrival, state);
-    return success();
+    return advance(e, arrival, state);
   }
 
   /// The same for a loop whose copies have a producer: it goes through the iterations on its own, so that there is nothing to start before
@@ -386,12 +386,13 @@ private:
       if (failed(issue(circular, stageBuffers, operandsOf(circular), e.stageIndex, Value()))) return failure();
     }
     release(e);
-    if (isDequantizing(e.schedule.loop))
-      fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(), allocBarriers(function, e.stages, warpsOfGroup),
-                      e.dequantizedEmpty);
+    if (isDequantizing(e.schedule.loop) && failed(fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(),
+                                                                  allocBarriers(function, e.stages, warpsOfGroup), e.dequantizedEmpty)))
+      return failure();
     ttg::BarrierWaitOp arrival = waits(e);
-    advance(e, arrival, state);
-    if (!e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop)) releaseLast(e, state);
+    if (failed(advance(e, arrival, state))) return failure();
+    bool releasesLate = !e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop);
+    if (releasesLate && failed(releaseLast(e, state))) return failure();
     lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
     if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch)
@@ -437,23 +438,23 @@ private:
     for (Value empty : emptyBarriers(e)) {
       OpBuilder::InsertionGuard guard(b);
       bool isPrefetched = e.schedule.prefetchedMma && empty == e.stageBuffers.front().empty && empty != e.stageBuffers.back().empty;
-      if (isPrefetched) b.setInsertionPointAfter(*e.schedule.prefetchedMma.getD().user_begin());
+      if (isPrefetched) b.setInsertionPointAfter(waitFor(e.schedule.prefetchedMma.getD()));
       arrive(e.loc, empty, stageIndex, exists);
     }
   }
 
   /// After the loop its last iteration's MMAs are over, too.
-  void releaseLast(Expansion &e, ArrayRef<Value> state) {
+  LogicalResult releaseLast(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp loop = e.schedule.loop;
-    Operation *drained = loop->getNextNode();
-    while (!isa<ttg::WgmmaWaitOp>(drained))
-      drained = drained->getNextNode();
-    b.setInsertionPointAfter(drained);
+    FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(loop);
+    if (failed(drain)) return failure();
+    b.setInsertionPointAfter(*drain);
     Value stageIndex = stageAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isDequantizing(loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
+    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0)), success();
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
+    return success();
   }
 
   /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
@@ -540,10 +541,9 @@ private:
   /// Starts the copies of the next tile, once all threads have read the stages of this one.
   LogicalResult nextTile(Expansion &e, const NextTile &next) {
     Value first = e.schedule.loop.getResults().take_back(2).front();
-    Operation *drained = e.schedule.loop->getNextNode();
-    while (!isa<ttg::WgmmaWaitOp>(drained))
-      drained = drained->getNextNode();
-    b.setInsertionPointAfter(drained);
+    FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(e.schedule.loop);
+    if (failed(drain)) return failure();
+    b.setInsertionPointAfter(*drain);
     ttg::CtaBarrierOp::create(b, e.loc);
     LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsLater(b, 1), /*withElseRegion=*/false);
@@ -652,7 +652,7 @@ private:
   }
 
   /// The next iteration's stage. `state` becomes that of the iteration after the last one.
-  void advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
+  LogicalResult advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
@@ -670,11 +670,12 @@ private:
     }
     b.setInsertionPointAfter(loop);
     if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
+    return success();
   }
 
   /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
   /// own.
-  void pipelineStages(Expansion &e, SmallVector<Value> &state) {
+  LogicalResult pipelineStages(Expansion &e, SmallVector<Value> &state) {
     scf::ForOp loop = e.schedule.loop;
     b.setInsertionPoint(loop);
     Skeleton copies(loop->getParentOp());
@@ -693,9 +694,12 @@ private:
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
     state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-    e.schedule.loop = pipelineTwoStages(loop, e.schedule.prefetchedMma);
+    FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, e.schedule.prefetchedMma);
+    if (failed(pipelined)) return failure();
+    e.schedule.loop = *pipelined;
     llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
     b.setInsertionPointAfter(e.schedule.loop);
+    return success();
   }
 
   tt::FuncOp function;

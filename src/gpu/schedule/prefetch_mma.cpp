@@ -6,6 +6,7 @@
 // The last iteration has no next one: it multiplies its own K again, which is still in its stage, and the result is not
 // used. That costs one MMA for each loop; a branch around the MMA would cost something in every iteration.
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -29,7 +30,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   scf::ForOp loop = schedule.loop;
   ttg::WgmmaOp mma = schedule.prefetchedMma;
   Location loc = mma.getLoc();
-  auto wait = cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
   SmallVector<Operation *> buffers = buffersOf(mma);
   Value stageIndex = arrival.getIndex(), parity = arrival.getParity();
 
@@ -72,15 +73,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   arrival.getParityMutable().assign(phase);
 
   // It is done where the iteration's last MMA is.
-  ttg::WgmmaWaitOp last;
-  for (auto each : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-    last = each;
-  SmallVector<Value> tiles(last.getTiles());
-  tiles.push_back(mma.getD());
-  b.setInsertionPoint(last);
-  auto both = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(tiles)), last.getPending(), tiles);
-  last->replaceAllUsesWith(both.getResults().drop_back());
-  last.erase();
+  ttg::WgmmaWaitOp both = extendWait(lastWaitIn(loop.getBody()), mma.getD());
   Operation *yield = loop.getBody()->getTerminator();
   yield->insertOperands(yield->getNumOperands(), both.getResults().back());
   return loop;

@@ -10,6 +10,7 @@
 // used for outside of the loop is over before it: a barrier stands there then.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -82,7 +83,7 @@ private:
       Operation *op = ops[next % ops.size()];
       if (isa<ttg::WgmmaOp>(ops[at])) {
         started += isa<ttg::WgmmaOp>(op);
-        if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && wait.getPending() <= started) return next % ops.size();
+        if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && endsMma(wait, started)) return next % ops.size();
       } else if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op); wait && wait.getPending() == 0) {
         return next % ops.size();
       }

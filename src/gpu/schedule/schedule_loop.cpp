@@ -17,6 +17,7 @@
 // the iteration, is a circular buffer's release distance.
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "ir/volatile_load.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -51,14 +52,6 @@ SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
   SmallVector<Operation *> accesses;
   collectAccesses(alloc.getResult(), accesses);
   return accesses;
-}
-
-/// The next wait that lets every MMA before it through; null if the block has none.
-static Operation *drainOf(Operation *mma) {
-  for (Operation *op = mma->getNextNode(); op; op = op->getNextNode())
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
-      if (wait.getPending() == 0) return op;
-  return nullptr;
 }
 
 //===---------------------------------------------------------------------------------------------------------- candidates
@@ -125,7 +118,7 @@ static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body)
     Operation *reader = body->findAncestorOpInBlock(*access);
     bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::WgmmaOp>(access);
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
-    Operation *endOfReads = mma && reader == access ? drainOf(access) : reader;
+    Operation *endOfReads = mma && reader == access ? waitForAllAfter(access).getOperation() : reader;
     if (!endOfReads) return false;
     circular.threadsRead |= threads;
     circular.mmasRead |= mma;
@@ -248,7 +241,7 @@ static bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(mma.getC());
   if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
   if (mma.getPromotionInterval()) return false; // threads add up what it leaves: it is over by then
-  auto wait = dyn_cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
   Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
   return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
@@ -337,15 +330,13 @@ static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr 
   bool rotates = schedule.warpSpecialized && config.getWarps() == 2 * warpsOfGroup && canPipelineTwoStages(schedule.loop, mma);
   int64_t registers = accumulatorsOf(schedule.loop) + (rotates ? 0 : registersOf(mma.getType())), mmas = 0;
   bool inBody = true;
-  ttg::WgmmaWaitOp last;
   schedule.loop.walk([&](ttg::WgmmaOp other) {
     inBody &= other->getBlock() == body;
     mmas += other != mma;
     if (rotates && isa<RankedTensorType>(other.getA().getType())) registers += registersOf(other.getA().getType());
   });
   if (schedule.warpSpecialized && !rotates) return {};
-  for (auto each : body->getOps<ttg::WgmmaWaitOp>())
-    last = each;
+  ttg::WgmmaWaitOp last = lastWaitIn(body);
   // Where several CTAs share an SM, one multiplies while another does its softmax: then the registers are worth more.
   bool suits = limitsToOneCtaPerSM(schedule, config, target) && inBody && mmas > 0 && last != wait && last.getPending() == 0 &&
                registers <= registersForTiles(config, target, schedule.warpSpecialized);
@@ -408,8 +399,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   if (schedule.prefetchedMma || schedule.warpSpecialized) {
     // All of the iteration is over after its last MMA. The first circular buffer's stage has been free since the iteration before: it is
     // filled at the top, or a producer learns of it where the MMA that starts ahead is waited for.
-    for (auto wait : schedule.loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-      schedule.refillAfter = wait;
+    if (ttg::WgmmaWaitOp last = lastWaitIn(schedule.loop.getBody())) schedule.refillAfter = last;
     for (CircularBuffer &circular : schedule.circularBuffers) {
       if (!schedule.refillAfter || schedule.refillAfter->isBeforeInBlock(circular.endOfReads)) schedule.refillAfter = circular.endOfReads;
       circular.releaseDistance = 0;

@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
 
@@ -43,7 +44,7 @@ private:
           number(inner, next);
         spans[&op] = {first, next++};
         if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
-          if (wait.getPending() == 0) mmaWaits.push_back(first);
+          if (endsMma(wait, 0)) mmaWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
           if (wait.getPending() == 0) copyWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))

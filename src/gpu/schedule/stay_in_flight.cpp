@@ -5,6 +5,7 @@
 //   before: for i { s = other i    wait 0: s    d = MMA i of c    wait 0    yield d }
 //   after:  for i { s = other i    wait 0: s, c = MMA i - 1    d = MMA i of c    yield d }    wait 0
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 
 using namespace mlir;
 
@@ -12,13 +13,8 @@ namespace tilewright::gpu {
 
 /// The iteration's wait with one more tile: the accumulator of the previous iteration's MMA.
 static Operation *drainAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
-  OpBuilder b(wait);
-  SmallVector<Value> tiles(wait.getTiles());
-  tiles.push_back(sum);
-  auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
-  wait->replaceAllUsesWith(both.getResults().drop_back());
+  ttg::WgmmaWaitOp both = extendWait(wait, sum);
   sum.replaceAllUsesExcept(both.getResults().back(), both);
-  wait.erase();
   return both;
 }
 
@@ -27,7 +23,7 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   OpBuilder b(loop.getContext());
   SmallVector<Value> sums;
   for (ttg::WgmmaOp mma : schedule.inFlight) {
-    auto wait = cast<ttg::WgmmaWaitOp>(*mma.getD().user_begin());
+    ttg::WgmmaWaitOp wait = waitFor(mma.getD());
     unsigned index = mma.getD().getUses().begin()->getOperandNumber();
     sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(mma.getC())));
     wait.getResults()[index].replaceAllUsesWith(mma.getD());
@@ -41,10 +37,10 @@ Operation *keepInFlight(LoopSchedule &schedule) {
     previousWait = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
   } else {
     b.setInsertionPointAfter(last);
-    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(), static_cast<int32_t>(schedule.inFlight.size()), ValueRange());
+    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), static_cast<uint32_t>(schedule.inFlight.size()), ValueRange());
   }
   b.setInsertionPointAfter(loop);
-  auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), TypeRange(ValueRange(sums)), 0, sums);
+  auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), 0, sums);
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
     sum.replaceAllUsesExcept(drained, drain);
   return previousWait;

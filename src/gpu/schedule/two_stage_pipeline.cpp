@@ -10,7 +10,9 @@
 // Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/named_barriers.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -63,11 +65,15 @@ public:
 
   /// Adds waits for copies that only the second part reads, what tells after its wait that an iteration's copies have been read, and what
   /// gives a value another shape.
-  void addWaitsAndShapes() {
+  LogicalResult addWaitsAndShapes() {
     bool waited = false;
     for (Operation &op : *body) {
       waited |= isa<ttg::WgmmaWaitOp>(op) && isInSecondStage(&op);
-      if (isa<ttg::BarrierWaitOp>(op) && isInSecondStage(readerAfter(&op))) secondStage.insert(&op);
+      if (isa<ttg::BarrierWaitOp>(op)) {
+        Operation *reader = firstFrom<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(&op);
+        if (!reader) return bug(&op, "no operation after it reads the stage that it waits for");
+        if (isInSecondStage(reader)) secondStage.insert(&op);
+      }
       if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
       secondStage.insert(&op);
       if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) secondStage.insert(op.getPrevNode());
@@ -76,6 +82,7 @@ public:
       bool isShape = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::SplatOp, ttg::StageOp, ttg::ViewOp>(op);
       if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isInSecondStage(user); })) secondStage.insert(&op);
     }
+    return success();
   }
 
   /// What the second part reads from the first one, or from the iteration's number.
@@ -105,11 +112,6 @@ private:
              auto store = dyn_cast<ttg::StoreSharedOp>(user);
              return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isInSecondStage(user);
            });
-  }
-  static Operation *readerAfter(Operation *wait) {
-    while (!isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(wait))
-      wait = wait->getNextNode();
-    return wait;
   }
   void addUsers(Value value) {
     for (Operation *user : value.getUsers())
@@ -173,7 +175,7 @@ class Rotator {
 public:
   explicit Rotator(TwoStages &parts)
       : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
-        firstWait(cast<ttg::WgmmaWaitOp>(*parts.firstMma.getD().user_begin())) {
+        firstWait(waitFor(parts.firstMma.getD())) {
     for (BlockArgument carried : loop.getRegionIterArgs())
       (parts.isInSecondStage(carried) ? secondStageCarried : carriedOn).push_back(carried);
   }
@@ -297,18 +299,13 @@ private:
   /// The packed values go through the wait for the last MMA, so that they are not packed
   /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
-    auto own = cast<ttg::WgmmaWaitOp>(*parts.last.getD().user_begin());
-    auto wait = cast<ttg::WgmmaWaitOp>(*before.lookup(parts.last.getD()).user_begin());
-    SmallVector<Value> tiles(wait.getTiles());
-    size_t waited = tiles.size();
-    tiles.push_back(now.lookup(pack->getOperand(0)));
-    if (Value sum = sumOf(pack->getOperand(0))) tiles.push_back(now.lookup(sum));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(wait);
-    auto both = ttg::WgmmaWaitOp::create(b, wait.getLoc(), TypeRange(ValueRange(tiles)), wait.getPending(), tiles);
-    wait->replaceAllUsesWith(both.getResults().take_front(waited));
+    ttg::WgmmaWaitOp own = waitFor(parts.last.getD()), wait = waitFor(before.lookup(parts.last.getD()));
+    size_t waited = wait.getTiles().size();
+    SmallVector<Value> computed = {now.lookup(pack->getOperand(0))};
+    if (Value sum = sumOf(pack->getOperand(0))) computed.push_back(now.lookup(sum));
+    ttg::WgmmaWaitOp both = extendWait(wait, computed);
     before.map(own->getResults(), both.getResults().take_front(waited));
-    wait->erase();
+    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(both);
     IRMapping map;
     map.map(pack->getOperand(0), both.getResults()[waited]);
@@ -349,9 +346,9 @@ bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
   return TwoStages(loop, firstMma).stagesAreSeparable();
 }
 
-scf::ForOp pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
+FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
   TwoStages parts(loop, firstMma);
-  parts.addWaitsAndShapes();
+  if (failed(parts.addWaitsAndShapes())) return failure();
   parts.markSecondStage();
   return Rotator(parts).run();
 }

@@ -6,6 +6,7 @@
 //   d = 1 the iteration before's are over, but for MMAs that stay in flight across the back edge, which are drained after the last MMA that
 //   starts, or at a wait of the iteration for all; with d = 2 these are over, too.
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_plan.h"
 
 using namespace mlir;
@@ -23,9 +24,7 @@ static bool notBefore(Operation *op, Operation *earlier) {
 static Operation *endOfRead(Operation *access, Operation *inBody) {
   if (!isa<ttg::WgmmaOp>(access)) return inBody;
   if (access != inBody) return inBody; // an inner loop drains its MMAs before it ends
-  for (Operation *op = access->getNextNode(); op; op = op->getNextNode())
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op); wait && wait.getPending() == 0) return op;
-  return nullptr;
+  return waitForAllAfter(access);
 }
 
 /// Every access to a circular buffer's buffers stands between its first reader and the end of its reads.

@@ -201,7 +201,7 @@ private:
     Dims extent = mmaExtent(dot);
     auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot));
     if (extent != ttg::shapeOf(dot.getType())) d->setAttr(ttg::mmaExtentName, b.getDenseI64ArrayAttr(extent));
-    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), TypeRange{c.getType()}, 0, ValueRange{d.getD()}).getResults()[0];
+    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
   }
 
   Value byWarps(tt::DotOp dot) {

@@ -291,6 +291,8 @@ def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
                 "registers) through that may be used afterwards";
   let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles);
   let results = (outs Variadic<TTG_Tile>:$results);
+  let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
+                            [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
   let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
 }
 def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
