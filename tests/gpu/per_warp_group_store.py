@@ -20,10 +20,10 @@ import triton.language as tl
 # CHECK: ttg.wgmma_wait 0
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.tma_store_wait 0
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
 # CHECK-NEXT: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
 # CHECK-NEXT: ttg.tma_store {{.*}} {ttg.per_warp_group_store}
 # The id of a warp group's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;

@@ -405,8 +405,9 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-  auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
-  if (op->hasAttr(ttg::inAllCtasName)) arrival->setAttr(ptx::inCtasName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
+  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+  IntegerAttr ctas = op->hasAttr(ttg::inAllCtasName) ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+  ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
   return success();
 }
 

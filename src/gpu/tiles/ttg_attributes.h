@@ -49,6 +49,9 @@ constexpr llvm::StringLiteral unalignedName = "ttg.unaligned";
 /// On a tt.load (a unit attribute): its elements are aligned words, some bytes of which may lie outside the tensor. Written by
 /// pipeline-loops (load_scale_words.cpp), read by lower-to-threads.
 constexpr llvm::StringLiteral alignedWordsName = "ttg.aligned_words";
+/// On a tt.load (a unit attribute): it was hoisted above a branch to run while the branch waits. Written by hoist-loads, read by
+/// lower-to-threads.
+constexpr llvm::StringLiteral hoistedName = "ttg.hoisted";
 /// On a tt.load (integers): AccessProperties::repeats. On a comparison of tiles: the number of adjacent elements along each dimension that
 /// have one result, as where a length that is a multiple of 16 is compared with indices. Written and read by assign-layouts.
 constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
