@@ -230,7 +230,8 @@ struct Explainer::Impl {
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
     if (!split) return "";
-    bool isForAll = op->hasAttr(ttg::multicastName);
+    auto load = dyn_cast<ttg::TmaLoadOp>(op);
+    bool isForAll = load && load.getMulticast();
     if (op->hasAttr(ttg::splitKName)) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
     if (split.getInt() < 0)
       return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";

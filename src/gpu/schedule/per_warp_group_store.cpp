@@ -122,7 +122,7 @@ void storePerWarpGroup(scf::ForOp tiles) {
       barrier->erase();
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
-    store->setAttr(ttg::storePerWarpGroupName, b.getUnitAttr());
+    store.setPerWarpGroup(true);
   }
 }
 

@@ -524,7 +524,8 @@ private:
   }
 
   SmallVector<Value> readAllCtas(Value tile) {
-    return SmallVector<Value>(ttg::ReadClusterOp::create(b, SmallVector<Type>(size_t(blocks), tile.getType()), tile).getResults());
+    SmallVector<Type> types(size_t(blocks), tile.getType());
+    return SmallVector<Value>(ttg::ReadClusterOp::create(b, types, tile, /*peer=*/IntegerAttr()).getResults());
   }
 
   /// Returns the whole tile: the concatenated slices of all CTAs.
@@ -570,8 +571,7 @@ private:
   Value summed(Value part, CtaSplit form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto [own, given] = halved(part, size_t(*form.dim), bit);
-      auto other = ttg::ReadClusterOp::create(b, given.getType(), given);
-      other->setAttr(ttg::peerName, b.getI64IntegerAttr(bit));
+      auto other = ttg::ReadClusterOp::create(b, given.getType(), given, /*peer=*/b.getI32IntegerAttr(int32_t(bit)));
       part = added(b, own, other.getResult(0));
     }
     return part;

@@ -66,9 +66,6 @@ constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
 // ---- dots
 /// On a tt.dot: a DotChoice, the instruction that computes it. Written by assign-layouts, read by select-tensor-cores.
 constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
-/// On a ttg.wgmma (two integers): the rows and columns that it computes. Elsewhere its result is c. Written by select-tensor-cores, read by
-/// the passes after it.
-constexpr llvm::StringLiteral mmaExtentName = "ttg.mma_extent";
 /// On a ttg.descriptor_load and the ttg.alloc that it fills (integers): how much of each dimension TMA copies. Shared memory holds nothing
 /// after that. Written by form-descriptors and select-tensor-cores, read by the steps that create copies.
 constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
@@ -83,9 +80,6 @@ constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
 constexpr llvm::StringLiteral splitKName = "ttg.split_k";
 /// On a tt.reshape (a unit attribute): the sum of the CTAs' tiles. Read by split-ctas itself.
 constexpr llvm::StringLiteral clusterReduceName = "ttg.cluster_reduce";
-/// On a ttg.read_cluster with one result (an integer): it reads the tile of the CTA whose rank differs in these bits. Read by
-/// allocate-shared and lower-to-threads.
-constexpr llvm::StringLiteral peerName = "ttg.peer";
 /// On a comparison (a unit attribute): it selects the elements of a slice that this CTA owns. Read by split-ctas itself.
 constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
 
@@ -119,19 +113,5 @@ constexpr llvm::StringLiteral drainsName = "ttg.drains";
 /// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
 /// separately. Written by partition-dequantize, read by pipeline-loops.
 constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
-/// On a ttg.tma_load (a unit attribute): the CTAs of the cluster read the same tile, and each loads a part of it for all. Read by
-/// lower-to-threads.
-constexpr llvm::StringLiteral multicastName = "ttg.multicast";
-/// On a ttg.barrier_arrive (a unit attribute): it arrives at the barriers of all CTAs of the cluster. Read by lower-to-threads.
-constexpr llvm::StringLiteral inAllCtasName = "ttg.in_all_ctas";
-/// On a ttg.fence_async (a unit attribute): the stores before it do not alias the loads that they depend on. Read by lower-to-threads,
-/// which interleaves them.
-constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
-/// On a ttg.tma_store (a unit attribute): each warp group stores the rows that it computed. Read by lower-to-threads.
-constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
-/// On a ttg.tma_store_wait (a unit attribute): it waits until the writes are complete, not only until the buffers have been read. TMA
-/// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Written by
-/// wait-for-stores, read by lower-to-threads.
-constexpr llvm::StringLiteral waitForWritesName = "ttg.wait_for_writes";
 
 } // namespace tilewright::ttg
