@@ -232,8 +232,8 @@ struct Explainer::Impl {
     if (!split) return "";
     auto load = dyn_cast<ttg::TmaLoadOp>(op);
     bool isForAll = load && load.getMulticast();
-    if (op->hasAttr(ttg::splitKName)) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
-    if (split.getInt() < 0)
+    if (split.getInt() == ttg::splitAlongK) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
+    if (split.getInt() == ttg::notSplit)
       return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";
     return "; split across CTAs along dimension " + std::to_string(split.getInt());
   }

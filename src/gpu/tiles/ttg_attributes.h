@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tilewright::ttg {
 
 // ---- on a kernel (tt.func) or its arguments
@@ -71,17 +73,12 @@ constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
 constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
 
 // ---- CTAs of a cluster; all written by split-ctas
-/// On an operation (an integer): the dimension along which the CTAs share its tile; -1: every CTA holds all of it. Read by explain; passes
-/// that replace the operation copy it.
+/// On an operation (an integer): the dimension along which the CTAs share its tile. `notSplit`: every CTA holds all of it. `splitAlongK`:
+/// each CTA computes a part of a dot's K. Read by explain; passes that replace the operation copy it.
 constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
+constexpr int64_t notSplit = -1, splitAlongK = -2;
 /// On an atomic operation (a unit attribute): only the first CTA of the cluster performs it. Read by lower-to-threads.
 constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
-/// On a tt.dot (a unit attribute): each CTA multiplies a part of K, and its result is one of as many terms. Read by split-ctas itself.
-constexpr llvm::StringLiteral splitKName = "ttg.split_k";
-/// On a tt.reshape (a unit attribute): the sum of the CTAs' tiles. Read by split-ctas itself.
-constexpr llvm::StringLiteral clusterReduceName = "ttg.cluster_reduce";
-/// On a comparison (a unit attribute): it selects the elements of a slice that this CTA owns. Read by split-ctas itself.
-constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
 
 // ---- shared memory
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
