@@ -311,7 +311,7 @@ def Ptx_WgmmaFenceOp : PtxTogether<"wgmma_fence"> {
   let summary = "orders previous register writes before the following wgmma";
   let assemblyFormat = "attr-dict";
 }
-def Ptx_WholeWarpGroups : AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % 4 == 0">, "whole warp groups">;
+def Ptx_WholeWarpGroups : AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % 4 == 0">, "and a multiple of the warps of a warp group">;
 def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
   let summary = "wgmma.mma_async m64nNkK of a warp group. a: i64 descriptor, or i32 x 4 registers; b: i64 descriptor; c/d: N/2 "
                 "accumulators (f32 or i32; packed i32 x N/4 for f16). useC false: d = a * b. transposed (16-bit only): the operand is M- "
