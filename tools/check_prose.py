@@ -175,8 +175,6 @@ ALLOWED = [
     ("src/cpu/*", "product_of", "llvm::product_of, a product of extents"),
     ("src/gpu/*", "nameEveryValueName", "the name of an attribute"),
     ("src/gpu/*", "name_every_value", "the name of an attribute"),
-    ("src/gpu/*", "ownColumnsName", "the name of an attribute"),
-    ("src/gpu/*", "own_columns", "the name of an attribute"),
     ("cli/info_command.cpp", "processor", "a key of JSON"),
     ("cli/info_command.cpp", "processors", "a key of JSON"),
     ("cli/info_command.cpp", "narrow_products_used", "a key of JSON"),

@@ -230,9 +230,10 @@ struct Explainer::Impl {
   static std::string splitText(Operation *op) {
     auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
     if (!split) return "";
-    bool isForAll = op->hasAttr(ttg::multicastName);
-    if (op->hasAttr(ttg::splitKName)) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
-    if (split.getInt() < 0)
+    auto load = dyn_cast<ttg::TmaLoadOp>(op);
+    bool isForAll = load && load.getMulticast();
+    if (split.getInt() == ttg::splitAlongK) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
+    if (split.getInt() == ttg::notSplit)
       return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";
     return "; split across CTAs along dimension " + std::to_string(split.getInt());
   }

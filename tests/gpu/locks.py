@@ -16,7 +16,7 @@ import triton.language as tl
 
 # EARLY: scf.while
 # EARLY: %[[COUNT:.*]] = tt.load
-# EARLY: %[[OLD:.*]] = tt.load {{.*}}ptx.hoisted
+# EARLY: %[[OLD:.*]] = tt.load {{.*}}ttg.hoisted
 # EARLY: scf.if
 # EARLY-NOT: tt.load
 # EARLY: arith.addf {{.*}}%[[OLD]]
@@ -28,7 +28,7 @@ import triton.language as tl
 # SPIN: scf.if
 # SPIN-NEXT: ptx.fence gpu
 # SPIN-NEXT: scf.while
-# SPIN-NEXT: ptx.compare_swap {{.*}}ptx.already_released
+# SPIN-NEXT: ptx.compare_swap {{.*}}alreadyReleased
 # SPIN-NOT: ptx.barrier
 # SPIN: scf.condition
 # SPIN: ptx.sleep 100
@@ -75,7 +75,7 @@ def known_without_memory(x_ptr, sum_ptr, first, BLOCK: tl.constexpr = 512):
 
 
 # The memory may not exist.
-# STORED-NOT: ptx.hoisted
+# STORED-NOT: ttg.hoisted
 
 
 @triton.jit
@@ -88,7 +88,7 @@ def not_stored_after(x_ptr, sum_ptr, flag_ptr, BLOCK: tl.constexpr = 512):
 
 
 # Until the ticket is drawn, another program may be writing the memory that one arm loads.
-# WAITS-NOT: ptx.hoisted
+# WAITS-NOT: ttg.hoisted
 
 
 @triton.jit

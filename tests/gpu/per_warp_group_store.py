@@ -20,11 +20,11 @@ import triton.language as tl
 # CHECK: ttg.wgmma_wait 0
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.tma_store_wait 0
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
 # CHECK-NEXT: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
-# CHECK-NEXT: ptx.barrier {id = 4 : i32, ptx.per_warp_group, threads = 128 : i32}
-# CHECK-NEXT: ttg.tma_store {{.*}} {ttg.per_warp_group_store}
+# CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
+# CHECK-NEXT: ttg.tma_store {{.*}} {perWarpGroup}
 # The id of a warp group's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
 # MMAs that accumulate into one tile are in one piece of inline assembly.
@@ -35,9 +35,9 @@ import triton.language as tl
 # PTX-NEXT: wgmma.mma_async
 # If a tile's rows need not start at a multiple of 128, stores of two warp groups may overlap in memory, so they stay in order. So does a store that
 # other programs may wait for.
-# MEETS-NOT: ttg.per_warp_group_store
+# MEETS-NOT: perWarpGroup
 # MEETS: ttg.tma_store
-# MEETS-NOT: ttg.per_warp_group_store
+# MEETS-NOT: perWarpGroup
 # Programs that wait for the count must find the stored data: TMA has written it, and not only read its buffers.
 # TELLS: cp.async.bulk.tensor.2d.global.shared::cta
 # TELLS: cp.async.bulk.wait_group 0;

@@ -36,7 +36,7 @@ stored, each tile's inner loop is repeated instead."""
 # ROLES: ptx.max_registers true
 # ROLES: ttg.tma_store
 # ROLES: scf.if
-# ROLES: ttg.tma_store_wait 0 {ttg.wait_for_writes}
+# ROLES: ttg.tma_store_wait 0 {untilWritten}
 # ROLES-NEXT: ttg.cta_barrier
 # ROLES: tt.store
 

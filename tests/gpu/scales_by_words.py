@@ -14,7 +14,7 @@ dequantized values is stored before the rest is computed."""
 # CHECK: tt.load {{.*}}, {{.*}}, {{.*}} {ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
 # CHECK: ptx.warp_barrier
 # CHECK-NOT: tt.load
-# CHECK: ttg.fence_async {ttg.interleaved_stores}
+# CHECK: ttg.fence_async {interleavedStores}
 # CHECK: scf.yield
 
 # THREADS: scf.for

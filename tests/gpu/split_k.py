@@ -21,9 +21,9 @@ import triton.language as tl
 # CHECK: scf.for
 # CHECK: ttg.wgmma {{.*}} -> tensor<64x64xf32
 # CHECK: scf.yield
-# CHECK: ttg.read_cluster {{.*}}ttg.peer = 2 : i64} : tensor<64x32xf32
+# CHECK: ttg.read_cluster {{.*}} peer 2 {{.*}}: tensor<64x32xf32
 # CHECK-NEXT: arith.addf
-# CHECK: ttg.read_cluster {{.*}}ttg.peer = 1 : i64} : tensor<64x16xf32
+# CHECK: ttg.read_cluster {{.*}} peer 1 {{.*}}: tensor<64x16xf32
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
 # The CTAs synchronize once for each exchange, because each has a separate buffer, and at the end, after all reads.
@@ -48,9 +48,9 @@ def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
 
 
 # An iteration uses the accumulator, and needs all of it.
-# SEEN-NOT: ttg.peer
+# SEEN-NOT: ttg.read_cluster {{.*}} peer
 # SEEN: tt.dot {{.*}} -> tensor<32x64xf32
-# SEEN-NOT: ttg.peer
+# SEEN-NOT: ttg.read_cluster {{.*}} peer
 @triton.jit
 def seen(a, b, c, k):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)
@@ -63,10 +63,10 @@ def seen(a, b, c, k):
 
 
 # An fp8 accumulator that threads promote every 128 elements of K is not split.
-# EXACT-NOT: ttg.peer
+# EXACT-NOT: ttg.read_cluster {{.*}} peer
 # EXACT: ttg.wgmma {{.*}}promotionInterval = 128
-# EXACT-NOT: ttg.peer
-# FAST: ttg.read_cluster {{.*}}ttg.peer
+# EXACT-NOT: ttg.read_cluster {{.*}} peer
+# FAST: ttg.read_cluster {{.*}} peer
 @triton.jit
 def exact(a, b, c, k, EVERY: tl.constexpr):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 128)

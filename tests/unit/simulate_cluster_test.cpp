@@ -89,7 +89,7 @@ const std::string multicast = replaced(kernel(32, 8224, "%in: !ptx.tensor_map, %
     %ab = arith.addi %a, %b : i32
     %next = arith.addi %s, %ab : i32
     ptx.warp_barrier
-    ptx.mbarrier_arrive %empty if %one {ptx.in_ctas = 2 : i32}
+    ptx.mbarrier_arrive %empty if %one {inCtas = 2 : i32}
     scf.yield %next : i32
   }
   %row = arith.muli %r, %c128 : i32
@@ -114,9 +114,9 @@ TEST(Simulate, Multicast) {
     EXPECT_EQ(uint32_t(out[i]), 3 * (a + b)) << i;
   }
   // The other CTA has not signaled that it has read the old values.
-  std::string alone = replaced(without(multicast, " {ptx.in_ctas = 2 : i32}"), "init %empty, 2", "init %empty, 1");
+  std::string alone = replaced(without(multicast, " {inCtas = 2 : i32}"), "init %empty, 2", "init %empty, 1");
   expectError(alone, run, "race: ");
-  expectError(unmarked(without(multicast, " {ptx.in_ctas = 2 : i32}")), run, "deadlock");
+  expectError(unmarked(without(multicast, " {inCtas = 2 : i32}")), run, "deadlock");
   std::string meeting = "  ptx.cluster_arrive\n  ptx.cluster_wait";
   std::string unmade = multicast, ended = multicast;
   expectError(unmarked(unmade.replace(unmade.find(meeting), meeting.size(), "  ptx.barrier")), run, "mbarrier");

@@ -158,7 +158,7 @@ static LogicalResult barrier(Operation *op, PrintContext &at, StringRef name, in
 }
 
 static LogicalResult lower(ptx::BarrierOp op, PrintContext &at) {
-  if (op->hasAttr(ptx::perWarpGroupName))
+  if (op.getPerWarpGroup())
     return plain(op, at,
                  "{ .reg .b32 id; mov.u32 id, %tid.x; shr.u32 id, id, 7; add.u32 id, id, " + std::to_string(op.getId()) +
                      "; bar.sync id, " + std::to_string(op.getThreads()) + "; }");

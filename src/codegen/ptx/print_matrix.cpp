@@ -138,7 +138,7 @@ static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
   std::string text;
   for (ptx::WgmmaOp each : llvm::reverse(chain))
     text += (text.empty() ? "" : "\n\t") + wgmmaText(each, fresh && each == first, d, code);
-  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) text = branchAround(text, warps.getInt());
+  if (std::optional<uint32_t> warps = op.getPartialWarps()) text = branchAround(text, *warps);
   replace(op, code.emit(text, Effect::mma));
   for (ptx::WgmmaOp each : ArrayRef(chain).drop_front())
     each->erase();

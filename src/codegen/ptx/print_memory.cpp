@@ -89,7 +89,7 @@ static LogicalResult lower(ptx::LoadGlobalOp op, PrintContext &at) {
     when = code.when(op.getPredicate());
   }
   std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
-  bool isMadeHere = op.getIsVolatile() || op.getCache() == ptx::Cache::cv || op->hasAttr(ptx::hoistedName);
+  bool isMadeHere = op.getIsVolatile() || op.getCache() == ptx::Cache::cv || op.getHoisted();
   Effect effect = isMadeHere ? Effect::writes : Effect::reads;
   SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
   replace(op, fromWords(at, *access, words, types));
@@ -245,7 +245,7 @@ static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
 
 /// The order without its release, if a fence before the loop has already released.
 static ptx::Order ownOrder(ptx::CompareSwapOp op) {
-  if (!op->hasAttr(ptx::alreadyReleasedName)) return op.getOrder();
+  if (!op.getAlreadyReleased()) return op.getOrder();
   bool acquires = op.getOrder() == ptx::Order::acquire || op.getOrder() == ptx::Order::acq_rel;
   return acquires ? ptx::Order::acquire : ptx::Order::relaxed;
 }
@@ -348,7 +348,7 @@ static LogicalResult arriveInCtas(ptx::MbarrierArriveOp op, PrintContext &at, in
 static LogicalResult lower(ptx::MbarrierArriveOp op, PrintContext &at) {
   if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
-  if (auto blocks = op->getAttrOfType<IntegerAttr>(ptx::inCtasName)) return arriveInCtas(op, at, blocks.getInt());
+  if (std::optional<uint32_t> ctas = op.getInCtas()) return arriveInCtas(op, at, *ctas);
   return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
 }
 /// try_wait suspends the thread for a limited time and may then fail, so it is repeated; labels in braces are local. Older GPUs only have

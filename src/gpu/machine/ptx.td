@@ -103,10 +103,15 @@ def Ptx_ElectOp : PtxTogether<"elect"> {
 
 def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "loads values from global memory; where the predicate is false, the result is `other` (or zero without `other`). A "
-                "volatile load is never removed or merged: a loop may wait for its value";
+                "volatile load is never removed or merged: a loop may wait for its value. `unaligned`: loads the aligned words around the needed "
+                "bytes, so some bytes may lie outside every tensor; they are not used. `hoisted`: hoist-loads moved it above a branch, and it "
+                "must stay there, so it becomes inline assembly";
+  // An aligned word that contains one byte of a tensor can always be read, because allocations are larger. The simulator checks only the
+  // bytes inside a tensor. LLVM would sink a hoisted load again.
   let arguments = (ins I64:$address, Optional<I1>:$predicate, Variadic<AnyType>:$other,
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
-                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, UnitAttr:$isVolatile);
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, UnitAttr:$isVolatile,
+                       UnitAttr:$unaligned, UnitAttr:$hoisted);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address (`if` $predicate^)? (`else` $other^ `:` type($other))? attr-dict `->` type($values)";
 }
@@ -161,9 +166,10 @@ def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
   let assemblyFormat = "$op $order $scope $address `,` $values (`if` $predicate^)? attr-dict `:` type($values) (`->` type($old)^)?";
 }
 def Ptx_CompareSwapOp : PtxEffect<"compare_swap", [AllTypesMatch<["compare", "value", "old"]>]> {
-  let summary = "writes `value` where memory equals `compare`, of 16, 32 or 64 bits (integers); the result is the old value";
+  let summary = "writes `value` where memory equals `compare`, of 16, 32 or 64 bits (integers); the result is the old value. "
+                "`alreadyReleased`: a fence has released the program's writes, and only retries of this lock have written since";
   let arguments = (ins Ptx_Order:$order, Ptx_Scope:$scope, I64:$address, AnySignlessInteger:$compare, AnySignlessInteger:$value,
-                       Optional<I1>:$predicate);
+                       Optional<I1>:$predicate, UnitAttr:$alreadyReleased);
   let results = (outs AnySignlessInteger:$old);
   let assemblyFormat = "$order $scope $address `,` $compare `,` $value (`if` $predicate^)? attr-dict `:` type($value)";
 }
@@ -210,8 +216,10 @@ def Ptx_MatchAnyOp : PtxTogether<"match_any"> {
   let assemblyFormat = "$value attr-dict";
 }
 def Ptx_BarrierOp : PtxTogether<"barrier"> {
-  let summary = "bar.sync id [, threads]: all threads of the CTA (threads = 0) or this many; orders their memory accesses";
-  let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads);
+  let summary = "bar.sync id [, threads]: all threads of the CTA (threads = 0) or this many; orders their memory accesses. "
+                "`perWarpGroup`: the number is `id` plus the number of the thread's warp group";
+  // A branch between two barriers with constant numbers would make ptxas wait for all MMAs before it (C7514).
+  let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads, UnitAttr:$perWarpGroup);
   let assemblyFormat = "attr-dict";
 }
 def Ptx_BarrierArriveOp : PtxTogether<"barrier_arrive"> {
@@ -254,7 +262,9 @@ def Ptx_MbarrierExpectOp : PtxEffect<"mbarrier_expect"> {
   let assemblyFormat = "$barrier `,` $bytes (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierArriveOp : PtxEffect<"mbarrier_arrive"> {
-  let arguments = (ins I32:$barrier, DefaultValuedAttr<I32Attr, "1">:$count, Optional<I1>:$predicate);
+  let summary = "mbarrier.arrive: `count` arrivals. `inCtas`, the number of CTAs of the cluster: arrives at the same barrier in each of them";
+  let arguments = (ins I32:$barrier, DefaultValuedAttr<I32Attr, "1">:$count, Optional<I1>:$predicate,
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntMinValue<2>]>>:$inCtas);
   let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierWaitOp : PtxEffect<"mbarrier_wait"> {
@@ -301,12 +311,14 @@ def Ptx_WgmmaFenceOp : PtxTogether<"wgmma_fence"> {
   let summary = "orders previous register writes before the following wgmma";
   let assemblyFormat = "attr-dict";
 }
+def Ptx_WholeWarpGroups : AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % 4 == 0">, "and a multiple of the warps of a warp group">;
 def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
   let summary = "wgmma.mma_async m64nNkK of a warp group. a: i64 descriptor, or i32 x 4 registers; b: i64 descriptor; c/d: N/2 "
                 "accumulators (f32 or i32; packed i32 x N/4 for f16). useC false: d = a * b. transposed (16-bit only): the operand is M- "
-                "or N-major";
+                "or N-major. `partialWarps`: only this many of the CTA's first warps take part; elsewhere d is c";
   let arguments = (ins Variadic<AnyType>:$a, I64:$b, Variadic<AnyType>:$c, Optional<I1>:$useC, I32Attr:$n, Ptx_Format:$aFormat,
-                       Ptx_Format:$bFormat, Ptx_Format:$cFormat, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+                       Ptx_Format:$bFormat, Ptx_Format:$cFormat, UnitAttr:$aTransposed, UnitAttr:$bTransposed,
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntPositive, Ptx_WholeWarpGroups]>>:$partialWarps);
   let results = (outs Variadic<AnyType>:$d);
   let assemblyFormat = "`(` $a `)` `,` $b `,` `(` $c `)` (`if` $useC^)? attr-dict `:` `(` type($a) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
 }

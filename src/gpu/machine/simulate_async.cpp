@@ -171,10 +171,9 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64
 }
 
 /// Executes arrivals in the warp's own CTA, or in all CTAs of the cluster.
-static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes) {
+static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes, bool inAll) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
-  bool inAll = step.op->hasAttr(ptx::inCtasName);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
     for (const auto &cta : warp.cta.cluster.ctas)
@@ -186,11 +185,11 @@ static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t coun
 
 static bool mbarrierExpect(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierExpectOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes());
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes(), /*inAll=*/false);
 }
 static bool mbarrierArrive(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierArriveOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0);
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0, op.getInCtas().has_value());
 }
 
 static bool mbarrierWait(Warp &warp, const Step &step) {

@@ -6,7 +6,6 @@
 //
 // wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
 // at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -209,13 +208,10 @@ static bool wgmma(Warp &warp, const Step &step) {
   if (op.getATransposed() && aSize == 4) return warp.fail(step, "registers cannot be transposed");
   if (!warp.matrixFence) return warp.fail(step, "wgmma_fence is missing before the first wgmma");
 
-  if (auto warps = op->getAttrOfType<IntegerAttr>(ptx::partialWarpsName)) {
-    if (warps.getInt() % 4) return warp.fail(step, "only a part of a warp group takes part");
-    if (warp.index >= warps.getInt()) {
-      for (size_t i = 0; i < cSize; ++i)
-        warp.copy(step.operands[aSize + 1 + i], step.results[i]);
-      return true;
-    }
+  if (std::optional<uint32_t> warps = op.getPartialWarps(); warps && warp.index >= int64_t(*warps)) {
+    for (size_t i = 0; i < cSize; ++i)
+      warp.copy(step.operands[aSize + 1 + i], step.results[i]);
+    return true;
   }
   uint32_t withC = op.getUseC() ? warp.lanesWhere(step, int64_t(aSize + 1 + cSize)) : allLanes;
   if (withC != 0 && withC != allLanes) return warp.fail(step, "lanes disagree on whether c is added");

@@ -6,7 +6,6 @@
 //
 // In global memory, the history of the interpreter (ir/interpret/history.h) compares clusters. Another such history, ordered by the vector
 // clocks, compares the warps of one cluster.
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
 
@@ -365,7 +364,7 @@ static bool loadGlobal(Warp &warp, const Step &step) {
     if (!warp.active(lane)) continue;
     bool present = reads >> lane & 1;
     uint64_t pointer = warp.get(step, 0)[size_t(lane)];
-    if (present && op->hasAttr(ptx::unalignedName)) {
+    if (present && op.getUnaligned()) {
       if (!loadUnaligned(warp, step, lane, pointer)) return false;
       continue;
     }
@@ -733,7 +732,7 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
     constexpr int64_t warpsOfGroup = 4;
-    int64_t id = op.getId() + (op->hasAttr(ptx::perWarpGroupName) ? warp.index / warpsOfGroup : 0);
+    int64_t id = op.getId() + (op.getPerWarpGroup() ? warp.index / warpsOfGroup : 0);
     return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
   handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {

@@ -410,7 +410,7 @@ private:
     c.loop = withMoreCarried(c.loop, inits);
     ValueRange carried = c.loop.getRegionIterArgs().take_back(2);
     auto start = [&](Value a, Value sum) {
-      return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr()).getD();
+      return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr(), DenseI64ArrayAttr()).getD();
     };
     auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, 1, sum); };
     b.setInsertionPoint(c.mma);

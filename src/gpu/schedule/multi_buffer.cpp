@@ -152,7 +152,7 @@ void markInterleavedStores(LoopSchedule &schedule) {
   Operation *op = schedule.computed.back();
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
-  if (isa_and_nonnull<ttg::FenceAsyncOp>(op)) op->setAttr(ttg::interleavedStoresName, UnitAttr::get(op->getContext()));
+  if (auto fence = dyn_cast_or_null<ttg::FenceAsyncOp>(op)) fence.setInterleavedStores(true);
 }
 
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {

@@ -6,7 +6,6 @@
 // A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
 // warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 
@@ -98,8 +97,7 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
 
 /// All threads of a warpgroup synchronize.
 static void barrierInGroup(OpBuilder &b, Location loc) {
-  auto barrier = ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(warpsOfGroup << laneBits));
-  barrier->setAttr(ptx::perWarpGroupName, b.getUnitAttr());
+  ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(warpsOfGroup << laneBits), /*perWarpGroup=*/true);
 }
 
 /// The map's box becomes the box of one warpgroup.
@@ -124,7 +122,7 @@ void storePerWarpGroup(scf::ForOp tiles) {
       barrier->erase();
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
-    store->setAttr(ttg::storePerWarpGroupName, b.getUnitAttr());
+    store.setPerWarpGroup(true);
   }
 }
 

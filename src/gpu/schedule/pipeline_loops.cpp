@@ -251,10 +251,9 @@ private:
         int64_t parts = forAll ? *partsPerBox(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
-        auto started =
-            ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists, load.getEvict());
+        auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists,
+                                              load.getEvict(), /*multicast=*/forAll);
         if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
-        if (forAll) started->setAttr(ttg::multicastName, b.getUnitAttr());
         producersWork(started);
         continue;
       }
@@ -459,8 +458,7 @@ private:
 
   /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
   void arrive(Location loc, Value empty, Value stageIndex, Value exists) {
-    auto arrival = ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, exists);
-    if (config.getCtas() != 1) arrival->setAttr(ttg::inAllCtasName, b.getUnitAttr());
+    ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, exists, /*inAllCtas=*/config.getCtas() != 1);
   }
 
   /// The buffers of each circular buffer, `stages` tiles deep, and its barriers.

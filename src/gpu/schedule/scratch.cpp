@@ -188,9 +188,9 @@ int64_t scratchBytes(Operation *op) {
 }
 
 ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange) {
-  if (!exchange->hasAttr(ttg::peerName)) return {};
+  if (!exchange.getPeer()) return {};
   for (Operation *op = exchange->getNextNode(); op && op->getNumRegions() == 0; op = op->getNextNode())
-    if (auto next = dyn_cast<ttg::ReadClusterOp>(op)) return next->hasAttr(ttg::peerName) ? next : ttg::ReadClusterOp();
+    if (auto next = dyn_cast<ttg::ReadClusterOp>(op)) return next.getPeer() ? next : ttg::ReadClusterOp();
   return {};
 }
 

@@ -24,7 +24,7 @@ static void waitForStores(tt::FuncOp function) {
     auto branch = dyn_cast<scf::IfOp>(op);
     OpBuilder b(op);
     if (branch) b.setInsertionPointToStart(branch.thenBlock());
-    ttg::TmaStoreWaitOp::create(b, op->getLoc(), 0)->setAttr(ttg::waitForWritesName, b.getUnitAttr());
+    ttg::TmaStoreWaitOp::create(b, op->getLoc(), 0, /*untilWritten=*/true);
     ttg::CtaBarrierOp::create(b, op->getLoc());
   }
 }

@@ -41,8 +41,8 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
   clusterBarrier(t);
   t.sinceBarrier.clear(); // later accesses to global memory come after all earlier accesses of all CTAs
-  auto peer = op->getAttrOfType<IntegerAttr>(ttg::peerName);
-  Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(peer.getInt()))) : Value();
+  std::optional<uint32_t> peer = op.getPeer();
+  Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(*peer))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Value from = other ? other : t.i32(static_cast<int64_t>(block));
     ThreadValues parts_;

@@ -246,8 +246,7 @@ static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
 }
 
 static LogicalResult lowerNamed(ThreadContext &t, ptx::BarrierOp op) {
-  auto named = ptx::BarrierOp::create(t.b, op.getId(), op.getThreads());
-  if (Attribute group = op->getAttr(ptx::perWarpGroupName)) named->setAttr(ptx::perWarpGroupName, group);
+  ptx::BarrierOp::create(t.b, op.getId(), op.getThreads(), op.getPerWarpGroup());
   return success();
 }
 

@@ -404,10 +404,10 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, c
     SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : mma.packedA.lookup({at[0], k});
     if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
     Value bValue = mma.second.matrix(t, {k, at[1]});
+    IntegerAttr partial = warps != t.config.getWarps() ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
-                                        first && !first->descriptor.alongK, !mma.second.descriptor.alongK);
-    if (warps != t.config.getWarps()) started->setAttr(ptx::partialWarpsName, t.b.getI64IntegerAttr(warps));
+                                        first && !first->descriptor.alongK, !mma.second.descriptor.alongK, partial);
     sums.assign(started.getD().begin(), started.getD().end());
   }
   return sums;

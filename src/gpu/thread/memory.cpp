@@ -233,9 +233,8 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     SmallVector<Value> other;
     if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
-                                          evictionOf(op.getEvict()), op.getIsVolatile());
-    if (op->hasAttr(ttg::alignedWordsName)) load->setAttr(ptx::unalignedName, t.b.getUnitAttr());
-    if (Attribute early = op->getAttr(ptx::hoistedName)) load->setAttr(ptx::hoistedName, early);
+                                          evictionOf(op.getEvict()), op.getIsVolatile(), op->hasAttr(ttg::alignedWordsName),
+                                          op->hasAttr(ttg::hoistedName));
     for (Value value : load.getValues())
       results.push_back(fromMemory(t, value, type));
   }
@@ -477,7 +476,7 @@ static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop, tt::Atom
   auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(sleepsOf(t))});
   Block *attempt = t.b.createBlock(&fresh.getBefore(), {}, TypeRange{i32}, {t.b.getLoc()});
   if (failed(lowerBlock(t, loop.getBefore().front()))) return failure();
-  if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op->setAttr(ptx::alreadyReleasedName, t.b.getUnitAttr()); });
+  if (releases) attempt->walk([&](ptx::CompareSwapOp op) { op.setAlreadyReleased(true); });
   scf::ConditionOp::create(t.b, t.getScalar(loop.getConditionOp().getCondition()), ValueRange{attempt->getArgument(0)});
   Block *pause = t.b.createBlock(&fresh.getAfter(), {}, TypeRange{i32}, {t.b.getLoc()});
   Value sleeps = pause->getArgument(0);

@@ -264,7 +264,7 @@ LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
 }
 
 LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
-  if (op->hasAttr(ttg::interleavedStoresName)) interleaveStores(t);
+  if (op.getInterleavedStores()) interleaveStores(t);
   if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older GPUs have no TMA
   return success();
 }
@@ -324,7 +324,7 @@ LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value predicate = startsCopies(t, op);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
-  bool isForAll = op->hasAttr(ttg::multicastName);
+  bool isForAll = op.getMulticast();
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
@@ -371,7 +371,7 @@ static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
 }
 
 LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
-  bool own = op->hasAttr(ttg::storePerWarpGroupName);
+  bool own = op.getPerWarpGroup();
   WarpGroupRows rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
   Value predicate = own ? rows.isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
@@ -405,8 +405,9 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-  auto arrival = ptx::MbarrierArriveOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), 1, predicate);
-  if (op->hasAttr(ttg::inAllCtasName)) arrival->setAttr(ptx::inCtasName, t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())));
+  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+  IntegerAttr ctas = op.getInAllCtas() ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+  ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
   return success();
 }
 
@@ -421,7 +422,7 @@ LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
 }
 
 LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
-  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op->hasAttr(ttg::waitForWritesName));
+  ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op.getUntilWritten());
   return success();
 }
 

@@ -90,8 +90,8 @@ private:
 
   SmallVector<Value> load(Value address, Value predicate, ptx::Cache cache, ptx::Eviction eviction) {
     SmallVector<Type> types(static_cast<size_t>(bytes / wordBytes), b.getI32Type());
-    auto op = ptx::LoadGlobalOp::create(b, types, address, predicate, ValueRange(), cache, eviction, /*isVolatile=*/false);
-    op->setAttr(ptx::unalignedName, b.getUnitAttr());
+    auto op = ptx::LoadGlobalOp::create(b, types, address, predicate, ValueRange(), cache, eviction, /*isVolatile=*/false,
+                                        /*unaligned=*/true);
     return SmallVector<Value>(op.getValues());
   }
 

@@ -62,8 +62,7 @@ Dims mmaExtent(tt::DotOp dot) {
 }
 
 ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma) {
-  auto extent = wgmma->getAttrOfType<DenseI64ArrayAttr>(ttg::mmaExtentName);
-  return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
+  return wgmma.getExtent().value_or(ArrayRef<int64_t>());
 }
 
 bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {

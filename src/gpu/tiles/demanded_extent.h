@@ -27,7 +27,7 @@ std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);
 int64_t tileBytes(ttg::AllocOp alloc);
 
-/// Returns the value of `ttg::mmaExtentName`; empty: all.
+/// Returns the extent of a wgmma; empty: all.
 llvm::ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma);
 /// True if a wgmma of this extent accumulates into this register of some thread.
 bool isInMmaExtent(const Layout &layout, llvm::ArrayRef<int64_t> extent, int64_t reg);

@@ -87,7 +87,7 @@ static void loadBefore(scf::IfOp branch) {
       if (!load || !isStoredAfter(branch, load)) continue;
       if (!llvm::all_of(load->getOperands(), [&](Value operand) { return canBeBefore(branch, operand, maxDepth); })) continue;
       moveBefore(branch, load);
-      load->setAttr(ptx::hoistedName, UnitAttr::get(load.getContext()));
+      load->setAttr(ttg::hoistedName, UnitAttr::get(load.getContext()));
     }
   }
 }

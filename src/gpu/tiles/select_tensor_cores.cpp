@@ -199,8 +199,8 @@ private:
     storePending(dot);
     Value c = accumulator(dot, choice.getKind());
     Dims extent = mmaExtent(dot);
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot));
-    if (extent != ttg::shapeOf(dot.getType())) d->setAttr(ttg::mmaExtentName, b.getDenseI64ArrayAttr(extent));
+    DenseI64ArrayAttr part = extent != ttg::shapeOf(dot.getType()) ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot), part);
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
   }
 

@@ -65,8 +65,8 @@ bool canSlice(Operation *op) {
 
 class Splitter {
 public:
-  Splitter(tt::FuncOp function, int64_t warps, int64_t blocks)
-      : function(function), warps(warps), blocks(blocks), b(function.getLoc(), function.getContext()),
+  Splitter(tt::FuncOp function, int64_t warps, int64_t blocks, SplitK alongK = {})
+      : function(function), warps(warps), blocks(blocks), alongK(std::move(alongK)), b(function.getLoc(), function.getContext()),
         cheap(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, cheap) {}
 
   /// Decides the split of each tile. Changes nothing.
@@ -209,7 +209,7 @@ private:
 
   /// Returns the split of a dot's result. A dot that only accumulates keeps enough rows for wgmma in each CTA, if possible.
   CtaSplit splitOfDot(tt::DotOp dot) {
-    if (dot->hasAttr(ttg::splitKName)) return replicated;
+    if (alongK.dots.contains(dot)) return replicated;
     Shape shape = shapeOf(leaderOf(dot.getD()));
     size_t rows = shape.size() - 2, columns = rows + 1;
     if (unevenSplit) return shardedAlong(int64_t(columns));
@@ -224,7 +224,7 @@ private:
   Forms splitsOfDot(tt::DotOp dot) {
     CtaSplit form = formOf(dot.getD());
     int64_t rows = int64_t(shapeOf(dot.getD()).size()) - 2;
-    if (dot->hasAttr(ttg::splitKName)) return {{shardedAlong(1), shardedAlong(0), replicated}, {replicated}};
+    if (alongK.dots.contains(dot)) return {{shardedAlong(1), shardedAlong(0), replicated}, {replicated}};
     if (form.isShardedAlong(rows)) return {{form, replicated, form}, {form}};
     if (form.isShardedAlong(rows + 1)) return {{replicated, form, form}, {form}};
     return {{form, form, form}, {form}};
@@ -267,7 +267,7 @@ private:
   /// Returns the splits of a reshape-like operation, derived from that of its result.
   Forms formsOfShape(Operation *op) {
     CtaSplit form = formOf(op->getResult(0));
-    if (op->hasAttr(ttg::clusterReduceName)) return {{replicated}, {form}};
+    if (alongK.sums.contains(op)) return {{replicated}, {form}};
     return llvm::TypeSwitch<Operation *, Forms>(op)
         .Case([&](tt::ExpandDimsOp expand) { return Forms{{withoutDim(form, expand.getAxis())}, {form}}; })
         .Case([&](tt::BroadcastOp broadcast) {
@@ -414,7 +414,7 @@ private:
         fixed.insert(leader);
         started.insert(leader);
         dots.push_back(op);
-      } else if (op->hasAttr(ttg::clusterReduceName)) { // columns: a CTA's part of the accumulator registers
+      } else if (alongK.sums.contains(op)) { // columns: a CTA's part of the accumulator registers
         Value leader = leaderOf(op->getResult(0));
         chosen[leader] = shardedAlong(1);
         fixed.insert(leader);
@@ -492,7 +492,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
     if (unevenSplit && type.getDimSize(unsigned(*form.dim)) == unevenSplit->extent && statesValidExtent(op, *form.dim, *unevenSplit)) {
-      Value own = ownedElements(b, part.getShape(), *form.dim, *unevenSplit);
+      Value own = ownedElements(b, part.getShape(), *form.dim, *unevenSplit, ownedColumns);
       forms[own] = form;
       return copies[{value, form.dim}] = own;
     }
@@ -524,7 +524,8 @@ private:
   }
 
   SmallVector<Value> readAllCtas(Value tile) {
-    return SmallVector<Value>(ttg::ReadClusterOp::create(b, SmallVector<Type>(size_t(blocks), tile.getType()), tile).getResults());
+    SmallVector<Type> types(size_t(blocks), tile.getType());
+    return SmallVector<Value>(ttg::ReadClusterOp::create(b, types, tile, /*peer=*/IntegerAttr()).getResults());
   }
 
   /// Returns the whole tile: the concatenated slices of all CTAs.
@@ -570,8 +571,7 @@ private:
   Value summed(Value part, CtaSplit form) {
     for (int64_t bit = blocks / 2; bit; bit /= 2) {
       auto [own, given] = halved(part, size_t(*form.dim), bit);
-      auto other = ttg::ReadClusterOp::create(b, given.getType(), given);
-      other->setAttr(ttg::peerName, b.getI64IntegerAttr(bit));
+      auto other = ttg::ReadClusterOp::create(b, given.getType(), given, /*peer=*/b.getI32IntegerAttr(int32_t(bit)));
       part = added(b, own, other.getResult(0));
     }
     return part;
@@ -651,7 +651,8 @@ private:
     bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
     if (!isTile(consumes ? op->getOperand(0) : op->getResult(0))) return;
     CtaSplit form = (consumes ? its.operands : its.results)[0];
-    op->setAttr(ttg::ctaSplitName, b.getI64IntegerAttr(form.dim.value_or(-1)));
+    int64_t split = alongK.dots.contains(op) ? ttg::splitAlongK : form.dim.value_or(ttg::notSplit);
+    op->setAttr(ttg::ctaSplitName, b.getI64IntegerAttr(split));
   }
 
   void rewriteSum(Operation *op, CtaSplit form) {
@@ -659,13 +660,14 @@ private:
     Value sum = summed(op->getOperand(0), form);
     forms[sum] = form;
     op->getResult(0).replaceAllUsesWith(sum);
+    alongK.sums.erase(op);
     op->erase();
   }
 
   void rewrite(Operation *op, const Forms &its) {
     if (op->getNumResults() == 1 && cheap.contains(op->getResult(0))) return; // each user has its own copy
     b.setLoc(op->getLoc());
-    if (op->hasAttr(ttg::clusterReduceName)) return rewriteSum(op, its.results[0]);
+    if (alongK.sums.contains(op)) return rewriteSum(op, its.results[0]);
     for (auto [operand, form] : llvm::zip(op->getOpOperands(), its.operands))
       if (isTile(operand.get())) operand.set(inForm(operand.get(), form));
     b.setLoc(op->getLoc());
@@ -682,7 +684,7 @@ private:
       splitValidExtent(dot, *its.results[0].dim, blocks, unevenSplit ? std::optional(unevenSplit->own) : std::nullopt);
     b.setInsertionPoint(op);
     if (auto store = dyn_cast<tt::StoreOp>(op); store && unevenSplit && its.operands[0].dim)
-      storeOwn(b, store, *its.operands[0].dim, *unevenSplit);
+      storeOwn(b, store, *its.operands[0].dim, *unevenSplit, ownedColumns);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == replicated)) guard(op);
     recordDecision(op, its);
@@ -707,7 +709,9 @@ private:
 
   tt::FuncOp function;
   int64_t warps, blocks;
+  SplitK alongK;
   std::optional<UnevenSplit> unevenSplit;
+  OwnedColumns ownedColumns;
   ImplicitLocOpBuilder b;
   Value rank, isFirst;
   RematerializableTiles cheap;
@@ -781,8 +785,8 @@ LogicalResult splitCtas(ModuleOp module) {
     if (config.getCtas() == 1) return success();
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
     if (config.getCtas() > target.blocksPerCluster) return bug(function, "num_ctas is larger than a cluster");
-    if (std::max(forRows, forSums) == 1) splitK(function, config.getCtas());
-    Splitter splitter(function, config.getWarps(), config.getCtas());
+    SplitK alongK = std::max(forRows, forSums) == 1 ? splitK(function, config.getCtas()) : SplitK();
+    Splitter splitter(function, config.getWarps(), config.getCtas(), std::move(alongK));
     splitter.plan();
     splitter.apply();
     return success();

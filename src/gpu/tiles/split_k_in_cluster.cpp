@@ -1,8 +1,6 @@
 // See split_k_in_cluster.h.
 #include "gpu/tiles/split_k_in_cluster.h"
 
-#include "gpu/tiles/ttg_attributes.h"
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -50,17 +48,19 @@ bool isSplitK(tt::FuncOp function, int64_t blocks) {
   return blocks > 1 && !dots.empty() && llvm::all_of(dots, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); });
 }
 
-void splitK(tt::FuncOp function, int64_t blocks) {
-  if (!isSplitK(function, blocks)) return;
+SplitK splitK(tt::FuncOp function, int64_t blocks) {
+  SplitK split;
+  if (!isSplitK(function, blocks)) return split;
   OpBuilder b(function.getContext());
   for (tt::DotOp dot : dotsOf(function)) {
     OpResult parts = *sumOf(dot);
     b.setInsertionPointAfter(parts.getOwner());
     auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);
-    sum->setAttr(ttg::clusterReduceName, b.getUnitAttr());
     parts.replaceAllUsesExcept(sum, sum);
-    dot->setAttr(ttg::splitKName, b.getUnitAttr());
+    split.dots.insert(dot);
+    split.sums.insert(sum);
   }
+  return split;
 }
 
 } // namespace tilewright::gpu

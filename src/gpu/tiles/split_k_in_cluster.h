@@ -1,11 +1,13 @@
 // In-cluster split-K for a dot with few rows in a loop over K. Each CTA of the cluster computes a part of each K step, and the CTAs add
 // their sums after the loop. So a few tiles with a long K occupy all SMs, and no two CTAs load the same data.
 //   before: for k { %acc = tt.dot %a, %b, %acc }   use %acc
-//   after:  for k { %acc = tt.dot %a, %b, %acc {ttg.split_k} }   %sum = tt.reshape %acc {ttg.cluster_reduce}   use %sum
+//   after:  for k { %acc = tt.dot %a, %b, %acc }   %sum = tt.reshape %acc   use %sum
 // The reshape to the same shape stands for the sum until split-ctas turns it into a DSMEM exchange.
 #pragma once
 
 #include "ir/tt.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <optional>
 
@@ -20,7 +22,11 @@ std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
 /// is carried by a loop and is used only after the loop.
 bool isSplitK(tt::FuncOp function, int64_t blocks);
 
-/// Marks the dots of such a kernel with `ttg.split_k`.
-void splitK(tt::FuncOp function, int64_t blocks);
+/// The dots that the CTAs split along K, and the reshapes that stand for the sums of the CTAs' tiles.
+struct SplitK {
+  llvm::SmallPtrSet<mlir::Operation *, 2> dots, sums;
+};
+/// Inserts the sums into such a kernel. Does nothing to other kernels.
+SplitK splitK(tt::FuncOp function, int64_t blocks);
 
 } // namespace tilewright::gpu

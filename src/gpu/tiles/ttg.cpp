@@ -221,6 +221,11 @@ gpu::SharedLayout SharedAttr::layout() const {
   return layout;
 }
 
+LogicalResult ReadClusterOp::verify() {
+  if (getPeer() && getNumResults() != 1) return emitOpError("that reads the tile of one peer has one result");
+  return success();
+}
+
 int64_t BufferType::tileBytes() const {
   constexpr int64_t swizzled = 1024, plain = 128; // alignment that swizzles require; thread accesses need less
   gpu::SharedLayout layout = getLayout().layout();

@@ -150,10 +150,12 @@ def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
 // ---- CTAs of a cluster. ptx.cluster_rank is the rank of this CTA.
 
 def TTG_ReadClusterOp : TTGEffect<"read_cluster"> {
-  let summary = "all-gather in the cluster: the tile of each CTA, one result per CTA; all CTAs must take part";
-  let arguments = (ins TTG_Tile:$src);
+  let summary = "all-gather in the cluster: the tile of each CTA, one result per CTA; all CTAs must take part. `peer`: only the tile of the "
+                "CTA whose rank differs in these bits";
+  let arguments = (ins TTG_Tile:$src, OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$peer);
   let results = (outs Variadic<TTG_Tile>:$results);
-  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($results)";
+  let assemblyFormat = "$src (`peer` $peer^)? attr-dict `:` type($src) `->` type($results)";
+  let hasVerifier = 1;
 }
 
 // ---- buffers
@@ -197,7 +199,9 @@ def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
   let assemblyFormat = "attr-dict";
 }
 def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
-  let summary = "orders previous shared-memory accesses of threads before later accesses of TMA and wgmma";
+  let summary = "orders previous shared-memory accesses of threads before later accesses of TMA and wgmma. `interleavedStores`: the stores "
+                "before it do not alias the loads that they depend on, so lower-to-threads interleaves them";
+  let arguments = (ins UnitAttr:$interleavedStores);
   let assemblyFormat = "attr-dict";
 }
 def TTG_AllocBarriersOp : TTGEffect<"alloc_barriers"> {
@@ -219,8 +223,9 @@ def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
 }
 
 def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
-  let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate);
+  let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
+                "of all CTAs of the cluster";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
@@ -242,22 +247,25 @@ def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
 // `coordinates`: the tile's first element, one for each dimension of the map, innermost first, in elements; they may be out of bounds.
 def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "one thread starts the copy of a tile to a buffer; TMA reports the bytes to the barrier (barrier_expect announces them). "
-                "The map's box and swizzle are the buffer's";
+                "The map's box and swizzle are the buffer's. `multicast`: the CTAs of the cluster read the same tile, and each loads a part "
+                "of it for all";
   let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, TTG_Barriers:$barriers, I32:$index,
-                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */, UnitAttr:$multicast);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
                        "`:` type($buffer) `,` type($barriers)";
 }
 def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
   let summary = "one thread starts the copy of a buffer to memory, as a separate bulk group; fence_async and a barrier must come before. "
-                "With `adds` each element is added to memory atomically, in no order";
-  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, UnitAttr:$adds);
+                "With `adds` each element is added to memory atomically, in no order. `perWarpGroup`: one thread of each warp group starts "
+                "the copy of the rows that its group computed";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, UnitAttr:$adds, UnitAttr:$perWarpGroup);
   let assemblyFormat = "$buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
 }
 def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
   let summary = "the thread that started the stores waits until all but `pending` of them have read their buffers; a barrier must follow "
-                "before reuse";
-  let arguments = (ins I32Attr:$pending);
+                "before reuse. `untilWritten`: waits until their writes are complete. TMA stores are unordered with respect to stores of "
+                "threads; after this wait, threads may store to the same addresses";
+  let arguments = (ins I32Attr:$pending, UnitAttr:$untilWritten);
   let assemblyFormat = "$pending attr-dict";
 }
 // Loads and stores that TMA can do, with tiles as values, until buffers are chosen.
@@ -281,10 +289,11 @@ def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
                 "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
                 "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
-                "elements of K threads add their sum to c";
-  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval);
+                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c";
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
+                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent);
   let results = (outs TTG_Tile:$d);
-  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
 }
 def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "

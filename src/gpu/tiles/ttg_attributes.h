@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
+
 namespace tilewright::ttg {
 
 // ---- on a kernel (tt.func) or its arguments
@@ -49,6 +51,9 @@ constexpr llvm::StringLiteral unalignedName = "ttg.unaligned";
 /// On a tt.load (a unit attribute): its elements are aligned words, some bytes of which may lie outside the tensor. Written by
 /// pipeline-loops (load_scale_words.cpp), read by lower-to-threads.
 constexpr llvm::StringLiteral alignedWordsName = "ttg.aligned_words";
+/// On a tt.load (a unit attribute): it was hoisted above a branch to run while the branch waits. Written by hoist-loads, read by
+/// lower-to-threads.
+constexpr llvm::StringLiteral hoistedName = "ttg.hoisted";
 /// On a tt.load (integers): AccessProperties::repeats. On a comparison of tiles: the number of adjacent elements along each dimension that
 /// have one result, as where a length that is a multiple of 16 is compared with indices. Written and read by assign-layouts.
 constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
@@ -63,28 +68,17 @@ constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
 // ---- dots
 /// On a tt.dot: a DotChoice, the instruction that computes it. Written by assign-layouts, read by select-tensor-cores.
 constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
-/// On a ttg.wgmma (two integers): the rows and columns that it computes. Elsewhere its result is c. Written by select-tensor-cores, read by
-/// the passes after it.
-constexpr llvm::StringLiteral mmaExtentName = "ttg.mma_extent";
 /// On a ttg.descriptor_load and the ttg.alloc that it fills (integers): how much of each dimension TMA copies. Shared memory holds nothing
 /// after that. Written by form-descriptors and select-tensor-cores, read by the steps that create copies.
 constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
 
 // ---- CTAs of a cluster; all written by split-ctas
-/// On an operation (an integer): the dimension along which the CTAs share its tile; -1: every CTA holds all of it. Read by explain; passes
-/// that replace the operation copy it.
+/// On an operation (an integer): the dimension along which the CTAs share its tile. `notSplit`: every CTA holds all of it. `splitAlongK`:
+/// each CTA computes a part of a dot's K. Read by explain; passes that replace the operation copy it.
 constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
+constexpr int64_t notSplit = -1, splitAlongK = -2;
 /// On an atomic operation (a unit attribute): only the first CTA of the cluster performs it. Read by lower-to-threads.
 constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
-/// On a tt.dot (a unit attribute): each CTA multiplies a part of K, and its result is one of as many terms. Read by split-ctas itself.
-constexpr llvm::StringLiteral splitKName = "ttg.split_k";
-/// On a tt.reshape (a unit attribute): the sum of the CTAs' tiles. Read by split-ctas itself.
-constexpr llvm::StringLiteral clusterReduceName = "ttg.cluster_reduce";
-/// On a ttg.read_cluster with one result (an integer): it reads the tile of the CTA whose rank differs in these bits. Read by
-/// allocate-shared and lower-to-threads.
-constexpr llvm::StringLiteral peerName = "ttg.peer";
-/// On a comparison (a unit attribute): it selects the elements of a slice that this CTA owns. Read by split-ctas itself.
-constexpr llvm::StringLiteral ownColumnsName = "ttg.own_columns";
 
 // ---- shared memory
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
@@ -116,19 +110,5 @@ constexpr llvm::StringLiteral drainsName = "ttg.drains";
 /// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
 /// separately. Written by partition-dequantize, read by pipeline-loops.
 constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
-/// On a ttg.tma_load (a unit attribute): the CTAs of the cluster read the same tile, and each loads a part of it for all. Read by
-/// lower-to-threads.
-constexpr llvm::StringLiteral multicastName = "ttg.multicast";
-/// On a ttg.barrier_arrive (a unit attribute): it arrives at the barriers of all CTAs of the cluster. Read by lower-to-threads.
-constexpr llvm::StringLiteral inAllCtasName = "ttg.in_all_ctas";
-/// On a ttg.fence_async (a unit attribute): the stores before it do not alias the loads that they depend on. Read by lower-to-threads,
-/// which interleaves them.
-constexpr llvm::StringLiteral interleavedStoresName = "ttg.interleaved_stores";
-/// On a ttg.tma_store (a unit attribute): each warp group stores the rows that it computed. Read by lower-to-threads.
-constexpr llvm::StringLiteral storePerWarpGroupName = "ttg.per_warp_group_store";
-/// On a ttg.tma_store_wait (a unit attribute): it waits until the writes are complete, not only until the buffers have been read. TMA
-/// stores are unordered with respect to stores of threads; after the wait, threads may store to the same addresses. Written by
-/// wait-for-stores, read by lower-to-threads.
-constexpr llvm::StringLiteral waitForWritesName = "ttg.wait_for_writes";
 
 } // namespace tilewright::ttg

@@ -86,13 +86,13 @@ bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &split) {
          bound.getSplatValue<APInt>().getSExtValue() == split.own * split.blocks;
 }
 
-Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split) {
+Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split, OwnedColumns &comparisons) {
   int64_t extent = shape[size_t(dim)], rank = int64_t(shape.size());
   auto indices = RankedTensorType::get({extent}, b.getI32Type());
   Value index = tt::MakeRangeOp::create(b, indices, 0, uint32_t(extent));
   Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(split.own))));
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, own);
-  mask.getDefiningOp()->setAttr(ttg::ownColumnsName, b.getUnitAttr());
+  comparisons.insert(mask);
   SmallVector<int64_t> grown = {extent};
   for (int64_t other = 0; other < rank; ++other) {
     if (other == dim) continue;
@@ -102,17 +102,18 @@ Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t di
   return rank == 1 ? mask : Value(tt::BroadcastOp::create(b, RankedTensorType::get(shape, b.getI1Type()), mask));
 }
 
-static bool leavesOutNext(Value mask) {
+static bool leavesOutNext(Value mask, const OwnedColumns &comparisons) {
+  if (comparisons.contains(mask)) return true;
   Operation *op = mask.getDefiningOp();
-  if (!op || op->hasAttr(ttg::ownColumnsName)) return op != nullptr;
-  return isa<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) && llvm::any_of(op->getOperands(), leavesOutNext);
+  return isa_and_nonnull<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return leavesOutNext(operand, comparisons); });
 }
 
-void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split) {
+void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split, OwnedColumns &comparisons) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(store.getPtr().getType()).getShape();
   Value mask = store.getMask();
-  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask))) return;
-  Value own = ownedElements(b, shape, dim, split);
+  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask, comparisons))) return;
+  Value own = ownedElements(b, shape, dim, split, comparisons);
   store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
 }
 
