@@ -6,6 +6,11 @@
 // RUN: diff %t.again.mlir %t.at_once.mlir
 // RUN: FileCheck %s --input-file %t.again.mlir --check-prefix=PIPELINED
 
+// A branch may belong to the second of two chained dots.
+// RUN: tilewright compile %S/../run/test_warp_specialization.py --kernel branching_kernel --target cuda:sm_90a --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32,64,128,128' --until schedule-loops | FileCheck %s --check-prefix=BRANCH
+// BRANCH: policy "chained-dots" requested 2 index_stage 1
+// BRANCH-SAME: stage 2 order
+
 // What a schedule says is checked, whoever wrote it.
 // RUN: sed 's/depth 3 writers/depth 1 writers/' %t.mlir > %t.one.mlir
 // RUN: tilewright opt %t.one.mlir --pipeline-loops | FileCheck %s --check-prefix=ONE

@@ -59,6 +59,43 @@ def test_attention(n, stages):
 
 
 @triton.jit
+def branching_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """The sum is scaled in a branch, which belongs to the second dot."""
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_d = tl.arange(0, HEAD_DIM)
+    q = tl.load(q_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_m[:, None] < n, other=0.0)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+    for start in range(0, n, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        k = tl.load(k_ptr + offs_d[:, None] + offs_n[None, :] * HEAD_DIM, mask=offs_n[None, :] < n, other=0.0)
+        v = tl.load(v_ptr + offs_n[:, None] * HEAD_DIM + offs_d[None, :], mask=offs_n[:, None] < n, other=0.0)
+        scores = tl.where(offs_n[None, :] < n, tl.dot(q, k), -float("inf"))
+        new_max = tl.maximum(row_max, tl.max(scores, 1))
+        weights = tl.exp2(scores - new_max[:, None])
+        rescale = tl.exp2(row_max - new_max)
+        row_sum = row_sum * rescale + tl.sum(weights, 1)
+        if start > 0:
+            acc = acc * rescale[:, None]
+        acc = acc + tl.dot(weights.to(v.dtype), v)
+        row_max = new_max
+    tl.store(out_ptr + offs_m[:, None] * HEAD_DIM + offs_d[None, :], (acc / row_sum[:, None]).to(tl.float16), mask=offs_m[:, None] < n)
+
+
+@pytest.mark.parametrize("n", [40, 128, 300, 640])
+def test_attention_with_a_branch(n):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.standard_normal((n, 64)).astype(np.float16) for _ in range(3))
+    out = np.full_like(q, np.nan)
+    branching_kernel[(triton.cdiv(n, 128),)](q, k, v, out, n, HEAD_DIM=64, BLOCK_M=128, BLOCK_N=128, num_warps=8, num_stages=2)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
+    want = weights @ v.astype(np.float64) / weights.sum(axis=1, keepdims=True)
+    assert np.linalg.norm(out - want) <= 4e-3 * np.linalg.norm(want)
+
+
+@triton.jit
 def walking_kernel(
     q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, n, programs, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
     CAUSAL: tl.constexpr,

@@ -52,7 +52,7 @@ public:
   bool stagesAreSeparable() {
     if (last == firstMma || isInSecondStage(firstMma)) return false;
     for (Operation *op : secondStage)
-      if (op->getNumRegions() != 0 || !(isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || isMemoryEffectFree(op))) return false;
+      if (!isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) && !isArithmetic(op)) return false;
     for (Value value : forwarded())
       if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
     for (BlockArgument carried : loop.getRegionIterArgs()) {
@@ -85,18 +85,15 @@ public:
     return success();
   }
 
-  /// What the second part reads from the first one, or from the iteration's number.
+  /// What the second part reads from the first one, or from the iteration's number, also in regions of its operations.
   llvm::SetVector<Value> forwarded() {
     llvm::SetVector<Value> values;
     for (Operation &op : *body) {
       if (!isInSecondStage(&op)) continue;
-      for (Value operand : op.getOperands()) {
-        auto argument = dyn_cast<BlockArgument>(operand);
-        Operation *from = operand.getDefiningOp();
-        bool own = argument ? argument.getOwner() != body || (argument != loop.getInductionVar() && isInSecondStage(argument))
-                            : from->getBlock() != body || isInSecondStage(from);
-        if (!own) values.insert(operand);
-      }
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (body->getParent() == operand.getParentRegion() && !isOfSecondStage(operand)) values.insert(operand);
+      });
     }
     return values;
   }
@@ -106,6 +103,19 @@ public:
   Block *body;
 
 private:
+  /// True if the operation only computes, maybe in a branch. Warps need not synchronize for it.
+  static bool isArithmetic(Operation *op) {
+    auto isPlain = [](Operation *inner) {
+      return inner->getNumRegions() == 0 || isa<scf::IfOp>(inner) ? WalkResult::advance() : WalkResult::interrupt();
+    };
+    return isMemoryEffectFree(op) && !op->walk(isPlain).wasInterrupted();
+  }
+  /// True if the value, of the loop's body, is an operation's of the second part, or carried for it.
+  bool isOfSecondStage(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument) return isInSecondStage(value.getDefiningOp());
+    return argument != loop.getInductionVar() && isInSecondStage(argument);
+  }
   /// A buffer that the first part does not use, and that copies which run ahead fill.
   bool isOnlyForSecondStage(Value value) {
     return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
