@@ -2,8 +2,10 @@
 // acts on. It is plain data, so that a pass that splits a loop by partitions (copies here, MMAs there) can read it as well.
 #pragma once
 
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/registers.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/tiles/buffers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -17,9 +19,6 @@ struct GpuTarget;
 }
 
 namespace tilewright::gpu {
-
-/// Warps that wgmma multiplies with together.
-constexpr int64_t warpsOfGroup = 4;
 
 /// A load that only feeds a buffer.
 struct Copy {
@@ -71,8 +70,6 @@ LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
 void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
 /// Notes on the loop, and on its loads, what was decided and why (ttg.loop_schedule, ttg.not_pipelined). `wanted`: the stages asked for.
 void recordDecision(const LoopSchedule &schedule, int64_t wanted);
-/// Whether a loop's accumulators leave an SM too few registers for a second CTA.
-bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
@@ -87,18 +84,6 @@ std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedul
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
-/// Registers of a thread for a tile.
-int64_t registersOf(mlir::Type tile);
-/// Registers of a thread for the results of a loop's MMAs, as many as are in use at one time, and how many there are for them
-/// (accumulators.cpp).
-int64_t accumulatorsOf(mlir::scf::ForOp loop);
-int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized);
-/// The same for MMAs by mma.sync or by threads, with their operands, as if all of it were there at one time.
-int64_t registersOfMmas(mlir::scf::ForOp loop);
-/// True if the loop's MMAs read their operands from registers, or threads multiply: they wait for the iteration's loads.
-bool multipliesByThreads(mlir::scf::ForOp loop);
-/// Registers of a multiplying thread, where another warpgroup has left it some.
-int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage
 /// may be filled again only after all threads have read it. Checked before a schedule becomes code (verify_schedule.cpp).
 std::optional<std::string> verify(const LoopSchedule &schedule);
@@ -109,8 +94,6 @@ std::optional<std::string> verify(const LoopSchedule &schedule);
 mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                              mlir::Operation *top);
 
-/// The number of stages of a buffer that threads fill for MMAs with which no thread needs to wait for the readers of a stage.
-constexpr int64_t stagesWithoutWaiting = 3;
 /// The barrier after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
 ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
 /// How many stages there is space for, in each buffer that threads fill for MMAs.
@@ -188,11 +171,6 @@ template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
 
 /// Returns an i32 constant at the function's entry, which everything in the function may use.
 mlir::Value entryConstant(tt::FuncOp function, int64_t value);
-
-/// The alloc that stages and views refer to; null for anything else.
-ttg::AllocOp allocOf(mlir::Value buffer);
-/// Every operation that reads or writes the buffer, through stages and views.
-llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 
 /// The same arithmetic for another iteration of a loop: clones what a value is computed from, with the induction variable and loop-carried
 /// values as they will be then (carried + iterations * increment, where the loop adds the same amount every iteration).

@@ -65,9 +65,6 @@ private:
     return 1;
   }
 
-  /// As many stages are enough to keep a circular buffer through a loop over tiles, if that takes one of more.
-  static constexpr int64_t enoughStages = 3;
-
   /// Whether a warp of its own starts the copies of all loops.
   bool choosePartitions() {
     notWarpSpecialized = warpSpecializationObstacle(function, config, target);
@@ -91,7 +88,7 @@ private:
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
+    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, minCrossTileStages);
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -132,10 +129,10 @@ private:
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
+    if (limitsToOneCtaPerSM(schedule.loop, config, target) && barrierAfterComputed(schedule, wanted)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
-      if (stages >= std::min(wanted, enoughStages) && barrierAfterComputed(schedule, stages)) return stages;
+      if (stages >= std::min(wanted, minCrossTileStages) && barrierAfterComputed(schedule, stages)) return stages;
       schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
@@ -167,7 +164,7 @@ private:
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
     int64_t stages = affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles));
-    if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
+    if (stages < std::min(schedule.stages, minCrossTileStages)) return schedule.stages;
     schedule.crossTilePrefetch = true;
     letStoresRun(tiles);
     scheduleRefills(schedule, stages, config, target);
@@ -189,7 +186,7 @@ private:
     bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
     if (runs) llvm::append_range(shared, buffersHeldByStores(tiles));
     int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.crossTilePrefetch = affordable >= std::min(stages, enoughStages);
+    schedule.crossTilePrefetch = affordable >= std::min(stages, minCrossTileStages);
     if (!schedule.crossTilePrefetch) return stages;
     if (runs) letStoresRun(tiles);
     if (own) storePerWarpGroup(tiles);

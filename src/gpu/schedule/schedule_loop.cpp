@@ -30,30 +30,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ttg::AllocOp allocOf(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (auto alloc = dyn_cast<ttg::AllocOp>(op)) return alloc;
-    if (!isa<ttg::StageOp, ttg::ViewOp>(op)) return {};
-    buffer = op->getOperand(0);
-  }
-  return {};
-}
-
-static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
-  for (Operation *user : buffer.getUsers()) {
-    if (isa<ttg::StageOp, ttg::ViewOp>(user))
-      collectAccesses(user->getResult(0), accesses);
-    else
-      accesses.push_back(user);
-  }
-}
-
-SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
-  SmallVector<Operation *> accesses;
-  collectAccesses(alloc.getResult(), accesses);
-  return accesses;
-}
-
 //===---------------------------------------------------------------------------------------------------------- candidates
 
 /// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
@@ -87,14 +63,13 @@ bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 
 /// Whether cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
-  constexpr int64_t minBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
-  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async copies at least 4 bytes"};
+  if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};
   return {};
 }
 
@@ -228,8 +203,7 @@ LoopSchedule scheduleLoop(scf::ForOp loop, bool mayCopyAsync) {
       addCircularBuffer(schedule, std::move(circular));
   }
   auto mmas = body->getOps<ttg::WgmmaOp>();
-  constexpr int64_t manyMmas = 3; // of fewer, the first one may start an iteration early, and has a circular buffer to itself
-  if (std::distance(mmas.begin(), mmas.end()) >= manyMmas) mergeRows(schedule);
+  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
   if (!schedule.computed.empty()) mergeAdjacent(schedule);
   return schedule;
 }
@@ -283,7 +257,6 @@ static SmallVector<ttg::WgmmaOp> mmasInFlight(LoopSchedule &schedule) {
 /// The wait of an iteration that drains its last MMA of the iteration before: the first one, if the MMA accumulates in place
 /// after it. Null if there is none, or the registers do not suffice: meanwhile the MMA keeps those of its first operand.
 static ttg::WgmmaWaitOp chooseDrainingWait(LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minMmas = 3; // of two, the second one's stage would be filled an iteration later than it is free
   Block *body = schedule.loop.getBody();
   ttg::WgmmaOp last;
   int64_t inLoop = 0, inBody = 0;
@@ -293,7 +266,7 @@ static ttg::WgmmaWaitOp chooseDrainingWait(LoopSchedule &schedule, ttg::ConfigAt
     last = mma;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
-  if (inLoop != inBody || inLoop < minMmas || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
+  if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, schedule.loop)) return {};
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
@@ -338,7 +311,7 @@ static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr 
   if (schedule.warpSpecialized && !rotates) return {};
   ttg::WgmmaWaitOp last = lastWaitIn(body);
   // Where several CTAs share an SM, one multiplies while another does its softmax: then the registers are worth more.
-  bool suits = limitsToOneCtaPerSM(schedule, config, target) && inBody && mmas > 0 && last != wait && last.getPending() == 0 &&
+  bool suits = limitsToOneCtaPerSM(schedule.loop, config, target) && inBody && mmas > 0 && last != wait && last.getPending() == 0 &&
                registers <= registersForTiles(config, target, schedule.warpSpecialized);
   return suits ? mma : ttg::WgmmaOp();
 }
@@ -353,7 +326,8 @@ ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t sta
   auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
   auto areRead = [&](const CircularBuffer &circular) {
     // After it the MMAs of the iteration before the last one are over: a stage of three would be filled only when it is needed.
-    bool isFree = circular.mmasRead ? !circular.threadsRead && stages > 3 : circular.endOfReads->isBeforeInBlock(sync);
+    bool isFree =
+        circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier : circular.endOfReads->isBeforeInBlock(sync);
     return circular.tma && isFree;
   };
   return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();
@@ -408,7 +382,7 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
   }
   // Two MMAs alternate with what is computed between them; of more, some run at one time, and a barrier among them would part them.
   auto mmas = schedule.loop.getBody()->getOps<ttg::WgmmaOp>();
-  bool early = std::distance(mmas.begin(), mmas.end()) <= 2;
+  bool early = std::distance(mmas.begin(), mmas.end()) <= maxAlternatingMmas;
   schedule.refillAfter = schedule.circularBuffers.front().endOfReads;
   for (CircularBuffer &circular : schedule.circularBuffers)
     if (circular.endOfReads->isBeforeInBlock(schedule.refillAfter) == early) schedule.refillAfter = circular.endOfReads;
