@@ -63,6 +63,10 @@ inline constexpr int64_t minSwizzleSpanBytes = 32;
 inline constexpr int64_t swizzleRows = 8;
 /// Bytes of an mbarrier, and its alignment.
 inline constexpr int64_t mbarrierBytes = 8;
+/// The offset of an access to memory is a signed number below this, in bytes.
+inline constexpr int64_t immediateOffsetRange = 8388608;
+/// Bits of a shared address that a matrix descriptor holds.
+inline constexpr int64_t descriptorAddressBits = 18;
 /// Warps that an SM holds at most.
 inline constexpr int64_t residentWarps = 64;
 

@@ -213,9 +213,8 @@ public:
   }
 
 private:
-  /// Whether copies are released as soon as they have been read, not together with what is dequantized, after the MMAs. Of 4096 on an
-  /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
-  /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
+  /// Releases copies as soon as they have been read, not together with the dequantized operand, after the MMAs. If numbers are unpacked and
+  /// exponents compared, the additional arrival costs more than it gains (docs/heuristics.md, Decisions without a number).
   void releaseCopiesFirst() {
     auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
     if (comparesExponents && unpacks.begin() != unpacks.end()) return;

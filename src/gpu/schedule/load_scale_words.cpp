@@ -58,7 +58,7 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
 }
 
 /// How many bytes the load's bytes move in every iteration, if a word holds those of whole iterations. A mask that varies would have to be
-/// remembered for each word: that cost an example's matmul of mxfp8 and mxfp4 7 % on an H200.
+/// remembered for each word, which costs more than it gains (`scaleWordBytes`).
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::unalignedName)) return {};

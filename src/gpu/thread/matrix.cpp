@@ -251,8 +251,7 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
   if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
   // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  constexpr int64_t offsetInCta = (1 << 18) - 1;
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(offsetInCta));
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }
