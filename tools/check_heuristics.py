@@ -11,7 +11,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 folder, page = root / "src/gpu/cost_model", root / "docs/heuristics.md"
-CONSTANT = re.compile(r"^inline constexpr \w+ (\w+) = (\d+);$", re.M)
+CONSTANT = re.compile(r"^constexpr int64_t (\w+) = (\d+);(?: +///< .*)?$", re.M)
 ANY_CONSTANT = re.compile(r"^\s*(?:inline |static )*constexpr \w+ (\w+) =", re.M)
 ROW = re.compile(r"^\| `(\w+)` \| (\d+) \|(.*)\|$", re.M)
 TABLES = {"thresholds.h": ("## Tuned numbers", 5), "hardware.h": ("## Hardware facts", 1)}  # and the cells after the value

@@ -46,12 +46,12 @@ def test_another_value_on_the_page(tree):
 
 
 def test_a_constant_without_a_row(tree):
-    assert check(tree, FOLDER / "thresholds.h", "inline constexpr int64_t shuffleCost", "inline constexpr int64_t selectCost = 1;\ninline constexpr int64_t shuffleCost") == [
+    assert check(tree, FOLDER / "thresholds.h", "constexpr int64_t shuffleCost", "constexpr int64_t selectCost = 1;\nconstexpr int64_t shuffleCost") == [
         "docs/heuristics.md: selectCost has no row below '## Tuned numbers'"]
 
 
 def test_a_row_without_a_constant(tree):
-    assert check(tree, FOLDER / "thresholds.h", "inline constexpr int64_t copyRegisters = 16;\n", "") == ["docs/heuristics.md: copyRegisters is not defined in thresholds.h"]
+    assert check(tree, FOLDER / "thresholds.h", "constexpr int64_t copyRegisters = 16;", "") == ["docs/heuristics.md: copyRegisters is not defined in thresholds.h"]
 
 
 def test_an_expression_and_a_constant_elsewhere(tree):
