@@ -528,6 +528,8 @@ struct Explainer::Impl {
   void seeLoop(scf::ForOp loop) {
     auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     if (!made) return;
+    std::string reason = made.getReason() ? made.getReason().getValue().str() : "";
+    if (made.getStages() < 2 && reason.empty()) return; // only its stores are scheduled
     llvm::MapVector<Operation *, bool> circularBuffers; // and whether TMA fills them
     bool loads = false;
     auto see = [&](Operation *op) {
@@ -547,19 +549,19 @@ struct Explainer::Impl {
       bytes += type.tileBytes();
       parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
     }
-    std::string text, reason = made.getReason().str();
+    std::string text;
     if (made.getStages() > 1) {
       text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
-      if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getWanted()) + ", but " + reason;
+      if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getRequested()) + ", but " + reason;
     } else if (int64_t stages = computedStages(loop)) {
       text = "threads write computed operands to " + countText(stages, "buffer") +
              ", while the previous dot reads another one; no loads are prefetched: " + reason;
     } else {
       text = "not pipelined, each iteration waits for its loads: " + reason;
     }
-    if (made.getInFlight()) text += "; " + countText(made.getInFlight(), "dot") + " may be in flight";
-    if (loop->hasAttr(ttg::crossTilePrefetchName)) text += "; prefetches across tiles";
-    if (made.getPrefetchesMma()) text += "; a dot of the next iteration starts early";
+    if (!made.getEdges().empty()) text += "; " + countText(int64_t(made.getEdges().size()), "dot") + " may be in flight";
+    if (made.getCrossTile()) text += "; prefetches across tiles";
+    if (made.shiftsMma()) text += "; a dot of the next iteration starts early";
     if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
     loops.push_back({loop.getLoc(), lineOf(loop.getLoc()), text});
     if (made.getStages() > 1) seeTimeline(loop, made.getStages());

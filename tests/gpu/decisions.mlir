@@ -1,10 +1,11 @@
 // Passes store their decisions and reasons on operations, and explain prints them. Here the rows of one operand are aligned, those of the other are
 // not.
 // RUN: tilewright opt %s --assign-layouts | FileCheck %s --check-prefix=LAYOUTS
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --pipeline-loops --copy-unpipelined | FileCheck %s --check-prefix=LOOP
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined | FileCheck %s --check-prefix=LOOP
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
+// LOOP: #schedule = #ttg.loop_schedule<policy "copy-async" requested 3
 // LAYOUTS: ttg.choices = [#ttg.choice<layout = #layout{{[0-9]*}}, candidates = {{[0-9]+}}, cost = {{[0-9]+}}, next = {{-?[0-9]+}}>
 tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -32,7 +33,7 @@ tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16
     %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
     scf.yield %d : tensor<64x64xf32>
   }
-  // LOOP: ttg.loop_schedule = #ttg.loop_schedule<stages = 3, wanted = 3, inFlight = {{[0-9]}}, prefetchesMma = false, reason = "">
+  // LOOP: ttg.loop_schedule = #schedule
   %os = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %po = tt.addptr %os, %at : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
   tt.store %po, %r : tensor<64x64x!tt.ptr<f32>>

@@ -1,6 +1,6 @@
 // A pass verifies its requirements, and reports the operation that violates them.
 // RUN: tilewright opt %s --select-tensor-cores -split-input-file -verify-diagnostics
-// RUN: tilewright opt %s --pipeline-loops -split-input-file -verify-diagnostics
+// RUN: tilewright opt %s --schedule-loops --pipeline-loops -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics
 // RUN: tilewright opt %s --lower-to-threads -split-input-file -verify-diagnostics
 

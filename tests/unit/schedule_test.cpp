@@ -1,7 +1,7 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
 #include "gpu/passes.h"
-#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
 #include "support/target.h"
 
@@ -42,11 +42,11 @@ protected:
   }
 
   LoopSchedule schedule(int64_t stages, bool warpSpecialized) {
-    LoopSchedule schedule = scheduleLoop(loop, true);
+    LoopSchedule schedule = findPrefetchableLoads(loop, true);
     EXPECT_FALSE(schedule.circularBuffers.empty());
     schedule.warpSpecialized = warpSpecialized;
     ttg::ConfigAttr config = ttg::configOf(function);
-    scheduleRefills(schedule, stages, config, *gpuTarget(config.getTarget().getValue()));
+    applyPolicies(schedule, stages, {config, *gpuTarget(config.getTarget().getValue())});
     EXPECT_EQ(verify(schedule), std::nullopt);
     return schedule;
   }
@@ -54,6 +54,12 @@ protected:
   void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
     change(doctored);
     EXPECT_TRUE(verify(doctored));
+  }
+
+  /// Copies and releases of all circular buffers stand after `op`.
+  static void moveRefills(LoopSchedule &schedule, mlir::Operation *op) {
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.copyAfter = circular.releaseAfter = op;
   }
 
   /// Sums accumulate in place: products run on over the back edge.
@@ -125,19 +131,21 @@ protected:
 TEST_F(Schedule, mmasInFlight) {
   loadGemm();
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
+  EXPECT_EQ(good.policy, "gemm");
   ASSERT_EQ(good.circularBuffers.size(), 1u);
-  ASSERT_EQ(good.inFlight.size(), 1u);
-  EXPECT_EQ(good.circularBuffers[0].releaseDistance, 1);
+  ASSERT_EQ(good.edges.size(), 1u);
+  EXPECT_EQ(good.circularBuffers[0].distance, 2);
   caught(good, [](LoopSchedule &s) { s.stages = 1; });
   caught(good, [](LoopSchedule &s) { s.circularBuffers.clear(); });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; }); // filled while it is read
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 3; }); // started where it is waited for
-  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });                  // before the product of the iteration before is retired
-  caught(good, [](LoopSchedule &s) { s.refillAfter = &s.loop.getBody()->front(); });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.loop; });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].endOfReads = s.circularBuffers[0].firstReader; }); // given back while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].distance = 3; }); // filled while it is read
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].distance = 0; }); // started where it is waited for
+  caught(good, [](LoopSchedule &s) { moveRefills(s, nullptr); });           // before the MMA of the previous iteration is drained
+  caught(good, [](LoopSchedule &s) { moveRefills(s, &s.loop.getBody()->front()); });
+  caught(good, [](LoopSchedule &s) { moveRefills(s, s.loop); });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].endOfReads = s.circularBuffers[0].firstReader; }); // released while it is read
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
-  caught(good, [](LoopSchedule &s) { s.prefetchedMma = s.inFlight[0]; });
+  caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].mma, s.shift = 1; });
+  caught(good, [](LoopSchedule &s) { s.edges[0].until = s.loop; });
 }
 
 /// The last of three MMAs stays in flight until the next iteration's first wait, after which its stages are refilled.
@@ -145,21 +153,23 @@ TEST_F(Schedule, lastMmaStaysInFlight) {
   for (bool warpSpecialized : {false, true}) {
     loadBackward("0");
     LoopSchedule good = schedule(3, warpSpecialized);
-    ASSERT_TRUE(good.drainingWait);
-    ASSERT_EQ(good.inFlight.size(), 1u);
-    for (const CircularBuffer &ring : good.circularBuffers)
-      EXPECT_EQ(ring.releaseDistance, 1);
-    caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
-    caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; }); // before the product is retired
-    caught(good, [](LoopSchedule &s) { s.inFlight.push_back(s.inFlight[0]); });
-    caught(good, [](LoopSchedule &s) { s.drainingWait.setPending(1); });
-    good.drainingWait.setPending(0);
-    caught(good, [](LoopSchedule &s) { s.drainingWait = mlir::cast<ttg::WgmmaWaitOp>(s.inFlight[0]->getNextNode()); }); // added to before
+    EXPECT_EQ(good.policy, "many-dots");
+    ASSERT_TRUE(good.drainsAtWait());
+    ASSERT_EQ(good.edges.size(), 1u);
+    auto wait = mlir::cast<ttg::WgmmaWaitOp>(good.edges[0].until);
+    for (const CircularBuffer &circular : good.circularBuffers)
+      EXPECT_EQ(circular.distance, warpSpecialized ? 0 : 2);
+    if (!warpSpecialized) caught(good, [](LoopSchedule &s) { s.circularBuffers.back().distance = 3; }); // the MMA in flight reads it
+    caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].firstReader); });            // before the MMA is drained
+    caught(good, [](LoopSchedule &s) { s.edges.push_back(s.edges[0]); });
+    caught(good, [&](LoopSchedule &) { wait.setPending(1); });
+    wait.setPending(0);
+    caught(good, [](LoopSchedule &s) { s.edges[0].until = s.edges[0].mma->getNextNode(); }); // added to before
   }
   loadBackward("128"); // not enough registers for its first operand and all accumulators
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
-  EXPECT_FALSE(good.drainingWait);
-  EXPECT_TRUE(good.inFlight.empty());
+  EXPECT_EQ(good.policy, "waited-dots");
+  EXPECT_TRUE(good.edges.empty());
 }
 
 TEST_F(Schedule, accumulatorsOneAfterTheOther) {
@@ -191,38 +201,42 @@ TEST_F(Schedule, accumulatorsOneAfterTheOther) {
 TEST_F(Schedule, prefetchedMma) {
   loadAttention("0");
   LoopSchedule good = schedule(2, /*warpSpecialized=*/false);
+  EXPECT_EQ(good.policy, "chained-dots");
   ASSERT_EQ(good.circularBuffers.size(), 2u);
-  ASSERT_TRUE(good.prefetchedMma);
-  caught(good, [](LoopSchedule &s) { std::swap(s.circularBuffers[0], s.circularBuffers[1]); });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 1; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; }); // before the values are read
+  ASSERT_EQ(good.shift, 1);
+  EXPECT_EQ(good.circularBuffers[0].copyAfter, nullptr);
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].distance = 1; }); // the shifted MMA reads it before it is copied
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].copyAfter = nullptr, s.circularBuffers[1].releaseAfter = nullptr; });
+  caught(good, [](LoopSchedule &s) { moveRefills(s, nullptr); });
+  caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].firstReader); }); // before the values are read
 }
 
-/// A warp of its own fills the slots that the others give back.
+/// A producer warp fills the stages that the consumers release.
 TEST_F(Schedule, releasedStages) {
   loadAttention("0");
   LoopSchedule good = schedule(3, /*warpSpecialized=*/true);
-  ASSERT_TRUE(good.prefetchedMma);
-  caught(good, [](LoopSchedule &s) { s.refillAfter = nullptr; });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = s.circularBuffers[1].releaseDistance = 1; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].endOfReads; }); // the next iteration's product still reads
+  EXPECT_EQ(good.policy, "chained-dots");
+  ASSERT_EQ(good.shift, -1);
+  EXPECT_NE(good.circularBuffers[0].releaseAfter, good.circularBuffers[1].releaseAfter);
+  caught(good, [](LoopSchedule &s) { moveRefills(s, nullptr); });
+  caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].firstReader); });
+  caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].endOfReads); }); // the values are still read
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].tma = false; });
-  // Two slots are enough: that of what starts ahead is given back where its product is over, not at the end of the iteration.
-  EXPECT_TRUE(schedule(2, /*warpSpecialized=*/true).prefetchedMma);
+  // Two stages are enough: that of the first MMA is released where this MMA has ended, not at the end of the iteration.
+  EXPECT_EQ(schedule(2, /*warpSpecialized=*/true).shift, -1);
 }
 
 TEST_F(Schedule, oneIterationAfterTheOther) {
   loadAttention("128");
   LoopSchedule good = schedule(2, /*warpSpecialized=*/false);
+  EXPECT_EQ(good.policy, "waited-dots");
   ASSERT_EQ(good.circularBuffers.size(), 2u);
-  ASSERT_FALSE(good.prefetchedMma);
-  EXPECT_EQ(good.circularBuffers[0].releaseDistance, 0);
-  EXPECT_EQ(good.circularBuffers[1].releaseDistance, 1);
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].releaseDistance = 0; }); // the values' slot is read further down
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].firstReader; });
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].releaseDistance = 2; });
+  ASSERT_EQ(good.shift, 0);
+  EXPECT_EQ(good.circularBuffers[0].distance, 2);
+  EXPECT_EQ(good.circularBuffers[1].distance, 1);
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].distance = 2; }); // the values' stage is read further down
+  caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].firstReader); });
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[1].distance = 0; });
 }
 
 TEST_F(Schedule, copiesByThreads) {
@@ -257,11 +271,46 @@ TEST_F(Schedule, copiesByThreads) {
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
   ASSERT_FALSE(good.circularBuffers.empty());
   EXPECT_FALSE(good.circularBuffers[0].tma);
-  caught(good, [](LoopSchedule &s) { s.refillAfter = s.circularBuffers[0].endOfReads; }); // after the barrier that makes the data visible
-  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].releaseDistance = 0; });
-  caught(good, [](LoopSchedule &s) {
-    s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().releaseDistance += 1;
-  }); // one wait, two distances
+  EXPECT_EQ(good.policy, "copy-async");
+  caught(good, [](LoopSchedule &s) { s.circularBuffers[0].distance = 3; });
+  caught(good, [](LoopSchedule &s) { s.warpSpecialized = true; });
+  caught(good,
+         [](LoopSchedule &s) { s.circularBuffers.push_back(s.circularBuffers[0]), s.circularBuffers.back().distance -= 1; }); // one wait
+}
+
+/// What is written on the loop is read back.
+TEST_F(Schedule, attribute) {
+  for (bool backward : {false, true})
+    for (bool warpSpecialized : {false, true}) {
+      if (backward)
+        loadBackward("0");
+      else
+        loadAttention("0");
+      LoopSchedule written = schedule(2, warpSpecialized);
+      int64_t nextId = 7;
+      writeSchedule(written, "for people", nextId);
+      EXPECT_GT(nextId, 7);
+      mlir::FailureOr<LoopSchedule> read = readSchedule(loop);
+      ASSERT_TRUE(mlir::succeeded(read));
+      EXPECT_EQ(verify(*read), std::nullopt);
+      EXPECT_EQ(read->policy, written.policy);
+      EXPECT_EQ(read->stages, written.stages);
+      EXPECT_EQ(read->warpSpecialized, written.warpSpecialized);
+      EXPECT_EQ(read->shiftedMma, written.shiftedMma);
+      EXPECT_EQ(read->shift, written.shift);
+      ASSERT_EQ(read->edges.size(), written.edges.size());
+      for (auto [x, y] : llvm::zip(read->edges, written.edges))
+        EXPECT_TRUE(x.mma == y.mma && x.until == y.until);
+      ASSERT_EQ(read->circularBuffers.size(), written.circularBuffers.size());
+      for (auto [x, y] : llvm::zip(read->circularBuffers, written.circularBuffers)) {
+        EXPECT_EQ(x.copies.size(), y.copies.size());
+        EXPECT_EQ(x.distance, y.distance);
+        EXPECT_EQ(x.firstReader, y.firstReader);
+        EXPECT_EQ(x.endOfReads, y.endOfReads);
+        EXPECT_EQ(x.releaseAfter, y.releaseAfter);
+        if (!warpSpecialized) EXPECT_EQ(x.copyAfter, y.copyAfter);
+      }
+    }
 }
 
 TEST_F(Schedule, placesInSharedMemory) {

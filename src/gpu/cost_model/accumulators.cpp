@@ -5,7 +5,7 @@
 
 #include "gpu/cost_model/live_ranges.h"
 #include "gpu/cost_model/registers.h"
-#include "gpu/tiles/buffers.h"
+#include "gpu/tiles/buffer_accesses.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/tile_equivalence.h"
 

@@ -90,16 +90,13 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     eraseStore(store);
     load.erase();
   }
-  return LogicalResult(carryState(
-      wait, {zero},
-      [&](ValueRange state) -> SmallVector<Value> {
-        wait.getParityMutable().assign(state.front());
-        if (state.front() == zero) return {zero};
-        b.setInsertionPointAfter(wait);
-        Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
-        return {arith::XOrIOp::create(b, loc, state.front(), one)};
-      },
-      [](Operation *, Operation *) {}));
+  return LogicalResult(carryState(wait, {zero}, [&](ValueRange state) -> SmallVector<Value> {
+    wait.getParityMutable().assign(state.front());
+    if (state.front() == zero) return {zero};
+    b.setInsertionPointAfter(wait);
+    Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+    return {arith::XOrIOp::create(b, loc, state.front(), one)};
+  }));
 }
 
 LogicalResult copyUnpipelined(tt::FuncOp function) {

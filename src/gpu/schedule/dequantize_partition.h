@@ -10,8 +10,6 @@ bool isDequantizing(mlir::scf::ForOp loop);
 
 /// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
 ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
-/// Plans the refills after `wait`, where all stages of the previous iteration have been read.
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
 /// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
 /// read what was copied, and that a stage is made (barriers `made`), at one place; the consumers wait for that before their MMA. Where
 /// these read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its
@@ -19,9 +17,8 @@ void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
 /// (`dequantizedEmpty`, else null).
 mlir::LogicalResult fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
                                     mlir::Value made, mlir::Value dequantizedEmpty);
-/// Puts the loads to registers of both partitions an iteration early, if `registers` reach for that, and has the consumers fence what they
-/// read.
-void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
+/// Runs the loads to registers of both partitions an iteration ahead, and has the consumers fence what they read.
+void prefetchLoadsInPartitions(LoopSchedule &schedule);
 /// Each of the two partitions waits where it first reads a stage of `buffers`.
 void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
                       mlir::Value parity);
@@ -30,9 +27,6 @@ void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffer
 /// read too early.
 bool mayLearnOfWrites(tt::FuncOp function);
 
-/// Makes the loop's loads to registers an iteration early, if `registers` of a thread reach for that: at its top, or after an
-/// operation.
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 /// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
 /// (thread/interleave_stores.cpp).
 void markInterleavedStores(LoopSchedule &schedule);

@@ -20,12 +20,6 @@ ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
   return {};
 }
 
-void releaseAfter(LoopSchedule &schedule, ttg::WgmmaWaitOp wait) {
-  schedule.refillAfter = wait;
-  for (CircularBuffer &circular : schedule.circularBuffers)
-    circular.releaseDistance = 1;
-}
-
 static void markDequantizePartition(Operation *op) {
   op->setAttr(ttg::dequantizePartitionName, UnitAttr::get(op->getContext()));
 }
@@ -69,7 +63,7 @@ LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value pa
   for (ttg::StoreSharedOp store : schedule.computed) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();
-    b.setInsertionPoint(schedule.crossTilePrefetch ? loop->getParentOp() : loop.getOperation());
+    b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
     auto all = ttg::BufferType::get(b.getContext(), schedule.stages, type.getElementType(), type.getLayout());
     Value stages = ttg::AllocOp::create(b, alloc.getLoc(), all);
     b.setInsertionPointToStart(loop.getBody());
@@ -113,7 +107,7 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
 /// A fence waits for loads that were made before it, so that they stand after it. That of the warps that multiply stands before
 /// their first MMA, where they have computed what they read, and the loads after that. Where a word of scales holds those of two
 /// iterations alone, both stand at the top.
-void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
+void prefetchLoadsInPartitions(LoopSchedule &schedule) {
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
   Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr, *reader = firstReader(schedule);
@@ -128,7 +122,7 @@ void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers) {
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
     if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
   }
-  prefetchLoads(schedule, registers, [&](tt::LoadOp load) { return fence && !dequantizing.contains(load) ? fence : first; });
+  prefetchRegisterLoads(schedule, [&](tt::LoadOp load) { return fence && !dequantizing.contains(load) ? fence : first; });
 }
 
 void waitInPartitions(LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {

@@ -241,8 +241,7 @@ static scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
   return fresh;
 }
 
-FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update,
-                                         function_ref<void(Operation *, Operation *)> replaced) {
+FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update) {
   SmallVector<Operation *> around; // outermost first
   for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
@@ -254,7 +253,6 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   size_t count = initial.size();
   SmallVector<Value> state(initial);
   for (Operation *&op : around) {
-    Operation *old = op;
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       auto fresh = withMoreCarried(loop, state);
       state = SmallVector<Value>(fresh.getRegionIterArgs().take_back(count));
@@ -266,7 +264,6 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
       state = SmallVector<Value>(fresh.getAfterArguments().take_back(count));
       op = fresh;
     }
-    replaced(old, op);
   }
   Region *inner = place->getParentRegion();
   state = update(state);

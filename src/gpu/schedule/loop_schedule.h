@@ -1,15 +1,16 @@
-// Which loads of a loop run ahead of it, and where their buffers are read and written again: the schedule that the pipeline
-// acts on. It is plain data, so that a pass that splits a loop by partitions (copies here, MMAs there) can read it as well.
+// The schedule of a loop: which operation runs for which iteration, in which order and in which partition; the circular buffers that it
+// needs; and the MMAs that stay in flight. schedule-loops decides it and writes it as the attribute `ttg.loop_schedule` of the loop.
+// pipeline-loops reads the attribute and rewrites the loop.
 #pragma once
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/registers.h"
+#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/buffers.h"
+#include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 #include <string>
@@ -27,17 +28,28 @@ struct Copy {
   ttg::AllocOp alloc;
 };
 
-/// Copies of one loop that are needed at the same place: they arrive together. Each has a buffer of `stages` tiles; iteration i uses
-/// stage i mod stages.
+/// Copies of one loop that arrive together. Each has a buffer of `stages` tiles; iteration i uses stage i mod stages.
 struct CircularBuffer {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
-  mlir::Operation *firstReader = nullptr; ///< in the loop's body, as all operations here
+  // Found in the loop. All operations stand in its body.
+  mlir::Operation *firstReader = nullptr;
   mlir::Operation *endOfReads = nullptr; ///< after it, the warp has read the iteration's stage: the last reader, or the wait that drains it
   bool threadsRead = false;              ///< by load_shared or fma_dot
   bool mmasRead = false;                 ///< by wgmma
-  int64_t releaseDistance = 1;           ///< the refill of iteration i goes to the stage of iteration i - releaseDistance
-  int64_t distance(int64_t stages) const { return stages - releaseDistance; } ///< how many iterations a copy is ahead
+  // Scheduled.
+  int64_t distance = 0; ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
+  mlir::Operation *copyAfter = nullptr; ///< the copies stand after it; null: at the top of the iteration
+  /// After it all threads have read their stage: a CTA barrier, or an arrival at the empty barrier if there is a producer warp. Null: at
+  /// the top. If it is a CTA barrier itself, no other one is needed.
+  mlir::Operation *releaseAfter = nullptr;
+};
+
+/// An MMA that stays in flight across the back edge: that of iteration i has finished after `until` of iteration i + 1, which is an MMA or
+/// a wait.
+struct AsyncEdge {
+  ttg::WgmmaOp mma;
+  mlir::Operation *until = nullptr;
 };
 
 /// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
@@ -48,28 +60,42 @@ struct UnpipelinedLoad {
 
 struct LoopSchedule {
   mlir::scf::ForOp loop;
-  int64_t stages = 1;
+  llvm::StringRef policy;                            ///< the policy that wrote it
+  int64_t requested = 1;                             ///< num_stages
+  int64_t stages = 1;                                ///< depth of the circular buffers
   llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
-  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< of MMAs' operands that threads make; none if there is no space for two of each
-  int64_t computedStages = 2;                     ///< how many there are of each
-  llvm::SmallVector<ttg::WgmmaOp>
-      inFlight;                  ///< MMAs that stay in flight across the back edge; without any, an iteration waits for all of its own
-  ttg::WgmmaWaitOp drainingWait; ///< it drains the MMAs in flight of the iteration before; null: they drain one another
-  ttg::WgmmaOp prefetchedMma;    ///< an MMA that is started an iteration early: prefetchMma. It alone reads the first circular buffer
-  mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
-  ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
-  bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
-  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the consumers only say that they have read
-  bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
+  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
+  int64_t computedStages = 2;                     ///< the depth of those
+  llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
+  llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  int64_t shift = 0;                              ///< of `shiftedMma`: 1 an iteration ahead, -1 an iteration behind
+  bool crossTile = false;                         ///< the first copies of the loop's next run start after this one
+  bool continued = false;                         ///< the circular buffers are those of the pipelined loop before it
+  bool storesInFlight = false;                    ///< TMA stores are waited for when their buffer is written again
+  bool storesPerWarpGroup = false;                ///< each warp group stores its own rows
+  bool warpSpecialized = false;                   ///< a producer warp starts the copies
+  bool runsDecoupled = false;                     ///< with warp specialization no warp group waits for another from tile to tile
+
+  /// True if a wait, not the next MMA, drains the MMA in flight.
+  bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::WgmmaWaitOp>(edges.front().until); }
 };
 
-/// The loads that may run ahead in the loop. `stages` has not been chosen yet.
-LoopSchedule scheduleLoop(mlir::scf::ForOp loop, bool mayCopyAsync);
-/// Chooses, for a depth, which MMAs stay in flight and when stages are filled again. Needs stages > 1.
-void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target);
-/// Notes on the loop, and on its loads, what was decided and why (ttg.loop_schedule, ttg.not_pipelined). `wanted`: the stages asked for.
-void recordDecision(const LoopSchedule &schedule, int64_t wanted);
+/// Writes the schedule as the attribute `ttg.loop_schedule` of its loop, with `ttg.id` on the operations that it names. `nextId` numbers
+/// them. `reason`: why there are fewer stages than requested.
+void writeSchedule(const LoopSchedule &schedule, llvm::StringRef reason, int64_t &nextId);
+/// Reads the attribute back. Reports an error if it names an operation that the loop does not have, or one of another kind.
+mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
+/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage may be filled again only
+/// after all threads have read it (verify_schedule.cpp).
+std::optional<std::string> verify(const LoopSchedule &schedule);
+
+/// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute. Nothing is scheduled yet.
+LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
+/// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
+bool findReaders(CircularBuffer &circular, mlir::Block *body);
+
 /// Whether all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
@@ -84,23 +110,18 @@ std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedul
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
-/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage
-/// may be filled again only after all threads have read it. Checked before a schedule becomes code (verify_schedule.cpp).
-std::optional<std::string> verify(const LoopSchedule &schedule);
-
-/// Starts `schedule.prefetchedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for its
-/// circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the place of
-/// the schedule's.
+/// Starts the schedule's `shiftedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for
+/// its circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the
+/// place of the schedule's.
 mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
                              mlir::Operation *top);
 
-/// The barrier after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
-ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
-/// How many stages there is space for, in each buffer that threads fill for MMAs.
-int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
-/// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled
-/// while MMAs read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
-void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
+/// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled while MMAs read the others.
+void multiBuffer(LoopSchedule &schedule);
+/// Returns the loop's loads to registers that can run an iteration ahead; none if `registers` of a thread do not suffice for them.
+llvm::SmallVector<tt::LoadOp> registerLoadsAhead(const LoopSchedule &schedule, int64_t registers);
+/// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
+void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 
 /// Replaces a load of bytes an iteration early, before `insertionPoint`, by a word of memory
 /// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
@@ -116,12 +137,11 @@ bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 /// Reports a bug if a barrier wait has no reader after it.
 mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
 
-/// Lets the MMAs in flight continue until the next iteration's have started, or
-/// until its `drainingWait`. Returns the wait that drains the previous iteration.
+/// Lets the schedule's MMAs stay in flight. Returns the wait that drains those of the previous iteration.
 mlir::Operation *keepInFlight(LoopSchedule &schedule);
 
 /// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
-/// is none. The schedule must have been placed.
+/// is none.
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
 /// The buffers through which tiles leave a loop, as they are used if stores stay in flight: one for all tiles of a type, throughout the
 /// loop.
@@ -147,66 +167,5 @@ void eliminateRedundantBarriers(tt::FuncOp function);
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
 /// Lets them do that, once stores stay in flight: a warpgroup only synchronizes its own warps.
 void storePerWarpGroup(mlir::scf::ForOp tiles);
-
-/// How TMA moves the buffer, if its dimensions have this order in memory. Dimensions of extent 1 may be anywhere.
-std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
-/// A buffer for a tile that goes through a tensor map.
-mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
-/// The map argument with this buffer's box and swizzle: `map` itself if it has none yet,
-/// otherwise a copy. `parts`: into how many parts the box is cut along its second dimension.
-mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
-                                    llvm::ArrayRef<int32_t> order, int64_t parts);
-
-/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
-void eraseStore(ttg::StoreSharedOp store);
-
-/// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.
-mlir::Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals);
-/// Returns the first of these operations at or after `op` in its block; null if there is none.
-template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
-  while (op && !llvm::isa<Ops...>(op))
-    op = op->getNextNode();
-  return op;
-}
-
-/// Returns an i32 constant at the function's entry, which everything in the function may use.
-mlir::Value entryConstant(tt::FuncOp function, int64_t value);
-
-/// The same arithmetic for another iteration of a loop: clones what a value is computed from, with the induction variable and loop-carried
-/// values as they will be then (carried + iterations * increment, where the loop adds the same amount every iteration).
-class LoopIterations {
-public:
-  explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
-  mlir::scf::ForOp getLoop() { return loop; }
-  bool canClone(mlir::Value value);
-  /// The values outside the loop that `values` are computed from in the first iteration. All of `values` can be cloned.
-  llvm::SetVector<mlir::Value> sourcesOfFirst(mlir::ValueRange values);
-  /// In the loop, `iterations` later.
-  llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
-  /// Before the loop, of its iteration number `iteration`.
-  llvm::SmallVector<mlir::Value> ofIteration(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iteration);
-  /// Whether that iteration exists, as an i1.
-  mlir::Value existsLater(mlir::OpBuilder &b, int64_t iterations);
-  mlir::Value existsIteration(mlir::OpBuilder &b, int64_t iteration);
-  /// The number of iterations modulo `modulus`, as an i32, before the loop.
-  mlir::Value count(mlir::OpBuilder &b, int64_t modulus);
-
-private:
-  bool canClone(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
-  mlir::Value increment(mlir::BlockArgument carried);
-  mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::BlockArgument carried, int64_t iterations);
-  mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, llvm::DenseMap<mlir::Value, mlir::Value> &map,
-                    llvm::function_ref<mlir::Value(mlir::BlockArgument)> argument);
-  mlir::scf::ForOp loop;
-};
-
-/// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
-mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
-/// State that survives all iterations of all loops around `op`: it starts as `initial` at the function's entry, and at
-/// `op`, `update` computes its next value from its present one. `replaced` is called for loops that had to be rebuilt. Returns the state
-/// after all of them.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *op, llvm::ArrayRef<mlir::Value> initial,
-                                                           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> update,
-                                                           llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> replaced);
 
 } // namespace tilewright::gpu

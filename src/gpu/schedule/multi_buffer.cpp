@@ -39,17 +39,7 @@ static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreS
   return dyn_cast_or_null<ttg::CtaBarrierOp>(op);
 }
 
-int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
-  for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages) {
-    SmallVector<DeeperBuffer> deeper;
-    for (ttg::StoreSharedOp store : schedule.computed)
-      deeper.push_back({allocOf(store.getBuffer()), stages, schedule.loop});
-    if (planShared(function, deeper).bytes <= target.sharedBytes) return stages;
-  }
-  return 1;
-}
-
-static void multiBuffer(LoopSchedule &schedule) {
+void multiBuffer(LoopSchedule &schedule) {
   scf::ForOp old = schedule.loop;
   Location loc = old.getLoc();
   OpBuilder b(old);
@@ -128,14 +118,18 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *ins
   load.erase();
 }
 
-void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Operation *(tt::LoadOp)> after) {
+SmallVector<tt::LoadOp> registerLoadsAhead(const LoopSchedule &schedule, int64_t registers) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
-  if (loads.empty() || 2 * held > registers) return;
+  if (2 * held > registers) loads.clear();
+  return loads;
+}
+
+void prefetchRegisterLoads(LoopSchedule &schedule, function_ref<Operation *(tt::LoadOp)> after) {
   DenseMap<Operation *, Operation *> barriers; // by what they stand after
-  for (tt::LoadOp load : loads) {
+  for (tt::LoadOp load : schedule.registerLoads) {
     Operation *before = after ? after(load) : nullptr, *&barrier = barriers[before];
     OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
     if (before) b.setInsertionPointAfter(before);
@@ -153,16 +147,6 @@ void markInterleavedStores(LoopSchedule &schedule) {
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
   if (auto fence = dyn_cast_or_null<ttg::FenceAsyncOp>(op)) fence.setInterleavedStores(true);
-}
-
-void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {
-  multiBuffer(schedule);
-  markInterleavedStores(schedule);
-  prefetchLoads(schedule, registers);
-  if (!schedule.circularBuffers.empty()) return; // the pipeline lets the MMAs stay in flight
-  OpBuilder b(schedule.loop);
-  b.setInsertionPointAfter(keepInFlight(schedule));
-  if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());
 }
 
 } // namespace tilewright::gpu

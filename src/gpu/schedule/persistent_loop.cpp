@@ -43,7 +43,7 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
   if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
-  if (schedule.inFlight.empty() || schedule.drainingWait) return {};
+  if (schedule.edges.empty() || schedule.drainsAtWait()) return {};
   IntegerAttr step;
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
   for (const CircularBuffer &circular : schedule.circularBuffers)

@@ -6,9 +6,8 @@
 // divided and barriers are initialized once. What an iteration looks like is decided in schedule_loop.cpp.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
-#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/policies.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -26,14 +25,14 @@ namespace {
 
 class Pipeliner {
 public:
-  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), b(function.getContext()) {}
+  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config), b(function.getContext()) {}
 
   LogicalResult run() {
-    function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    isKernelWarpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
-    for (size_t i = 0; i < loops.size(); ++i)
-      if (failed(pipelineLoop(cast<scf::ForOp>(loops[i])))) return failure();
+    keepStoresInFlight();
+    llvm::SmallDenseSet<Attribute> done; // by loop id: rewriting a loop replaces the loops around it
+    while (scf::ForOp loop = nextLoop(done))
+      if (failed(pipelineLoop(loop))) return failure();
+    function.walk([](Operation *op) { op->removeAttr(ttg::idName); });
     ttg::eraseDead(function);
     return success();
   }
@@ -41,156 +40,49 @@ public:
 private:
   Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
 
-  int64_t wantedStages(scf::ForOp loop) {
-    if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
-    return config.getStages();
-  }
-
-  /// The deepest circular buffers that fit, counted in iterations, if they are in use throughout `around`: what else is in shared memory
-  /// meanwhile stays where it is.
-  int64_t affordableStages(const LoopSchedule &schedule, int64_t wanted, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
-    for (int64_t stages = wanted; stages > 1; --stages) {
-      SmallVector<DeeperBuffer> deeper(others);
-      for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
-                                                       : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
-      int64_t barriers = (isKernelWarpSpecialized ? 8 * stages : 0) + (isDequantizing(schedule.loop) ? 16 * stages : 0);
-      for (const CircularBuffer &circular : schedule.circularBuffers) {
-        barriers += circular.tma ? 8 * stages : 0;
-        for (const Copy &copy : circular.copies)
-          deeper.push_back({copy.alloc, stages, around});
-      }
-      if (planShared(function, deeper).bytes + barriers <= target.sharedBytes) return stages;
-    }
-    return 1;
-  }
-
-  /// Whether a warp of its own starts the copies of all loops.
-  bool choosePartitions() {
-    notWarpSpecialized = warpSpecializationObstacle(function, config, target);
-    if (notWarpSpecialized) return false; // said where a loop loads ahead
-    std::vector<LoopSchedule> schedules;
-    for (Operation *loop : loops) {
-      int64_t wanted = wantedStages(cast<scf::ForOp>(loop));
-      if (wanted < 2) continue;
-      LoopSchedule schedule = scheduleLoop(cast<scf::ForOp>(loop), target.cpAsync);
-      if (schedule.circularBuffers.empty()) continue;
-      scheduleRefills(schedule, wanted, config, target);
-      schedule.runsDecoupled = mayRunDecoupled(schedule);
-      schedules.push_back(std::move(schedule));
-    }
-    std::optional<std::string> reason = warpSpecializationObstacle(schedules, config, target);
-    if (reason && !schedules.empty()) function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*reason));
-    return !reason;
-  }
-
-  /// Whether the warpgroups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
-  bool mayRunDecoupled(const LoopSchedule &schedule) {
-    scf::ForOp tiles = persistentLoop(schedule);
-    if (!tiles || !canStorePerWarpGroup(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, minCrossTileStages);
+  /// The next loop with a schedule, inner ones first.
+  scf::ForOp nextLoop(llvm::SmallDenseSet<Attribute> &done) {
+    scf::ForOp next;
+    function.walk([&](scf::ForOp loop) {
+      Attribute id = loop->getAttr(ttg::idName);
+      if (!id || !loop->hasAttr(ttg::loopScheduleName) || !done.insert(id).second) return WalkResult::advance();
+      next = loop;
+      return WalkResult::interrupt();
+    });
+    return next;
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
-    int64_t wanted = wantedStages(loop);
-    LoopSchedule schedule;
-    schedule.loop = loop;
-    if (wanted > 1) schedule = scheduleLoop(loop, target.cpAsync);
-    isLoopWarpSpecialized = isKernelWarpSpecialized && (isDequantizing(loop) || !function->hasAttr(ttg::dequantizePartitionName));
-    bool goesOn = isLoopWarpSpecialized && left && !schedule.circularBuffers.empty() && mayGoOn(schedule, wanted);
-    if (!schedule.circularBuffers.empty() && notWarpSpecialized)
-      function->setAttr(ttg::notWarpSpecializedName, b.getStringAttr(*notWarpSpecialized));
-    if (!goesOn && !schedule.circularBuffers.empty()) left.reset();
-    int64_t stages = goesOn ? left->stages : stagesOf(schedule, wanted);
-    schedule.warpSpecialized = isLoopWarpSpecialized;
-    if (isDequantizing(schedule.loop) && stages < 2)
-      return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
-    if (isLoopWarpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages, goesOn);
-    if (stages > 1 || !schedule.computed.empty()) scheduleRefills(schedule, stages, config, target);
-    if (ttg::WgmmaWaitOp drains = drainingWaitIn(loop)) releaseAfter(schedule, drains);
-    if ((schedule.inFlight.empty() || schedule.drainingWait) && !isDequantizing(schedule.loop)) schedule.computed.clear();
-    if (stages > 1 && !isLoopWarpSpecialized) stages = prefetchAcrossTiles(schedule);
-    if (stages > 1) letStoresRun(schedule.loop);
-    recordDecision(schedule, wanted);
-    if (stages < 2) return overlap(schedule, wanted), success();
-    if (std::optional<std::string> wrong = drainingWaitIn(loop) ? std::nullopt : verify(schedule))
-      return bug(loop, "its schedule is invalid: " + *wrong);
-    overlap(schedule, wanted);
-    return expand(schedule);
+    FailureOr<LoopSchedule> schedule = readSchedule(loop);
+    if (failed(schedule)) return failure();
+    if (schedule->stages > 1)
+      if (std::optional<std::string> wrong = verify(*schedule)) return loop.emitError("its schedule is invalid: ") << *wrong;
+    overlapOperands(*schedule);
+    return schedule->stages > 1 ? expand(*schedule) : success();
   }
 
-  /// The deepest circular buffers that fit, 1 if there are none: with two of each buffer that threads fill, or else without.
-  int64_t stagesOf(LoopSchedule &schedule, int64_t wanted) {
-    if (schedule.circularBuffers.empty()) {
-      schedule.computedStages = stagesForComputed(schedule, function, target);
-      if (schedule.computedStages < 2) schedule.computed.clear();
-      return 1;
-    }
-    SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
-    if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
-    // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule.loop, config, target) && barrierAfterComputed(schedule, wanted)) {
-      schedule.computedStages = stagesWithoutWaiting;
-      int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
-      if (stages >= std::min(wanted, minCrossTileStages) && barrierAfterComputed(schedule, stages)) return stages;
-      schedule.computedStages = 2;
-    }
-    int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
-    if (stages > 1 || schedule.computed.empty()) return stages;
-    schedule.computed.clear();
-    return affordableStages(schedule, wanted, schedule.loop, stored);
+  void keepStoresInFlight() {
+    function.walk([](scf::ForOp loop) {
+      auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
+      if (!made || !made.getStoresInFlight()) return;
+      letStoresRun(loop);
+      if (made.getStoresPerWarpGroup()) storePerWarpGroup(loop);
+    });
   }
 
   /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
-  void overlap(LoopSchedule &schedule, int64_t wanted) {
-    bool byThreads = wanted > 1 && !isLoopWarpSpecialized && multipliesByThreads(schedule.loop);
-    if (schedule.computed.empty() && !byThreads) return;
-    Operation *before = schedule.loop;
-    int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
-    if (schedule.computed.empty()) {
-      prefetchLoads(schedule, registers - registersOfMmas(schedule.loop));
-    } else if (isDequantizing(schedule.loop)) {
+  void overlapOperands(LoopSchedule &schedule) {
+    if (isDequantizing(schedule.loop)) {
       markInterleavedStores(schedule);
-      prefetchLoadsInPartitions(schedule, registers);
-    } else {
-      overlapComputedOperands(schedule, registers);
+      return prefetchLoadsInPartitions(schedule);
     }
-    llvm::replace(loops, before, schedule.loop.getOperation());
-  }
-
-  /// Where a loop over tiles is around the loop, its circular buffer need not drain between them. Returns the stages there are then: that
-  /// may take one of many.
-  int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
-    scf::ForOp tiles = persistentLoop(schedule);
-    if (!tiles) return schedule.stages;
-    int64_t stages = affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles));
-    if (stages < std::min(schedule.stages, minCrossTileStages)) return schedule.stages;
-    schedule.crossTilePrefetch = true;
-    letStoresRun(tiles);
-    scheduleRefills(schedule, stages, config, target);
-    return stages;
-  }
-
-  /// The same for a loop whose copies have a producer: it fills the circular buffer for the next tile while this one is stored, if the
-  /// circular buffer's bytes have no other use meanwhile.
-  int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages, bool goesOn) {
-    auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
-    if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
-    SmallVector<DeeperBuffer> shared; // by a loop after this one that goes on with the circular buffer
-    for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
-      if (!schedule.loop->isBeforeInBlock(next)) continue;
-      for (const CircularBuffer &circular : scheduleLoop(next, target.cpAsync).circularBuffers)
-        for (const Copy &copy : circular.copies)
-          shared.push_back({copy.alloc, 0, next});
-    }
-    bool own = canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
-    if (runs) llvm::append_range(shared, buffersHeldByStores(tiles));
-    int64_t affordable = goesOn ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.crossTilePrefetch = affordable >= std::min(stages, minCrossTileStages);
-    if (!schedule.crossTilePrefetch) return stages;
-    if (runs) letStoresRun(tiles);
-    if (own) storePerWarpGroup(tiles);
-    return affordable;
+    bool computes = !schedule.computed.empty();
+    if (computes) multiBuffer(schedule);
+    if (computes) markInterleavedStores(schedule);
+    prefetchRegisterLoads(schedule);
+    if (!computes || !schedule.circularBuffers.empty()) return;
+    b.setInsertionPointAfter(keepInFlight(schedule));
+    if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());
   }
 
   /// The buffers and barriers of a circular buffer.
@@ -204,30 +96,9 @@ private:
   /// What a loop at the top of a kernel has left for one after it with the same tiles: the producer fills the stages for the second one's
   /// first iterations while the first one's last iterations are computed.
   struct LeftBuffers {
-    Operation *loop;
-    int64_t stages;
     std::vector<StageBuffers> stageBuffers; // of each circular buffer
     SmallVector<Value> state;               // stage and parity of the next iteration
   };
-
-  /// Whether a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
-  /// fit.
-  bool mayGoOn(const LoopSchedule &schedule, int64_t wanted) {
-    if (left->loop->getBlock() != schedule.loop->getBlock() || wanted < left->stages) return false;
-    if (left->stageBuffers.size() != schedule.circularBuffers.size()) return false;
-    SmallVector<DeeperBuffer> deeper = buffersHeldByStores(schedule.loop);
-    for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, left->stageBuffers)) {
-      if (circular.copies.size() != stageBuffers.buffers.size()) return false;
-      for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
-        ttg::BufferType own = ttg::AllocOp(copy.alloc).getType(), there = cast<ttg::BufferType>(buffer.getType());
-        bool isSame = own.getElementType() == there.getElementType() && own.getLayout() == there.getLayout();
-        if (!isSame || copiedExtent(copy.alloc) != copiedExtent(buffer.getDefiningOp())) return false;
-        deeper.push_back({copy.alloc, 0, schedule.loop});
-        deeper.push_back({buffer.getDefiningOp<ttg::AllocOp>(), left->stages, schedule.loop});
-      }
-    }
-    return planShared(function, deeper).bytes <= target.sharedBytes;
-  }
 
   /// Starts the copies of one iteration. `operands`: those of all loads, one after the other.
   LogicalResult issue(const CircularBuffer &circular, const StageBuffers &stageBuffers, ArrayRef<Value> operands, Value stageIndex,
@@ -244,7 +115,7 @@ private:
       operands = operands.drop_front(copy.load->getNumOperands());
       Value buffer = ttg::StageOp::create(b, loc, type, stageBuffers.buffers[i], stageIndex);
       if (auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load)) {
-        bool forAll = isLoopWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
+        bool forAll = isWarpSpecialized && config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, config);
         int64_t parts = forAll ? *partsPerBox(type, config.getCtas()) : 1;
         FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
         if (failed(map)) return failure();
@@ -267,10 +138,12 @@ private:
   }
 
   void producersWork(Operation *op) {
-    if (isLoopWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
+    if (isWarpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
+    isWarpSpecialized = schedule.warpSpecialized;
+    if (!schedule.continued) left.reset();
     bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
     Value zero = entryConstant(function, 0);
     LogicalResult done = success();
@@ -279,19 +152,19 @@ private:
       done = expand(schedule, next);
       return next;
     };
-    auto replaced = [&](Operation *old, Operation *now) { llvm::replace(loops, old, now); };
     if (!tma) {
       update({zero, zero}); // no phase to be continued: every run of the loop starts at stage 0
       return done;
     }
-    if (left) {
+    if (schedule.continued) {
+      if (!left) return schedule.loop.emitError("no loop before it leaves the circular buffers that it continues with");
       SmallVector<Value> before(left->state), after = update(before);
       Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
       for (auto [old, now] : llvm::zip(before, after))
         old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
       return done;
     }
-    FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update, replaced);
+    FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update);
     if (failed(stateAfter) || failed(done)) return failure();
     if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(schedule, *stateAfter);
     return success();
@@ -315,27 +188,34 @@ private:
 
   /// What the steps of an expansion hand on to one another.
   struct Expansion {
+    explicit Expansion(LoopSchedule &schedule) : schedule(schedule), loc(schedule.loop.getLoc()), stages(schedule.stages) {
+      copyAsync = llvm::any_of(schedule.circularBuffers, isAsync);
+      fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
+    }
     LoopSchedule &schedule;
     Location loc;
     int64_t stages;
-    bool copyAsync;                               ///< some circular buffer is filled by cp.async
-    bool fence;                                   ///< TMA writes where threads read
-    std::vector<StageBuffers> stageBuffers = {};  ///< of each circular buffer
-    std::vector<SmallVector<Value>> sources = {}; ///< operands of each circular buffer's loads, in an iteration
-    Value stageIndex = {}, parity = {};           ///< of an iteration
-    Operation *lastStage = nullptr;               ///< the stages of an iteration stand at its top, up to here
-    Operation *top = nullptr;                     ///< and what else stands there, up to here
-    Value dequantizedEmpty = {};                  ///< what has been dequantized in a stage has been read; null: released with the copies
+    bool copyAsync;                              ///< some circular buffer is filled by cp.async
+    bool fence;                                  ///< TMA writes where threads read
+    std::vector<StageBuffers> stageBuffers;      ///< of each circular buffer
+    std::vector<SmallVector<Value>> sources;     ///< operands of each circular buffer's loads, in an iteration
+    Value stageIndex, parity;                    ///< of an iteration
+    Operation *lastStage = nullptr;              ///< the stages of an iteration stand at its top, up to here
+    Operation *top = nullptr;                    ///< and what else stands there, up to here
+    Operation *drained = nullptr;                ///< the wait that drains the previous iteration's MMAs; null: none are in flight
+    DenseMap<Operation *, Operation *> barriers; ///< that release stages, by what they stand after
+    Value dequantizedEmpty;                      ///< what has been dequantized in a stage has been read; null: released with the copies
+
+    /// Where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
+    Operation *positionOf(Operation *op) const { return !schedule.edges.empty() && op == schedule.edges.back().until ? drained : op; }
   };
 
   static bool isAsync(const CircularBuffer &circular) { return !circular.tma; }
 
   /// `state`: stage and parity of the first iteration, then of the iteration after the last one.
   LogicalResult expand(LoopSchedule &schedule, SmallVector<Value> &state) {
-    bool fence =
-        llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
-    Expansion e{schedule, schedule.loop.getLoc(), schedule.stages, llvm::any_of(schedule.circularBuffers, isAsync), fence};
-    if (left)
+    Expansion e(schedule);
+    if (schedule.continued)
       e.stageBuffers = left->stageBuffers;
     else
       allocateStages(e);
@@ -343,16 +223,16 @@ private:
     // After the barrier at the head of the prologue, no copy is in flight and no thread reads a stage. A persistent loop has started the
     // first copies in its previous iteration, after a barrier as well.
     FailureOr<NextTile> next;
-    if (schedule.crossTilePrefetch) next = firstTile(e);
-    if (schedule.crossTilePrefetch ? failed(next) : failed(prologue(e, state))) return failure();
+    if (schedule.crossTile) next = firstTile(e);
+    if (schedule.crossTile ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
     carryStage(e, state);
     takeStages(e);
     // In iteration i every reader reads stage i mod stages. After the barrier, all threads have read the stage of iteration
-    // i - releaseDistance, and the copies of iteration i + distance go there.
-    addBarrier(e);
+    // i + distance - stages, and the copies of iteration i + distance go there.
+    addBarriers(e);
     if (failed(refill(e))) return failure();
-    if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
+    if (schedule.crossTile && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
     ttg::BarrierWaitOp arrival = waits(e);
     // Every reader stands after the wait for its stage's copy, so no copy is in flight after the loop. The loads themselves are gone.
@@ -362,8 +242,7 @@ private:
   /// The same for a loop whose copies have a producer: it goes through the iterations on its own, so that there is nothing to start before
   /// the loop. A stage's first use finds it empty: a fresh barrier has completed the phase of parity 1.
   LogicalResult expandPartitions(Expansion &e, SmallVector<Value> &state) {
-    function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
-    if (!left) allotEmpty(e);
+    if (!e.schedule.continued) allocateEmpty(e);
     ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
     if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(function, e.stages, config.getWarps());
     carryStage(e, state);
@@ -387,26 +266,21 @@ private:
       return failure();
     ttg::BarrierWaitOp arrival = waits(e);
     if (failed(advance(e, arrival, state))) return failure();
-    bool releasesLate = !e.schedule.inFlight.empty() || drainingWaitIn(e.schedule.loop);
-    if (releasesLate && failed(releaseLast(e, state))) return failure();
+    if (!e.schedule.edges.empty() && failed(releaseLast(e, state))) return failure();
     lastEmpty = emptyBarriers(e).takeVector();
     left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTilePrefetch)
-      left = {e.schedule.loop, e.stages, e.stageBuffers, state};
+    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTile) left = {e.stageBuffers, state};
     return success();
   }
 
-  /// A circular buffer whose MMA starts ahead of the other MMAs has been read before theirs: it is released on its own.
-  void allotEmpty(Expansion &e) {
+  /// Circular buffers that are released at the same place share their empty barriers.
+  void allocateEmpty(Expansion &e) {
     int64_t readers = config.getWarps() * config.getCtas() + (isDequantizing(e.schedule.loop) ? warpsOfGroup : 0);
-    Value shared;
-    for (auto [index, stageBuffers] : llvm::enumerate(e.stageBuffers)) {
-      if (index == 0 && e.schedule.prefetchedMma && e.stageBuffers.size() > 1) {
-        stageBuffers.empty = allocBarriers(function, e.stages, readers);
-        continue;
-      }
-      if (!shared) shared = allocBarriers(function, e.stages, readers);
-      stageBuffers.empty = shared;
+    DenseMap<Operation *, Value> allocated;
+    for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
+      Value &empty = allocated[circular.releaseAfter];
+      if (!empty) empty = allocBarriers(function, e.stages, readers);
+      stageBuffers.empty = empty;
     }
   }
 
@@ -417,26 +291,37 @@ private:
     return barriers;
   }
 
-  /// After `refillAfter` an iteration's stages have been read; those of the one before, where MMAs stay in flight across the back edge.
-  /// What starts ahead has read its own where it is waited for.
+  /// Where an iteration has read its stages, or those of the previous one if MMAs stay in flight, the warp arrives at their empty barriers.
   void release(Expansion &e) {
     scf::ForOp loop = e.schedule.loop;
     Value stageIndex = e.stageIndex, exists;
-    bool drains = drainingWaitIn(loop) != nullptr;
-    b.setInsertionPointAfter(e.schedule.inFlight.empty() ? e.schedule.refillAfter : keepInFlight(e.schedule));
-    if (drains || !e.schedule.inFlight.empty()) {
+    llvm::MapVector<Value, Operation *> releases; // by empty barriers: the last release of their circular buffers
+    for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
+      Operation *&after = releases[stageBuffers.empty];
+      if (!after || after->isBeforeInBlock(circular.releaseAfter)) after = circular.releaseAfter;
+    }
+    Operation *last = releases.back().second;
+    e.drained = drainPrevious(e);
+    b.setInsertionPointAfter(e.positionOf(last));
+    if (!e.schedule.edges.empty()) {
       stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
     if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
-    for (Value empty : emptyBarriers(e)) {
+    for (auto [empty, after] : releases) {
       OpBuilder::InsertionGuard guard(b);
-      bool isPrefetched = e.schedule.prefetchedMma && empty == e.stageBuffers.front().empty && empty != e.stageBuffers.back().empty;
-      if (isPrefetched) b.setInsertionPointAfter(waitFor(e.schedule.prefetchedMma.getD()));
+      if (after != last) b.setInsertionPointAfter(e.positionOf(after));
       arrive(e.loc, empty, stageIndex, exists);
     }
+  }
+
+  /// Lets the MMAs of the schedule stay in flight. Returns the wait that drains those of the previous iteration; null if none stay in
+  /// flight. A loop with a dequantize partition has that wait already.
+  Operation *drainPrevious(Expansion &e) {
+    if (e.schedule.edges.empty()) return nullptr;
+    return drainingWaitIn(e.schedule.loop) ? e.schedule.edges.back().until : keepInFlight(e.schedule);
   }
 
   /// After the loop its last iteration's MMAs are over, too.
@@ -460,7 +345,7 @@ private:
 
   /// The buffers of each circular buffer, `stages` tiles deep, and its barriers.
   void allocateStages(Expansion &e) {
-    b.setInsertionPoint(e.schedule.crossTilePrefetch ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
+    b.setInsertionPoint(e.schedule.crossTile ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
     for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
       if (circular.tma) stageBuffers.barriers = allocBarriers(function, e.stages, 1);
@@ -496,7 +381,7 @@ private:
       Value exists = existsAt(iteration), stageIndex = stageAround(b, e.loc, first, iteration, e.stages);
       bool committed = false;
       for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
-        if (iteration >= circular.distance(e.stages)) continue;
+        if (iteration >= circular.distance) continue;
         if (failed(issue(circular, e.stageBuffers[index], operandsAt(index, iteration), stageIndex, exists))) return failure();
         committed |= !circular.tma;
       }
@@ -522,7 +407,7 @@ private:
       next.exists.push_back(inner.existsIteration(b, iteration));
     for (const CircularBuffer &circular : e.schedule.circularBuffers) {
       auto &own = next.operands.emplace_back();
-      for (int64_t iteration = 0; iteration < circular.distance(e.stages); ++iteration)
+      for (int64_t iteration = 0; iteration < circular.distance; ++iteration)
         own.push_back(inner.ofIteration(b, operandsOf(circular), iteration));
     }
     b.setInsertionPoint(tiles);
@@ -556,7 +441,6 @@ private:
   void carryStage(Expansion &e, ArrayRef<Value> state) {
     scf::ForOp old = e.schedule.loop;
     scf::ForOp loop = e.schedule.loop = withMoreCarried(old, state);
-    llvm::replace(loops, old.getOperation(), loop.getOperation());
     ValueRange carried = loop.getRegionIterArgs().take_back(2);
     e.stageIndex = carried[0];
     e.parity = carried[1];
@@ -576,57 +460,66 @@ private:
     e.top = e.lastStage;
   }
 
-  /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
-  /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
-  void addBarrier(Expansion &e) {
-    Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
-    if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
-    bool mmasRead = false;
+  /// The barriers by which all threads release stages. With cp.async one at the top, after each thread's wait for its own copies, also
+  /// shows them to the others.
+  void addBarriers(Expansion &e) {
+    e.drained = drainPrevious(e);
+    bool fence = e.fence;
     if (e.copyAsync) {
       int64_t pending = 0;
       for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmasRead |= circular.mmasRead; // wgmma reads what cp.async wrote
-        pending = circular.distance(e.stages) - 1;
+        fence |= circular.mmasRead; // wgmma reads what cp.async wrote
+        pending = circular.distance - 1;
       }
+      b.setInsertionPointAfter(e.lastStage);
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
-    } else {
-      b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
+      if (fence) ttg::FenceAsyncOp::create(b, e.loc);
+      e.top = ttg::CtaBarrierOp::create(b, e.loc);
+      fence = false;
     }
-    if (e.fence || mmasRead) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::CtaBarrierOp::create(b, e.loc);
-    if (!e.copyAsync || !draining) return;
-    b.setInsertionPointAfter(draining);
-    ttg::CtaBarrierOp::create(b, e.loc);
+    DenseMap<Operation *, Operation *> barriers; // by what they stand after
+    for (const CircularBuffer &circular : e.schedule.circularBuffers) {
+      Operation *after = circular.releaseAfter;
+      if (!after || isa<ttg::CtaBarrierOp>(after) || barriers.contains(after)) continue;
+      b.setInsertionPointAfter(e.positionOf(after));
+      if (fence) ttg::FenceAsyncOp::create(b, e.loc);
+      barriers[after] = ttg::CtaBarrierOp::create(b, e.loc);
+    }
+    e.barriers = std::move(barriers);
   }
 
-  /// The copies of later iterations. The first circular buffer of an MMA that is started ahead is filled at the top: its stage has been
-  /// free since the iteration before.
+  /// The copies of later iterations. Those at the top go to stages that the previous iteration has released.
   LogicalResult refill(Expansion &e) {
-    LoopIterations iterations(e.schedule.loop);
-    auto issueLater = [&](size_t first, size_t end) -> LogicalResult {
-      DenseMap<int64_t, Value> existing, targets; // by distance
-      for (size_t index = first; index < end; ++index) {
-        const CircularBuffer &circular = e.schedule.circularBuffers[index];
-        int64_t distance = circular.distance(e.stages);
-        Value &exists = existing[distance], &target = targets[distance];
-        if (!exists) exists = iterations.existsLater(b, distance);
-        if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
-        if (failed(issue(circular, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists)))
-          return failure();
-      }
-      return success();
-    };
-    if (failed(issueLater(e.schedule.prefetchedMma ? 1 : 0, e.stageBuffers.size()))) return failure();
-    if (e.schedule.prefetchedMma) {
-      b.setInsertionPointAfter(e.lastStage);
-      if (failed(issueLater(0, 1))) return failure();
-      e.top = &*std::prev(b.getInsertionPoint());
+    llvm::SetVector<Operation *> places; // the top of the iteration last
+    for (bool top : {false, true})
+      for (const CircularBuffer &circular : e.schedule.circularBuffers)
+        if (top == !circular.copyAfter) places.insert(circular.copyAfter);
+    for (Operation *place : places) {
+      Operation *barrier = e.barriers.lookup(place);
+      b.setInsertionPointAfter(!place ? e.top : barrier ? barrier : e.positionOf(place));
+      if (failed(copyLater(e, place))) return failure();
+      if (!place) e.top = &*std::prev(b.getInsertionPoint());
     }
     if (e.copyAsync) ttg::CopyCommitOp::create(b, e.loc); // empty ones, too: waiting counts groups
     return success();
   }
 
-  /// The wait of each circular buffer, before its first reader, in place of its loads. Returns that of the first circular buffer.
+  /// The copies of later iterations that stand after `place`, at the insertion point.
+  LogicalResult copyLater(Expansion &e, Operation *place) {
+    LoopIterations iterations(e.schedule.loop);
+    DenseMap<int64_t, Value> existing, targets; // by distance
+    for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
+      if (circular.copyAfter != place) continue;
+      int64_t distance = circular.distance;
+      Value &exists = existing[distance], &target = targets[distance];
+      if (!exists) exists = iterations.existsLater(b, distance);
+      if (!target) target = stageAround(b, e.loc, e.stageIndex, distance, e.stages);
+      if (failed(issue(circular, e.stageBuffers[index], iterations.later(b, e.sources[index], distance), target, exists))) return failure();
+    }
+    return success();
+  }
+
+  /// The wait of each circular buffer, before its first reader, in place of its loads. Returns that of the shifted MMA's, if there is one.
   ttg::BarrierWaitOp waits(Expansion &e) {
     ttg::BarrierWaitOp arrival;
     for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
@@ -635,7 +528,7 @@ private:
       } else if (circular.tma) {
         b.setInsertionPoint(circular.firstReader);
         auto wait = ttg::BarrierWaitOp::create(b, e.loc, stageBuffers.barriers, e.stageIndex, e.parity);
-        if (!arrival) arrival = wait;
+        if (circular.firstReader == e.schedule.shiftedMma) arrival = wait;
       }
       for (Copy copy : circular.copies) {
         eraseStore(copy.store);
@@ -651,14 +544,12 @@ private:
     scf::ForOp loop = e.schedule.loop;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     b.setInsertionPoint(yield);
-    if (e.schedule.prefetchedMma) b.setInsertionPointAfter(e.top);
+    if (e.schedule.shiftedMma) b.setInsertionPointAfter(e.top);
     auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
     yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
-    if (e.schedule.prefetchedMma && e.schedule.warpSpecialized) return pipelineStages(e, state);
-    if (e.schedule.prefetchedMma) {
-      Operation *before = loop;
+    if (e.schedule.shift < 0) return pipelineStages(e, state);
+    if (e.schedule.shift > 0) {
       loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
-      llvm::replace(loops, before, loop.getOperation());
       state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
     } else {
       state = SmallVector<Value>(loop->getResults().take_back(2));
@@ -689,22 +580,17 @@ private:
     Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.loc, e.stages);
     Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(e.loc, 1));
     state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-    FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, e.schedule.prefetchedMma);
+    FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, *loop.getBody()->getOps<ttg::WgmmaOp>().begin());
     if (failed(pipelined)) return failure();
     e.schedule.loop = *pipelined;
-    llvm::replace(loops, loop.getOperation(), e.schedule.loop.getOperation());
     b.setInsertionPointAfter(e.schedule.loop);
     return success();
   }
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
-  const GpuTarget &target;
   OpBuilder b;
-  SmallVector<Operation *> loops;
-  bool isKernelWarpSpecialized = false;
-  bool isLoopWarpSpecialized = false;            // a loop that is repeated in another format is not
-  std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
+  bool isWarpSpecialized = false; // the loop at hand
   std::optional<LeftBuffers> left;
   SmallVector<Value> lastEmpty;     // of the loop at hand
   DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
@@ -713,9 +599,8 @@ private:
 } // namespace
 
 LogicalResult pipelineLoops(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    return Pipeliner(function, config, target).run();
-  });
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Pipeliner(function, config).run(); });
 }
 
 } // namespace tilewright::gpu

@@ -28,7 +28,7 @@ static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
 
 scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, ValueRange first, ValueRange next, Operation *top) {
   scf::ForOp loop = schedule.loop;
-  ttg::WgmmaOp mma = schedule.prefetchedMma;
+  auto mma = cast<ttg::WgmmaOp>(schedule.shiftedMma);
   Location loc = mma.getLoc();
   ttg::WgmmaWaitOp wait = waitFor(mma.getD());
   SmallVector<Operation *> buffers = buffersOf(mma);

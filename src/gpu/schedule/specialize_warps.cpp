@@ -44,7 +44,7 @@ static bool isAskedSomewhere(tt::FuncOp function) {
 static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
-  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.inFlight.empty() && !schedule.drainingWait; }))
+  if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.edges.empty() && !schedule.drainsAtWait(); }))
     return "there is no computation between the dots to overlap with";
   if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule.loop, config, target); }))
     return "a second CTA fits on the SM, and uses the tensor cores while this one computes";

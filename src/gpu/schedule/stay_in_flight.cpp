@@ -22,7 +22,8 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   OpBuilder b(loop.getContext());
   SmallVector<Value> sums;
-  for (ttg::WgmmaOp mma : schedule.inFlight) {
+  for (const AsyncEdge &edge : schedule.edges) {
+    ttg::WgmmaOp mma = edge.mma;
     ttg::WgmmaWaitOp wait = waitFor(mma.getD());
     unsigned index = mma.getD().getUses().begin()->getOperandNumber();
     sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(mma.getC())));
@@ -31,16 +32,18 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
   for (ttg::WgmmaWaitOp wait : waits)
     if (wait.use_empty()) wait.erase();
-  ttg::WgmmaOp last = schedule.inFlight.back();
+  ttg::WgmmaOp last = schedule.edges.back().mma;
   Operation *previousWait = nullptr;
-  if (schedule.drainingWait) {
-    previousWait = drainAt(schedule.drainingWait, cast<BlockArgument>(last.getC()));
+  if (schedule.drainsAtWait()) {
+    previousWait = drainAt(cast<ttg::WgmmaWaitOp>(schedule.edges.back().until), cast<BlockArgument>(last.getC()));
   } else {
     b.setInsertionPointAfter(last);
-    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), static_cast<uint32_t>(schedule.inFlight.size()), ValueRange());
+    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), static_cast<uint32_t>(schedule.edges.size()), ValueRange());
   }
   b.setInsertionPointAfter(loop);
   auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), 0, sums);
+  if (Attribute id = loop->getAttr(ttg::idName))
+    drain->setAttr(ttg::idName, id); // in the schedule of the loop around it, the loop ends here
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
     sum.replaceAllUsesExcept(drained, drain);
   return previousWait;

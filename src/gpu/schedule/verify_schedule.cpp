@@ -1,12 +1,12 @@
 // Plans that prove themselves before they become code. The rules are stated independently of how the planners found their answers, so that
 // a planner's mistake is a refusal that names it, never a wrong number. What a plan assumes about an iteration of a loop with S stages:
-//   With the release distance d, a circular buffer's copy for iteration t is started before the loop, for t < S - d, or in iteration t - (S
-//   - d): so each iteration's wait has one arrival, and it is started before the wait. The copy that iteration i starts goes to the stage
-//   that iteration i - d has read. With d = 0 this iteration's own readers must stand before the barrier that the refills stand after; with
-//   d = 1 the iteration before's are over, but for MMAs that stay in flight across the back edge, which are drained after the last MMA that
-//   starts, or at a wait of the iteration for all; with d = 2 these are over, too.
-#include "gpu/schedule/loop_schedule.h"
+//   A copy that is d iterations ahead is started before the loop for iterations t < d, and in iteration t - d otherwise. So the wait of
+//   each iteration has one arrival, which is started before the wait. The copy that iteration i starts goes to the stage of iteration i + d
+//   - S. Before it, a barrier shows that all threads have read that stage: the last one that stands where the stage is released. It must
+//   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
+#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
 
 using namespace mlir;
@@ -48,55 +48,67 @@ static std::optional<std::string> verifyReaders(const CircularBuffer &circular, 
   return {};
 }
 
-/// The refill of a circular buffer comes after the last read of the stage that it fills.
-static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular, bool isPrefetched) {
+namespace {
+/// A point in the pipelined loop: after `op` (null: at the top) of an iteration, relative to the iteration whose tiles are in a stage.
+struct Point {
+  int64_t iteration = 0;
+  Operation *after = nullptr;
+  bool operator<(const Point &other) const {
+    if (iteration != other.iteration) return iteration < other.iteration;
+    return other.after && (!after || (after != other.after && after->isBeforeInBlock(other.after)));
+  }
+};
+} // namespace
+
+/// Where the last read of an iteration's stage ends: where the MMA in flight is drained, or the shifted MMA.
+static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  scf::ForOp loop = schedule.loop;
+  Point end{circular.firstReader == schedule.shiftedMma ? -schedule.shift : 0, circular.endOfReads};
+  if (schedule.shift > 0 && circular.firstReader == schedule.shiftedMma) end.after = lastWaitIn(loop.getBody());
+  for (const AsyncEdge &edge : schedule.edges)
+    for (const Copy &copy : circular.copies)
+      if (llvm::is_contained(accessesOf(copy.alloc), ttg::WgmmaOp(edge.mma).getOperation())) end = std::max(end, Point{1, edge.until});
+  return end;
+}
+
+/// The refill of a circular buffer comes after the last read of the stage that it fills, and all threads know that.
+static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  scf::ForOp loop = schedule.loop;
+  for (Operation *op : {circular.copyAfter, circular.releaseAfter})
+    if (op && op->getBlock() != loop.getBody()) return "stages are filled or released outside the loop";
+  bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
+  Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
-    // The place where an iteration says that it has read the stage of iteration i - releaseDistance.
-    if (!schedule.refillAfter) return "no warp releases the stages";
-    if (circular.releaseDistance != (schedule.inFlight.empty() ? 0 : 1)) return "an iteration releases a stage of another iteration";
+    release = {(schedule.edges.empty() ? 0 : 1) - (readsShifted ? schedule.shift : 0), circular.releaseAfter};
+  } else {
+    if (circular.distance < 1) return "a copy is started after it is waited for";
+    if (readsShifted && circular.distance <= schedule.shift) return "a copy is started after the shifted MMA that reads it";
+    Point copy{schedule.stages - circular.distance, circular.copyAfter};
+    release = {copy.iteration, circular.releaseAfter};
+    if (copy < release) --release.iteration; // that of the iteration before
   }
-  if (isPrefetched) {
-    // Its MMA of the previous iteration was drained at the end of that iteration, and the barrier there has made that known to all.
-    ttg::WgmmaOp prefetched = schedule.prefetchedMma;
-    if (circular.firstReader != prefetched.getOperation()) return "the prefetched MMA does not read the first circular buffer";
-    scf::ForOp loop = schedule.loop;
-    if (schedule.warpSpecialized)
-      for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
-        if (!notBefore(schedule.refillAfter, wait)) return "a stage is released while the prefetched MMA reads it";
-    if (circular.releaseDistance != 0 || !schedule.refillAfter)
-      return "the circular buffer of the prefetched MMA has a wrong release distance";
-    return {};
-  }
-  if (schedule.inFlight.empty()) {
-    if (circular.releaseDistance >= 1) return {};
-    if (!schedule.refillAfter) return "a stage is filled at the top of the iteration that reads it";
-    if (!notBefore(schedule.refillAfter, circular.endOfReads)) return "a stage is filled before its last read";
-    return {};
-  }
-  if (ttg::CtaBarrierOp publishBarrier = schedule.publishBarrier) {
-    bool read = circular.mmasRead ? circular.releaseDistance >= 2 : circular.endOfReads->isBeforeInBlock(publishBarrier);
-    if (!read || schedule.refillAfter != publishBarrier) return "a stage is filled before it has been read";
-    if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
-    return {};
-  }
-  if (circular.releaseDistance == 0) return "a stage is filled while an MMA in flight reads it";
-  ttg::WgmmaOp last = schedule.inFlight.back();
-  ttg::WgmmaWaitOp wait = schedule.drainingWait;
-  Operation *drains = wait ? wait.getOperation() : last.getOperation();
-  if (circular.releaseDistance == 1 && (!schedule.refillAfter || !notBefore(schedule.refillAfter, drains)))
-    return "a stage is filled before the MMA that reads it is drained";
+  if (release < end) return "a stage is released while it is still being read";
+  bool hasOneBarrier = isa_and_nonnull<ttg::CtaBarrierOp>(circular.releaseAfter);
+  if (hasOneBarrier && schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
   return {};
 }
 
-/// The wait that drains the MMAs of the iteration before waits for all that were started, and stands before the next ones start.
-static std::optional<std::string> verifyDraining(const LoopSchedule &schedule) {
-  ttg::WgmmaWaitOp wait = schedule.drainingWait;
+/// MMAs in flight: all of them until one place, the last of them, or a wait before it that drains one MMA.
+static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  if (!wait) return {};
-  if (schedule.inFlight.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
-  if (wait->getBlock() != loop.getBody() || wait.getPending() != 0) return "the MMA in flight is not waited for in the next iteration";
-  ttg::WgmmaOp mma = schedule.inFlight.front();
-  if (!wait->isBeforeInBlock(mma)) return "a sum is added to before it is waited for";
+  for (const AsyncEdge &edge : schedule.edges) {
+    ttg::WgmmaOp mma = edge.mma;
+    if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
+    if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
+    auto wait = dyn_cast<ttg::WgmmaWaitOp>(edge.until);
+    if (!wait && edge.until != ttg::WgmmaOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
+    if (!wait) continue;
+    if (schedule.edges.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
+    bool isDrained = drainingWaitIn(loop) == wait; // partition-dequantize has split that MMA
+    if (!isDrained && wait.getPending() != 0) return "the MMA in flight is not waited for in the next iteration";
+    if (!wait->isBeforeInBlock(mma)) return "a sum is added to before it is waited for";
+  }
+  if (schedule.shiftedMma && !schedule.edges.empty()) return "an MMA is shifted while others are in flight";
   return {};
 }
 
@@ -104,25 +116,16 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   if (schedule.stages < 2) return "a single stage cannot be filled while it is read";
   if (schedule.circularBuffers.empty()) return "no load is prefetched";
-  if (schedule.refillAfter && schedule.refillAfter->getBlock() != loop.getBody()) return "stages are filled outside the loop";
-  if (schedule.prefetchedMma && !schedule.inFlight.empty()) return "an MMA is prefetched while others are in flight";
-  for (ttg::WgmmaOp mma : schedule.inFlight)
-    if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
-  if (std::optional<std::string> error = verifyDraining(schedule)) return error;
+  if (std::optional<std::string> error = verifyEdges(schedule)) return error;
   std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
-    if (circular.releaseDistance < 0 || circular.distance(schedule.stages) < 1) return "a copy is started after it is waited for";
     if (!circular.tma) {
       if (schedule.warpSpecialized) return "copies by threads have no producer";
-      if (schedule.refillAfter && schedule.inFlight.empty())
-        return "copies by threads only become visible to all threads at the top of an iteration";
-      if (asyncDistance.value_or(circular.distance(schedule.stages)) != circular.distance(schedule.stages))
-        return "copies of different iterations are waited for together";
-      asyncDistance = circular.distance(schedule.stages);
+      if (asyncDistance.value_or(circular.distance) != circular.distance) return "copies of different iterations are waited for together";
+      asyncDistance = circular.distance;
     }
     if (std::optional<std::string> error = verifyReaders(circular, loop)) return error;
-    bool isPrefetched = schedule.prefetchedMma && &circular == schedule.circularBuffers.begin();
-    if (std::optional<std::string> error = verifyRefill(schedule, circular, isPrefetched)) return error;
+    if (std::optional<std::string> error = verifyRefill(schedule, circular)) return error;
   }
   return {};
 }

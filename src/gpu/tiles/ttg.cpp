@@ -109,6 +109,20 @@ Attribute SharedAttr::parse(AsmParser &parser, Type) {
 
 //===------------------------------------------------------------------------------------------------------------ access
 
+int64_t LoopScheduleAttr::getStages() const {
+  for (CircularBufferAttr buffer : getBuffers())
+    if (buffer.getKind() == BufferKind::tma || buffer.getKind() == BufferKind::copy_async) return buffer.getDepth();
+  return 1;
+}
+
+bool LoopScheduleAttr::shiftsMma() const {
+  return llvm::any_of(getOps(), [&](ScheduledOpAttr op) {
+    bool isWriter =
+        llvm::any_of(getBuffers(), [&](CircularBufferAttr buffer) { return llvm::is_contained(buffer.getWriters(), op.getId()); });
+    return !isWriter && op.getStage() != getIndexStage();
+  });
+}
+
 ConfigAttr ttg::configOf(Operation *function) {
   return function->getAttrOfType<ConfigAttr>(configName);
 }
@@ -298,8 +312,8 @@ class Aliases : public OpAsmDialectInterface {
 public:
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attribute, raw_ostream &stream) const override {
-    if (!isa<LayoutAttr>(attribute)) return AliasResult::NoAlias;
-    stream << "layout";
+    if (!isa<LayoutAttr, LoopScheduleAttr>(attribute)) return AliasResult::NoAlias;
+    stream << (isa<LayoutAttr>(attribute) ? "layout" : "schedule");
     return AliasResult::OverridableAlias;
   }
 };

@@ -95,13 +95,52 @@ def TTG_Choice : TTGAttr<"Choice", "choice"> {
   let parameters = (ins "::tilewright::ttg::LayoutAttr":$layout, "int64_t":$candidates, "int64_t":$cost, "int64_t":$next);
   let assemblyFormat = "`<` struct(params) `>`";
 }
+// ---- the software pipeline of a loop
+
+def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
+  let summary = "when and where an operation of a pipelined loop runs. `id`: the operation's attribute `ttg.id`. `stage`: the iteration that "
+                "runs stage s of iteration i runs stage s - d of iteration i + d. `order`: its position within an iteration, among the "
+                "operations of the schedule. `partition`: 0 the consumer warps, 1 the producer warp, 2 the dequantize partition";
+  let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, "int64_t":$partition);
+  let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
+}
+def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TMA, cp.async or threads; or, loads to registers",
+  [I32EnumAttrCase<"tma", 0>, I32EnumAttrCase<"copy_async", 1>, I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"registers", 3>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
+  let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
+                "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
+                "at the stage's empty barrier if a producer warp fills the buffer";
+  let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
+  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
+}
+def TTG_AsyncEdge : TTGAttr<"AsyncEdge", "async_edge"> {
+  let summary = "an MMA that stays in flight: that of iteration i has finished after operation `until` of iteration i + `distance`";
+  let parameters = (ins "int64_t":$mma, "int64_t":$until, "int64_t":$distance);
+  let assemblyFormat = "`<` $mma `->` $until `distance` $distance `>`";
+}
 def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
-  let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `stages`: stages of its circular buffers, 1 "
-                "without prefetching. `wanted`: what num_stages asks for. `inFlight`: MMAs that may stay in flight into the next "
-                "iteration. `prefetchesMma`: an MMA starts an iteration early. `reason`: shown to users, why there are fewer stages than "
-                "wanted";
-  let parameters = (ins "int64_t":$stages, "int64_t":$wanted, "int64_t":$inFlight, "bool":$prefetchesMma, StringRefParameter<>:$reason);
-  let assemblyFormat = "`<` struct(params) `>`";
+  let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
+                "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
+                "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
+                "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores its own rows. "
+                "`reason`: shown to users, why there are fewer stages than requested";
+  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
+                        OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
+                        OptionalArrayRefParameter<"::tilewright::ttg::CircularBufferAttr">:$buffers,
+                        OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges, DefaultValuedParameter<"bool", "false">:$crossTile,
+                        DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
+                        DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup, OptionalParameter<"::mlir::StringAttr">:$reason);
+  let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
+    (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
+    (`stores_per_warp_group` $storesPerWarpGroup^)? (`reason` $reason^)? `>`}];
+  let extraClassDeclaration = [{
+    /// Stages of the circular buffers that copies fill; 1 without any.
+    int64_t getStages() const;
+    /// True if an MMA runs in another iteration than the rest of the loop.
+    bool shiftsMma() const;
+  }];
 }
 
 class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }

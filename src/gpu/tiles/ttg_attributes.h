@@ -32,10 +32,10 @@ constexpr llvm::StringLiteral requestedWarpsName = "ttg.requested_warps";
 constexpr llvm::StringLiteral moreCtasName = "ttg.more_ctas";
 /// Shared memory of a CTA in bytes (an integer). Written by allocate-shared, read by lower-to-threads.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
-/// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by pipeline-loops,
+/// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
 /// read by overlap-mmas, specialize-warps and lower-to-threads.
 constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
-/// Why the kernel is not warp-specialized (a string). Written by pipeline-loops.
+/// Why the kernel is not warp-specialized (a string). Written by schedule-loops.
 constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
 
 // ---- on accesses to global memory
@@ -62,7 +62,7 @@ constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
 constexpr llvm::StringLiteral noWrapName = "ttg.no_wrap";
 /// On a load or store of a dot: why it has no tensor map (a string). Written by form-descriptors.
 constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
-/// On a load in a loop: why it is not pipelined (a string). Written by pipeline-loops.
+/// On a load in a loop: why it is not pipelined (a string). Written by schedule-loops.
 constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
 
 // ---- dots
@@ -89,10 +89,10 @@ constexpr llvm::StringLiteral offsetName = "ttg.offset";
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 
 // ---- the schedule of a loop; written by pipeline-loops unless a line names another step
-/// On an scf.for: a LoopSchedule, what was pipelined. Read by explain.
+/// On an scf.for: its LoopSchedule. Written by schedule-loops, read by pipeline-loops and explain.
 constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
-/// On an scf.for (a unit attribute): its copies continue in the next iteration of the enclosing loop. Read by explain.
-constexpr llvm::StringLiteral crossTilePrefetchName = "ttg.cross_tile_prefetch";
+/// On an operation (an integer): its number in the schedules of the kernel. Written by schedule-loops, removed by pipeline-loops.
+constexpr llvm::StringLiteral idName = "ttg.id";
 /// On an operation in a pipelined loop (an integer): the later iteration that it works for. Read by explain for its timeline.
 constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Read by the passes after
@@ -105,7 +105,7 @@ constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partitio
 /// partition-dequantize, read by specialize-warps.
 constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
 /// On a ttg.wgmma_wait of a loop with a dequantize partition (a unit attribute): after it, the MMAs of the previous iteration have
-/// finished. Written by partition-dequantize, read by pipeline-loops.
+/// finished. Written by partition-dequantize, read by schedule-loops and pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";
 /// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
 /// separately. Written by partition-dequantize, read by pipeline-loops.

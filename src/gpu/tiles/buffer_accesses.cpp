@@ -1,5 +1,5 @@
-// See buffers.h.
-#include "gpu/tiles/buffers.h"
+// See buffer_accesses.h.
+#include "gpu/tiles/buffer_accesses.h"
 
 using namespace mlir;
 

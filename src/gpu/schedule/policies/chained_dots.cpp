@@ -1,0 +1,82 @@
+// Two dots, the second of which needs what threads compute from the result of the first, as in attention: scores = QK, weights = softmax of
+// the scores, sum += weights times V. While threads compute, tensor cores multiply for another iteration. With S stages:
+//   without a producer:  copy K of i+S    issue QK of i+1    softmax    wait for V    issue PV    wait for both    release both stages of i
+//                        copy V of i+S
+//   with a producer:     issue QK of i    issue PV of i-1    wait for QK    release K    softmax    wait for PV    release V of i-1
+#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/policies.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// True if the MMA reads nothing but the buffer's copies and what the loop does not write, and nothing else reads these copies.
+static bool readsAlone(const LoopSchedule &schedule, ttg::WgmmaOp mma, const CircularBuffer &circular) {
+  scf::ForOp loop = schedule.loop;
+  for (const Copy &copy : circular.copies)
+    for (Operation *access : accessesOf(copy.alloc))
+      if (access != mma && access != copy.store) return false;
+  for (Value operand : {Value(mma.getA()), Value(mma.getB())}) {
+    ttg::AllocOp alloc = allocOf(operand);
+    if (!alloc) return false;
+    if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) continue;
+    for (Operation *access : accessesOf(alloc))
+      if (loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return false;
+  }
+  return true;
+}
+
+/// True if the registers suffice. Without a producer the MMA's result exists twice. With one, the first operands of the other MMAs stay in
+/// registers while these are in flight. Where several CTAs share an SM, one multiplies while another computes, and registers are worth
+/// more.
+static bool hasRegisters(const LoopSchedule &schedule, ttg::WgmmaOp mma, const PolicyContext &context) {
+  scf::ForOp loop = schedule.loop;
+  int64_t registers = accumulatorsOf(loop) + (schedule.warpSpecialized ? 0 : registersOf(mma.getType()));
+  loop.walk([&](ttg::WgmmaOp other) {
+    if (schedule.warpSpecialized && isa<RankedTensorType>(other.getA().getType())) registers += registersOf(other.getA().getType());
+  });
+  return limitsToOneCtaPerSM(schedule.loop, context.config, context.target) &&
+         registers <= registersForTiles(context.config, context.target, schedule.warpSpecialized);
+}
+
+/// Returns the first MMA of the chain: the first reader of `circular`, if it may run for another iteration than the last MMA.
+static ttg::WgmmaOp firstOfChain(const LoopSchedule &schedule, const CircularBuffer &circular, const PolicyContext &context) {
+  scf::ForOp loop = schedule.loop;
+  Block *body = loop.getBody();
+  auto mma = dyn_cast<ttg::WgmmaOp>(circular.firstReader);
+  if (!mma || mma.getUseC() || !loop.isDefinedOutsideOfLoop(mma.getC()) || !mma.getD().hasOneUse()) return {};
+  auto wait = dyn_cast<ttg::WgmmaWaitOp>(mma->getNextNode());
+  if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != mma.getD()) return {};
+  if (!readsAlone(schedule, mma, circular)) return {};
+  if (schedule.warpSpecialized && (context.config.getWarps() != 2 * warpsOfGroup || !canPipelineTwoStages(loop, mma))) return {};
+  auto inBody = body->getOps<ttg::WgmmaOp>();
+  int64_t mmas = 0;
+  loop.walk([&](ttg::WgmmaOp) { ++mmas; });
+  ttg::WgmmaWaitOp last = lastWaitIn(body);
+  bool isChain = mmas > 1 && std::distance(inBody.begin(), inBody.end()) == mmas && last != wait && last.getPending() == 0;
+  return isChain && hasRegisters(schedule, mma, context) ? mma : ttg::WgmmaOp();
+}
+
+bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
+  if (schedule.circularBuffers.empty()) return false;
+  auto isEarlier = [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); };
+  CircularBuffer *first = std::min_element(schedule.circularBuffers.begin(), schedule.circularBuffers.end(), isEarlier);
+  ttg::WgmmaOp mma = firstOfChain(schedule, *first, context);
+  if (!mma) return false;
+  std::swap(*first, schedule.circularBuffers.front());
+  first = schedule.circularBuffers.begin();
+  copyAndReleaseAfter(schedule, endOfAllReads(schedule), /*releaseDistance=*/0);
+  if (!schedule.warpSpecialized) {
+    schedule.shiftedMma = mma;
+    schedule.shift = 1;
+    first->copyAfter = nullptr;
+    return true;
+  }
+  for (auto last : scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>())
+    schedule.shiftedMma = last;
+  schedule.shift = -1;
+  if (schedule.circularBuffers.size() > 1) first->releaseAfter = waitFor(mma.getD());
+  return true;
+}
+
+} // namespace tilewright::gpu

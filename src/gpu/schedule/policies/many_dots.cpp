@@ -1,0 +1,47 @@
+// Three dots or more, the last of which accumulates in place, as in attention's backward pass. The last MMA stays in flight until the next
+// iteration waits for its first one. With S stages:
+//   issue MMA 1 of i    wait for it and for the last MMA of i-1    release the stages of i-1    copy i+S-1    ...    issue the last MMA of
+//   i
+#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/policies.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Returns the first wait of an iteration if it can also wait for the last MMA of the previous iteration, which keeps the registers of its
+/// first operand until then; otherwise null.
+static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
+  scf::ForOp loop = schedule.loop;
+  Block *body = loop.getBody();
+  ttg::WgmmaOp last;
+  int64_t inLoop = 0, inBody = 0;
+  loop.walk([&](ttg::WgmmaOp mma) {
+    ++inLoop;
+    inBody += mma->getBlock() == body;
+    last = mma;
+  });
+  auto waits = body->getOps<ttg::WgmmaWaitOp>();
+  if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, loop)) return {};
+  ttg::WgmmaWaitOp first = *waits.begin();
+  if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
+  auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
+  if (!mma || mma->getBlock() != body || !staysInBuffer(schedule, last.getB())) return {};
+  int64_t available = registersForTiles(context.config, context.target, schedule.warpSpecialized) - accumulatorsOf(loop);
+  if (!isa<RankedTensorType>(last.getA().getType())) return staysInBuffer(schedule, last.getA()) ? first : ttg::WgmmaWaitOp();
+  return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
+}
+
+bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context) {
+  if (schedule.circularBuffers.empty()) return false;
+  ttg::WgmmaWaitOp wait = chooseDrainingWait(schedule, context);
+  if (!wait) return false;
+  ttg::WgmmaOp last;
+  for (auto mma : scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>())
+    last = mma;
+  schedule.edges.push_back({last, wait});
+  copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
+  return true;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,98 @@
+// The table of policies, and what several of them use.
+#include "gpu/schedule/policies.h"
+
+#include "gpu/schedule/mma_waits.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ArrayRef<Policy> allPolicies() {
+  static constexpr Policy policies[] = {
+      {"dequantize-partition", scheduleDequantizePartition},
+      {"copy-async", scheduleCopyAsync},
+      {"register-operands", scheduleRegisterOperands},
+      {"gemm", scheduleGemm},
+      {"chained-dots", scheduleChainedDots},
+      {"many-dots", scheduleManyDots},
+      {"producer", scheduleProducer},
+      {"waited-dots", scheduleWaitedDots},
+  };
+  return policies;
+}
+
+void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, ArrayRef<Policy> policies) {
+  schedule.stages = stages;
+  schedule.edges.clear();
+  schedule.shiftedMma = {};
+  schedule.shift = 0;
+  for (const Policy &policy : policies) {
+    if (!policy.apply(schedule, context)) continue;
+    schedule.policy = policy.name;
+    return;
+  }
+}
+
+void copyAndReleaseAfter(LoopSchedule &schedule, Operation *op, int64_t releaseDistance) {
+  for (CircularBuffer &circular : schedule.circularBuffers) {
+    circular.copyAfter = circular.releaseAfter = op;
+    circular.distance = schedule.warpSpecialized ? 0 : schedule.stages - releaseDistance;
+  }
+}
+
+bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
+  auto sum = dyn_cast<BlockArgument>(mma.getC());
+  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
+  if (mma.getPromotionInterval()) return false; // threads add up its sums: it has ended by then
+  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+  if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
+  Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
+  return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
+}
+
+bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
+  ttg::AllocOp alloc = allocOf(operand);
+  if (!alloc) return false;
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
+  scf::ForOp loop = schedule.loop;
+  return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
+    return loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+  });
+}
+
+SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule) {
+  SmallVector<ttg::WgmmaOp> mmas;
+  scf::ForOp loop = schedule.loop;
+  bool all = true;
+  auto stays = [&](Value operand) {
+    ttg::AllocOp alloc = allocOf(operand);
+    bool computed = llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; });
+    return (alloc && computed) || staysInBuffer(schedule, operand);
+  };
+  loop.walk([&](ttg::WgmmaOp mma) {
+    all &= mma->getBlock() == loop.getBody() && accumulatesInPlace(mma, loop) && stays(mma.getA()) && stays(mma.getB());
+    mmas.push_back(mma);
+  });
+  // A wait for other tiles, too, has to stay.
+  loop.walk([&](ttg::WgmmaWaitOp wait) {
+    all &= llvm::all_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp<ttg::WgmmaOp>() != nullptr; });
+  });
+  if (!all) mmas.clear();
+  return mmas;
+}
+
+void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::WgmmaOp> mmas) {
+  for (ttg::WgmmaOp mma : mmas)
+    schedule.edges.push_back({mma, ttg::WgmmaOp(mmas.back())});
+}
+
+Operation *endOfAllReads(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  Operation *end = lastWaitIn(loop.getBody());
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    if (!end || end->isBeforeInBlock(circular.endOfReads)) end = circular.endOfReads;
+  return end;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,66 @@
+// The schedule of a loop is an attribute, which is read back from its text. pipeline-loops rewrites the loop by it.
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops -o %t.mlir
+// RUN: FileCheck %s --input-file %t.mlir
+// RUN: tilewright opt %t.mlir --pipeline-loops -o %t.again.mlir
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops -o %t.at_once.mlir
+// RUN: diff %t.again.mlir %t.at_once.mlir
+// RUN: FileCheck %s --input-file %t.again.mlir --check-prefix=PIPELINED
+
+// What a schedule says is checked, whoever wrote it.
+// RUN: sed 's/depth 3 writers/depth 1 writers/' %t.mlir > %t.one.mlir
+// RUN: tilewright opt %t.one.mlir --pipeline-loops | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/stage 0 order 2/stage 0 order 0/; s/release 2/release 0/' %t.mlir > %t.early.mlir
+// RUN: not tilewright opt %t.early.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=EARLY
+// RUN: sed 's/<1 : stage 0/<1 : stage 2/; s/<2 : stage 0/<2 : stage 2/' %t.mlir > %t.late.mlir
+// RUN: not tilewright opt %t.late.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: sed 's/distance 1/distance 2/' %t.mlir > %t.edge.mlir
+// RUN: not tilewright opt %t.edge.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=EDGE
+// RUN: sed 's/writers \[1, 2\]/writers [1, 9]/' %t.mlir > %t.writer.mlir
+// RUN: not tilewright opt %t.writer.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=WRITER
+// RUN: sed 's/writers \[1, 2\]/writers [1, 3]/' %t.mlir > %t.kind.mlir
+// RUN: not tilewright opt %t.kind.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: sed 's/<3 : stage/<8 : stage/' %t.mlir > %t.id.mlir
+// RUN: not tilewright opt %t.id.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ID
+// ONE-NOT: ttg.tma_load
+// EARLY: its schedule is invalid: a stage is released while it is still being read
+// LATE: its schedule is invalid: a copy is started after it is waited for
+// EDGE: an edge needs an MMA, and an MMA or a wait of the next iteration that ends it
+// WRITER: operation 9 does not fill this buffer
+// KIND: operation 3 does not fill this buffer
+// ID: the loop has no operation 8
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// CHECK: #schedule = #ttg.loop_schedule<policy "gemm" requested 3 index_stage 2
+// CHECK-SAME: ops [<1 : stage 0 order 2 partition 0>, <2 : stage 0 order 2 partition 0>, <3 : stage 2 order 1 partition 0>]
+// CHECK-SAME: buffers [<tma depth 3 writers [1, 2] release 2>] edges [<3 -> 3 distance 1>]>
+
+// CHECK: scf.for
+// CHECK: ttg.descriptor_load {{.*}} ttg.id = 1
+// CHECK: ttg.descriptor_load {{.*}} ttg.id = 2
+// CHECK: ttg.wgmma {{.*}}ttg.id = 3
+// CHECK: } {ttg.id = 0 : i64, ttg.loop_schedule = #schedule}
+
+// PIPELINED-COUNT-4: ttg.tma_load
+// PIPELINED: scf.for
+// PIPELINED: ttg.barrier_wait
+// PIPELINED: ttg.wgmma
+// PIPELINED-NEXT: ttg.wgmma_wait 1
+// PIPELINED-NEXT: ttg.cta_barrier
+// PIPELINED-COUNT-2: ttg.tma_load
+// PIPELINED-NOT: ttg.id
+tt.func public @matmul(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %b = ttg.descriptor_load %x[%c0, %k] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %d = tt.dot %a, %b, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  tt.store %out, %r : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
