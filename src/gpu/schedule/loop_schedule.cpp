@@ -94,10 +94,10 @@ private:
 
   void addCopies(const CircularBuffer &circular) {
     SmallVector<int64_t> writers;
-    bool ahead = schedule.warpSpecialized;
+    bool hasProducer = schedule.warpSpecialized;
     for (const Copy &copy : circular.copies) {
-      addOp(copy.load, ahead ? indexStage : circular.distance, ahead ? 0 : anchors.orderAfter(circular.copyAfter),
-            ahead ? producer : consumers);
+      addOp(copy.load, hasProducer ? indexStage : circular.distance, hasProducer ? 0 : anchors.orderAfter(circular.copyAfter),
+            hasProducer ? producer : consumers);
       writers.push_back(idOf(copy.load));
     }
     addBuffer(circular.tma ? ttg::BufferKind::tma : ttg::BufferKind::copy_async, schedule.stages, writers,

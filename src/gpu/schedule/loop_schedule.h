@@ -70,13 +70,13 @@ struct LoopSchedule {
   llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
   llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
-  int64_t shift = 0;                              ///< of `shiftedMma`: 1 an iteration ahead, -1 an iteration behind
-  bool crossTile = false;                         ///< the first copies of the loop's next run start after this one
-  bool continued = false;                         ///< the circular buffers are those of the pipelined loop before it
-  bool storesInFlight = false;                    ///< TMA stores are waited for when their buffer is written again
-  bool storesPerWarpGroup = false;                ///< each warp group stores its own rows
-  bool warpSpecialized = false;                   ///< a producer warp starts the copies
-  bool runsDecoupled = false;                     ///< with warp specialization no warp group waits for another from tile to tile
+  int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
+  bool crossTile = false;      ///< the first copies of the loop's next run start after this one
+  bool continued = false;      ///< the circular buffers are those of the pipelined loop before it
+  bool storesInFlight = false; ///< TMA stores are waited for when their buffer is written again
+  bool storesPerWarpGroup = false; ///< each warp group stores the rows that it holds
+  bool warpSpecialized = false;    ///< a producer warp starts the copies
+  bool runsDecoupled = false;      ///< with warp specialization no warp group waits for another from tile to tile
 
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::WgmmaWaitOp>(edges.front().until); }
@@ -119,7 +119,7 @@ mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp ar
 /// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled while MMAs read the others.
 void multiBuffer(LoopSchedule &schedule);
 /// Returns the loop's loads to registers that can run an iteration ahead; none if `registers` of a thread do not suffice for them.
-llvm::SmallVector<tt::LoadOp> registerLoadsAhead(const LoopSchedule &schedule, int64_t registers);
+llvm::SmallVector<tt::LoadOp> prefetchableRegisterLoads(const LoopSchedule &schedule, int64_t registers);
 /// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
 void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 

@@ -118,7 +118,7 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *ins
   load.erase();
 }
 
-SmallVector<tt::LoadOp> registerLoadsAhead(const LoopSchedule &schedule, int64_t registers) {
+SmallVector<tt::LoadOp> prefetchableRegisterLoads(const LoopSchedule &schedule, int64_t registers) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)

@@ -247,12 +247,12 @@ private:
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
     bool warpSpecialized = isKernelWarpSpecialized && (isDequantizing(schedule.loop) || !function->hasAttr(ttg::dequantizePartitionName));
-    bool loadsAhead = !schedule.circularBuffers.empty();
+    bool prefetches = !schedule.circularBuffers.empty();
     SmallVector<DeeperBuffer> reserved;
-    schedule.continued = warpSpecialized && left && loadsAhead && mayContinue(schedule, reserved);
-    if (loadsAhead && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
+    schedule.continued = warpSpecialized && left && prefetches && mayContinue(schedule, reserved);
+    if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
     int64_t stages = schedule.continued ? left->stages : chooseStages(schedule);
-    if (!schedule.continued && loadsAhead) left.reset();
+    if (!schedule.continued && prefetches) left.reset();
     schedule.warpSpecialized = warpSpecialized;
     if (warpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages);
     if (schedule.continued) budget.reserve(reserved);
@@ -286,7 +286,7 @@ private:
     if (schedule.computed.empty() && !byThreads) return;
     int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
-    schedule.registerLoads = registerLoadsAhead(schedule, registers);
+    schedule.registerLoads = prefetchableRegisterLoads(schedule, registers);
   }
 
   /// Why there are fewer stages than requested; empty if there are not.

@@ -124,7 +124,7 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
   let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
                 "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
                 "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
-                "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores its own rows. "
+                "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,

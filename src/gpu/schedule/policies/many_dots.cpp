@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Returns the first wait of an iteration if it can also wait for the last MMA of the previous iteration, which keeps the registers of its
-/// first operand until then; otherwise null.
+/// first operand up to that wait; otherwise null.
 static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
