@@ -9,6 +9,8 @@
 #include "driver/given_ptx.h"
 #include "driver/strict_rounding.h"
 #include "frontend/link_library.h"
+#include "gpu/cost_model/choose_occupancy.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/tensor_map.h"
 #include "gpu/tiles/ttg.h"
@@ -146,6 +148,12 @@ static LogicalResult configure(Compilation &c) {
   return success();
 }
 
+static LogicalResult chooseOccupancy(Compilation &c) {
+  for (auto kernel : c.module->getOps<tt::FuncOp>())
+    gpu::chooseOccupancy(kernel, *c.request.gpu);
+  return success();
+}
+
 /// Collects the requirements of a launch: threads, shared memory, tensor maps.
 static LogicalResult collectLaunchGuards(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>()) {
@@ -159,6 +167,7 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
     c.gpu.ctas = launch.getCluster();
     c.gpu.sharedBytes = launch.getSharedBytes();
     c.gpu.maxnreg = launch.getMaxRegisters();
+    c.triesTwoCtas = launch.getTryTwoCtas();
     kernel.walk([&](Operation *op) { c.gpu.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
   }
   return success();
@@ -190,8 +199,7 @@ static LogicalResult generateForGpu(Compilation &c) {
 /// One thread converts eight e2m1 numbers from one register at a time. Programs with several CTAs have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
-  constexpr int64_t warpsOfTwoGroups = 8;
-  bool mayBeWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == warpsOfTwoGroups;
+  bool mayBeWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == 2 * gpu::warpsOfGroup;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     markFailedGuards(kernel, c.request);
   return expandScaledDots(
@@ -212,7 +220,7 @@ static LogicalResult assemble(Compilation &c) {
   c.output.clear();
   if (findPtxas().empty()) return success();
   std::string problem;
-  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, c.options.ptxOptions, problem);
+  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, c.options.ptxOptions, c.triesTwoCtas ? c.gpu.warps * 32 : 0, problem);
   if (!cubin) {
     c.diagnostics.error({}, Diag::assemblerFailed, {c.gpu.entry, problem});
     return failure();
@@ -322,6 +330,8 @@ constexpr Step steps[] = {
      "simplify the scalars of one thread"},
     {"cse-addresses", Machine::gpu, gpu::cseAddresses, nullptr, "",
      "compute addresses of a thread from one another if they are at constant distances"},
+    {"choose-occupancy", Machine::gpu, nullptr, chooseOccupancy, "",
+     "choose how many CTAs per SM the kernel promises ptxas"},
     {"collect-launch-guards", Machine::gpu, nullptr, collectLaunchGuards, "",
      "collect the launch requirements: threads, shared memory, tensor maps"},
     {"lower-ptx", Machine::gpu, nullptr, threadsToLlvm, "tt. ptx. scf. arith. math. cf. ub.",

@@ -28,6 +28,7 @@ struct Compilation {
   std::string output;                       // then
   CpuArtifact cpu;
   GpuArtifact gpu;
+  bool triesTwoCtas = false; // if the kernel nearly fits twice on an SM, ptxas runs again
 };
 
 enum class Machine : uint8_t { cpu = 1, gpu = 2, any = 3 };

@@ -10,7 +10,6 @@
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
 #include "support/target.h"

@@ -70,13 +70,13 @@ llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 /// TMA can fill, in the same block; and no ttg.descriptor_store is left.
 llvm::LogicalResult stageTmaTransfers(mlir::ModuleOp module);
 
-/// Decides the software pipeline of every loop and writes it as its attribute `ttg.loop_schedule`: which loads run ahead in circular buffers,
-/// as deep as shared memory permits, which MMAs stay in flight, and whether a producer warp starts the copies. Sets `ttg.warp_specialized`
-/// in that case.
+/// Decides the software pipeline of every loop and writes it as its attribute `ttg.loop_schedule`: which loads run ahead in circular
+/// buffers, as deep as shared memory permits, which MMAs stay in flight, and whether a producer warp starts the copies. Sets
+/// `ttg.warp_specialized` in that case.
 llvm::LogicalResult scheduleLoops(mlir::ModuleOp module);
 
-/// Rewrites the loops that have a schedule: copies by TMA or cp.async that run ahead, circular buffers, barriers and waits. Reports an error
-/// if a schedule is invalid.
+/// Rewrites the loops that have a schedule: copies by TMA or cp.async that run ahead, circular buffers, barriers and waits. Reports an
+/// error if a schedule is invalid.
 llvm::LogicalResult pipelineLoops(mlir::ModuleOp module);
 
 /// Replaces the loads through tensor maps that pipelineLoops has left by copies that are waited for. Afterwards no ttg.descriptor_load is

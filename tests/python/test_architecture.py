@@ -41,7 +41,7 @@ def test_the_folders():
     assert set(named) == {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
 
 
-@pytest.mark.parametrize("page", ["architecture.md", "invariants.md", "glossary.md", "adding.md", *STAGES])
+@pytest.mark.parametrize("page", ["architecture.md", "invariants.md", "heuristics.md", "glossary.md", "adding.md", *STAGES])
 def test_the_files(page):
     """A path on the page is that of a file or a folder, or the common beginning of several files' paths."""
     named = set(re.findall(r"`((?:\w+/)+[\w.*]*)`", (DOCS / page).read_text()))

@@ -78,7 +78,7 @@ def test_pages_come_in_pairs(pages):
     names = re.findall(r"^ +- ([^:\n]+):", config[config.index("\nnav:"):config.index("\nmarkdown_extensions:")], re.M)
     translated = re.findall(r"^            ([^:]+): .", config, re.M)
     generated = {"Language", "Library", "libdevice", "Beyond Triton", "Accuracy of libdevice", "Python interface", "C and C++", "Commands", "Settings",
-                 "Diagnostics", "Architecture", "Performance", "Invariants", "Glossary", "Recipes", "Conformance",
+                 "Diagnostics", "Architecture", "Performance", "Invariants", "Heuristics", "Glossary", "Recipes", "Conformance",
                  "Third-party libraries", "Front end", "Tile IR", "CPU", "GEMM on CPUs", "Memory model", "GPU tiles", "GPU schedule", "GPU partitions", "GPU threads",
                  "Code generation", "Launch", "Tuning"}  # pages in English
     assert set(names) - generated == set(translated)

@@ -61,7 +61,7 @@ void expectLines(const std::string &text, std::initializer_list<const char *> ta
       EXPECT_NE(ptx->find(line), std::string::npos) << line << "\n" << *ptx;
     if (findPtxas().empty()) continue;
     std::string error;
-    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", error);
+    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", 0, error);
     ASSERT_TRUE(cubin.has_value()) << error << *ptx;
     EXPECT_EQ(cubin->spillBytes, 0);
     EXPECT_GT(cubin->registers, 0) << cubin->log;
@@ -214,7 +214,7 @@ TEST(Ptx, Tensors) {
   ptx.tma_wait 0
   ptx.max_registers false 40
   ptx.max_registers true 232)",
-                     "%g: i64, %m: !ptx.tensor_map, %n: !ptx.tensor_map", "threads = 384, sharedBytes = 65536, cluster = 2"),
+                     "%g: i64, %m: !ptx.tensor_map, %n: !ptx.tensor_map", "threads = 384, sharedBytes = 65536, cluster = 2, minCtas = 1"),
               {"sm_90a"},
               {".reqnctapercluster 2",
                ".align 64 .b8 kernel_param_1[128]",
@@ -239,8 +239,8 @@ TEST(Ptx, Tensors) {
                ".minnctapersm 1",
                "setmaxnreg.dec.sync.aligned.u32 40",
                "setmaxnreg.inc.sync.aligned.u32 232"});
-  // TMA reads the map where the launch put it; a copy in local memory would be another address. Without setmaxnreg,
-  // the code does not limit an SM to one CTA: ptxas would use the registers of the other CTAs.
+  // TMA reads the map where the launch put it; a copy in local memory would be another address. Without a promise, ptxas does not use the
+  // registers of other CTAs.
   std::optional<std::string> ptx = compile(kernel("  ptx.prefetch_tensor_map %m", "%m: !ptx.tensor_map"), target("sm_90a"));
   ASSERT_TRUE(ptx.has_value());
   EXPECT_EQ(ptx->find(".local"), std::string::npos) << *ptx;
@@ -392,11 +392,11 @@ TEST(Ptx, Refusals) {
 TEST(Ptx, MissingAssembler) {
   setenv("TILEWRIGHT_PTXAS", "/nowhere/ptxas", 1);
   std::string error;
-  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", error).has_value());
+  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", 0, error).has_value());
   EXPECT_NE(error.find("ptxas was not found"), std::string::npos) << error;
   unsetenv("TILEWRIGHT_PTXAS");
   if (findPtxas().empty()) GTEST_SKIP() << "no ptxas here";
-  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", error).has_value());
+  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", 0, error).has_value());
   EXPECT_NE(error.find("ptxas failed"), std::string::npos) << error;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "codegen/ptx/effect.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 #include "support/target.h"
@@ -72,12 +73,11 @@ public:
   }
   /// The address operand "[$2+16]". Constants that are added to the base become part of it.
   std::string address(Value base, int64_t offset = 0) {
-    constexpr int64_t maxOffset = int64_t(1) << 23; // the range of an immediate offset
     while (auto add = base.getDefiningOp<mlir::arith::AddIOp>()) {
       llvm::APInt distance;
       if (!mlir::matchPattern(add.getRhs(), mlir::m_ConstantInt(&distance))) break;
       int64_t sum = offset + distance.getSExtValue();
-      if (sum < -maxOffset || sum >= maxOffset) break;
+      if (sum < -gpu::immediateOffsetRange || sum >= gpu::immediateOffsetRange) break;
       offset = sum;
       base = add.getLhs();
     }

@@ -7,6 +7,7 @@
 #include "codegen/ptx/text.h"
 
 #include "codegen/debug_info.h"
+#include "gpu/cost_model/registers.h"
 #include "support/settings.h"
 
 #include <algorithm>
@@ -179,20 +180,8 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Temporary
   return cubin;
 }
 
-/// True if slightly fewer registers per thread let two CTAs run on an SM instead of one. Then the loads of one CTA overlap with the
-/// barriers and locks of the other. On an H100, layer norm backward with rows of 8192 has 1257 GB/s with 134 registers, and 1583 with
-/// 128. Matmuls fill the SM with one CTA, and kernels that set their own number of registers are excluded.
-static bool nearlyTwoCtas(std::string_view ptx, int64_t registers) {
-  constexpr int64_t all = 65536;
-  for (std::string_view word : {"mma", ".maxnreg", ".minnctapersm"})
-    if (ptx.find(word) != std::string_view::npos) return false;
-  int64_t threads = largest(ptx, ".reqntid ", "\n");
-  if (threads < 32) return false;
-  int64_t two = all / (2 * threads) / 8 * 8;
-  return (registers + 7) / 8 * 8 > two && registers * 7 / 8 <= two;
-}
-
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error) {
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, int64_t threadsToFitTwice,
+                                 std::string &error) {
   std::string program = findPtxas();
   if (program.empty()) {
     error = "ptxas was not found on PATH; set TILEWRIGHT_PTXAS to its path";
@@ -204,7 +193,7 @@ std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target
     return std::nullopt;
   }
   std::optional<Cubin> cubin = runPtxas(program, folder, ptx, target, options, error);
-  if (cubin && nearlyTwoCtas(ptx, cubin->registers)) {
+  if (cubin && threadsToFitTwice > 0 && gpu::nearlyTwoCtas(threadsToFitTwice, cubin->registers, target)) {
     std::string two = ptx, refused;
     two.insert(two.find('\n', two.find(".reqntid ")), "\n.minnctapersm 2");
     std::optional<Cubin> smaller = runPtxas(program, folder, two, target, options, refused);

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -32,54 +31,18 @@ static LogicalResult checkArguments(tt::FuncOp function) {
   return success();
 }
 
-/// True if an iteration loads with several instructions and has no other visible effect.
-static bool loopSumsLoads(scf::ForOp loop) {
-  int64_t loads = 0;
-  bool others = false;
-  loop.getBody()->walk([&](Operation *op) {
-    bool isLoad = isa<ptx::LoadGlobalOp>(op);
-    loads += isLoad;
-    others |= !isLoad && !isMemoryEffectFree(op);
-  });
-  return loads > 1 && !others;
-}
-
-/// The minimum number of CTAs per SM that the kernel promises (minnctapersm); 0: none.
-/// - Kernels that reallocate registers between warps need one. Without it ptxas does not know the number of registers, and ignores
-/// setmaxnreg. They promise as many CTAs as their registers allow.
-/// - Warpgroup MMAs promise one CTA: their accumulators fill the registers anyway, and ptxas then schedules with all of them.
-/// - Kernels that sum loads in a loop promise one CTA. Otherwise ptxas places the additions of one load before the next load, and
-/// an iteration waits for memory several times. On an H200, sums of columns of 2048 x 32768 take 119 us without and 80 us with the
-/// promise.
-/// - Others make no promise. With one, ptxas would use all registers for one CTA, whose loads no longer overlap with the arithmetic of
-/// another. For example, swiglu with 512 threads used 96 registers per thread instead of 39.
-static int64_t minCtasPerSm(tt::FuncOp function, int64_t threads, const GpuTarget &target) {
-  constexpr int64_t threadsOfGroup = 128;
-  int64_t more = 0, fewer = 0;
-  bool hasMmas = false, sumsLoads = false;
-  function.walk([&](Operation *op) {
-    hasMmas |= isa<ptx::WgmmaOp>(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) sumsLoads |= loopSumsLoads(loop);
-    if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? more : fewer) = change.getCount();
-  });
-  if (more == 0 || fewer == 0) return hasMmas || sumsLoads || more || fewer;
-  return std::max<int64_t>(1, target.registersPerSM / ((threads - threadsOfGroup) * more + threadsOfGroup * fewer));
-}
-
 /// The attributes for the driver and ptxas. The number of threads is exact (reqntid).
-static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel, int64_t ctas) {
+static ArrayAttr launchAttributes(Builder &b, ptx::KernelAttr kernel) {
   SmallVector<Attribute> attributes;
   auto add = [&](StringRef name, int64_t value) { attributes.push_back(b.getStrArrayAttr({name, std::to_string(value)})); };
   add("nvvm.reqntid", kernel.getThreads());
-  if (kernel.getMaxRegisters() > 0)
-    add("nvvm.maxnreg", kernel.getMaxRegisters());
-  else if (ctas > 0)
-    add("nvvm.minctasm", ctas);
+  if (kernel.getMaxRegisters() > 0) add("nvvm.maxnreg", kernel.getMaxRegisters());
+  if (kernel.getMinCtas() > 0) add("nvvm.minctasm", kernel.getMinCtas());
   if (kernel.getCluster() > 1) add("nvvm.cluster_dim", kernel.getCluster());
   return b.getArrayAttr(attributes);
 }
 
-static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t ctas) {
+static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
   OpBuilder b(function);
   MLIRContext *context = b.getContext();
   SmallVector<Type> types;
@@ -96,7 +59,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel, int64_t cta
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
   auto lowered = LLVM::LLVMFuncOp::create(b, function.getLoc(), function.getName(), type);
   lowered.setCConv(LLVM::CConv::PTX_Kernel);
-  lowered.setPassthroughAttr(launchAttributes(b, kernel, ctas));
+  lowered.setPassthroughAttr(launchAttributes(b, kernel));
   lowered.setArgAttrsAttr(b.getArrayAttr(argumentAttributes));
   lowered.getBody().takeBody(function.getBody());
   lowered.walk([](tt::ReturnOp op) {
@@ -118,9 +81,8 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (failed(checkArguments(function))) return failure();
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
-  int64_t ctas = minCtasPerSm(function, kernel.getThreads(), target);
   if (failed(lowerPtx(module, function, target, flushesExp2))) return failure();
-  changeFrame(function, kernel, ctas);
+  changeFrame(function, kernel);
   return success();
 }
 

@@ -2,6 +2,7 @@
 //     ptx.wgmma %da, %db, %c... {n = 64, bf16, bf16, f32}   asm "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, ...}, $64, $65,
 //     1, ..."
 #include "codegen/ptx/asm.h"
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "ir/refusal.h"
@@ -158,7 +159,6 @@ static std::string schedulingBarrierText(ArrayRef<std::string> values, const std
 /// The accumulators pass through the wait, although it does not name them, so that no use moves above it. It names some or all of the
 /// values that must be computed before it.
 static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
-  constexpr int64_t named = 8;
   if (failed(need(op, at, at.target.wgmma))) return failure();
   if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "the operands and results of a wait have the same types");
   Asm code(at);
@@ -172,7 +172,7 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
     std::string smCount = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
-    int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / named);
+    int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / gpu::namedBeforeWait);
     SmallVector<std::string> values;
     for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
       if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);

@@ -1,6 +1,7 @@
 // Register accesses to shared memory. The composition shared^-1 o layout gives the byte offset that each bit of the location adds. Vector
 // width, the use of ldmatrix and stmatrix, and bank conflicts follow from these offsets.
 //   f16, reg=[[0,1],[0,2],[8,0]], row-major 16x16: registers add 2, 4 and 256 bytes: vectors of 4 elements (8 bytes), two of them
+#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
@@ -12,8 +13,6 @@ namespace tilewright::gpu {
 static int64_t log2Of(int64_t value) {
   return std::bit_width(static_cast<uint64_t>(value)) - 1;
 }
-
-constexpr int64_t widestAccess = 16; // bytes a lane
 
 OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared) {
   LinearMap offsets = shared.inverse();
@@ -91,7 +90,7 @@ VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared) {
   LinearMap registers{access.offsets[static_cast<size_t>(Axis::reg)]};
   std::vector<uint64_t> steps; // register masks that move 1, 2, 4, ... elements
   uint32_t bytes = elementBytes;
-  while (bytes < widestAccess && !(moved & bytes)) {
+  while (bytes < maxAccessBytes && !(moved & bytes)) {
     std::optional<uint64_t> mask = registers.solve(bytes);
     if (!mask) break;
     steps.push_back(*mask);
@@ -170,7 +169,7 @@ static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLa
   LinearMap registers{regs};
   for (int64_t first = 0; first < layout.registersPerThread(); first += plan.matrices * plan.perWord)
     plan.instructions.push_back({first, registers.apply(first)});
-  plan.conflicts = plan.matrices * conflictsOf(rows, widestAccess);
+  plan.conflicts = plan.matrices * conflictsOf(rows, maxAccessBytes);
   return plan;
 }
 
@@ -202,8 +201,7 @@ std::optional<TileSwizzle> spanOf(const SharedLayout &shared) {
 
 std::optional<TmaBox> tmaBox(const SharedLayout &shared) {
   std::optional<TileSwizzle> swizzle = spanOf(shared);
-  constexpr int64_t maxRank = 5, maxExtent = 256;
-  if (!swizzle || shared.shape.empty() || static_cast<int64_t>(shared.shape.size()) > maxRank) return std::nullopt;
+  if (!swizzle || shared.shape.empty() || static_cast<int64_t>(shared.shape.size()) > tmaMaxRank) return std::nullopt;
   TmaBox box;
   box.order = swizzle->order;
   box.spanBytes = swizzle->spanBytes;
@@ -214,8 +212,8 @@ std::optional<TmaBox> tmaBox(const SharedLayout &shared) {
     box.copies = shared.shape[box.order[0]] / box.box[0];
   }
   for (int64_t extent : box.box)
-    if (extent > maxExtent) return std::nullopt;
-  if (box.box[0] * shared.elementBytes() % 16 != 0) return std::nullopt;
+    if (extent > tmaMaxExtent) return std::nullopt;
+  if (box.box[0] * shared.elementBytes() % tmaAlignment != 0) return std::nullopt;
   box.bytes = shared.bytes() / box.copies;
   return box;
 }

@@ -2,6 +2,7 @@
 // bits".
 //   blocked 16x16, 1x4 a thread, 8x4 lanes:  reg 4 along dim 1, lane 4 along dim 1, lane 8 along dim 0, the rest in registers
 //   -> reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]]
+#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
 
 #include <algorithm>
@@ -144,17 +145,16 @@ std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
 
 // Returns the number of warp groups that split M: each needs 64 rows.
 static int64_t groupsAlongM(const Dims &shape, int64_t warps) {
-  return std::max<int64_t>(1, std::min(warps / 4, shape[0] / 64));
+  return std::max<int64_t>(1, std::min(warps / warpsOfGroup, shape[0] / wgmmaRows));
 }
 
 // Returns the number of the remaining warp groups, which split N.
 static int64_t groupsAlongN(const Dims &shape, int64_t warps) {
-  return std::max<int64_t>(1, warps / 4 / groupsAlongM(shape, warps));
+  return std::max<int64_t>(1, warps / warpsOfGroup / groupsAlongM(shape, warps));
 }
 
 int64_t Layout::wgmmaColumns(const Dims &shape, int64_t warps) {
-  constexpr int64_t maxColumns = 256;
-  return std::min(maxColumns, shape[1] / groupsAlongN(shape, warps));
+  return std::min(wgmmaMaxColumns, shape[1] / groupsAlongN(shape, warps));
 }
 
 Layout Layout::wgmmaAccumulator(const Dims &shape, int64_t warps, int64_t instrN) {

@@ -6,7 +6,7 @@
 
 namespace tilewright::ptx {
 
-/// On a function (a Kernel attribute): it is the program of one thread.
+/// On a function (a Kernel attribute): it is the program of one thread. choose-occupancy completes it.
 constexpr llvm::StringLiteral kernelName = "ptx.kernel";
 
 // ---- checks

@@ -6,6 +6,7 @@
 //
 // In global memory, the history of the interpreter (ir/interpret/history.h) compares clusters. Another such history, ordered by the vector
 // clocks, compares the warps of one cluster.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/simulate_program.h"
 #include "support/mapped.h"
 
@@ -731,7 +732,6 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
-    constexpr int64_t warpsOfGroup = 4;
     int64_t id = op.getId() + (op.getPerWarpGroup() ? warp.index / warpsOfGroup : 0);
     return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
@@ -741,7 +741,8 @@ void addMemoryHandlers(HandlerTable &table) {
   };
   handlers["ptx.max_registers"] = [](Warp &warp, const Step &step) {
     int64_t count = cast<ptx::MaxRegistersOp>(step.op).getCount();
-    if (count < 24 || count > 256 || count % 8) return warp.fail(step, "the count is a multiple of 8 from 24 to 256");
+    if (count < minMaxnreg || count > maxMaxnreg || count % registerStep)
+      return warp.fail(step, "the count is a multiple of 8 from 24 to 256");
     return warp.needAllLanes(step);
   };
 }

@@ -1,7 +1,7 @@
 // Buffers in shared memory, their tensor maps and their barriers.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/tiles/buffer_accesses.h"
 
 #include <optional>
 
@@ -30,10 +30,5 @@ template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
 
 /// Returns an i32 constant at the function's entry, which everything in the function may use.
 mlir::Value entryConstant(tt::FuncOp function, int64_t value);
-
-/// The alloc that stages and views refer to; null for anything else.
-ttg::AllocOp allocOf(mlir::Value buffer);
-/// Every operation that reads or writes the buffer, through stages and views.
-llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 
 } // namespace tilewright::gpu

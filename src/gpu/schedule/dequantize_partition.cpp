@@ -30,8 +30,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int64_t threadsOfDequantizePartition = 128;
-
 /// An operand that goes through a buffer in the loop.
 struct Stored {
   ttg::StoreSharedOp store;
@@ -142,17 +140,15 @@ private:
   /// Whether a CTA of three warpgroups and a producer's begins with enough registers for the MMA's sums, needs them all in the end,
   /// and whether shared memory, its port that is, has less to do.
   bool suits() {
-    constexpr int64_t rowsOfInstruction = 64, minDepth = 32, otherRegistersNextToSums = 26;
     auto result = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/true);
-    constexpr int64_t sumsOfBlock = 128; // with fewer another CTA fits next to this one, and fills its gaps
-    bool fills = registersOf(result) >= sumsOfBlock;
-    bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups
-    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfDequantizePartition && depth >= minDepth &&
+    bool sumsFit = sumsFitAtStart(columns, 32, config.getWarps(), target, /*dequantizes=*/true);
+    bool fills = registersOf(result) >= minDequantizedSums;
+    bool twoBlocks = result.getDimSize(0) == 4 * wgmmaRows; // of rows, for each of two warpgroups
+    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfGroup && depth >= minDequantizedDepth &&
            rows * 2 <= result.getDimSize(0);
   }
 
@@ -217,9 +213,8 @@ public:
   }
 
 private:
-  /// Whether copies are released as soon as they have been read, not together with what is dequantized, after the MMAs. Of 4096 on an
-  /// H100, together and so, in TFLOP/s: nvfp4 617 and 627, mxfp8 in a loop over tiles 666 and 668, but mxfp4 589 and 581, mxfp8 x mxfp4 618
-  /// and 610, mxfp4 x mxfp8 606 and 590: where numbers are unpacked, and exponents compared, an arrival more costs more than it brings.
+  /// Releases copies as soon as they have been read, not together with the dequantized operand, after the MMAs. If numbers are unpacked and
+  /// exponents compared, the additional arrival costs more than it gains (docs/heuristics.md, Decisions without a number).
   void releaseCopiesFirst() {
     auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
     if (comparesExponents && unpacks.begin() != unpacks.end()) return;
@@ -228,8 +223,7 @@ private:
 
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
   /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
-  /// in a buffer: a fence waits for loads from memory, and the consumers have none then. A matmul of mxfp8 of 4096 on an H100: 617 TFLOP/s
-  /// without, 643 so, 603 where the consumers compute with the bytes, 631 where they do and read them an iteration early.
+  /// in a buffer: a fence waits for loads from memory, and the consumers have none then (docs/heuristics.md, `loaderRegisters`).
   void findScales(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (!isTile(tile) || !op || op->getBlock() != c.loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
@@ -245,9 +239,8 @@ private:
       if (!op) return;
     }
     auto type = cast<RankedTensorType>(tile.getType());
-    constexpr int64_t rowsOfThread = 2, widest = 8;
-    bool isNarrow =
-        type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfDequantizePartition && type.getDimSize(1) <= widest;
+    constexpr int64_t rowsOfThread = 2;
+    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfGroup && type.getDimSize(1) <= maxForwardedScales;
     if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
     if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
     scales.push_back(tile);
@@ -360,7 +353,6 @@ private:
 
   /// Whole rows along K, one a thread of a warpgroup, further ones in further registers.
   static Layout rowsOfThreads(const Dims &shape, int64_t along) {
-    constexpr int64_t warps = 4;
     Layout layout;
     layout.shape = shape;
     auto basis = [&](int64_t dim, int64_t step) {
@@ -371,7 +363,7 @@ private:
     for (int64_t step = 1; step < shape[static_cast<size_t>(along)]; step *= 2)
       layout.basesOf(Axis::reg).push_back(basis(along, step));
     for (int64_t step = 1; step < shape[static_cast<size_t>(1 - along)]; step *= 2) {
-      Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < warps << laneBits ? Axis::warp : Axis::reg;
+      Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < threadsOfGroup ? Axis::warp : Axis::reg;
       layout.basesOf(axis).push_back(basis(1 - along, step));
     }
     layout.basesOf(Axis::warp).push_back(0); // the other warpgroup holds copies
@@ -573,7 +565,6 @@ bool isDequantizing(scf::ForOp loop) {
 
 /// Partitions the first loop of the kernel in which that pays.
 static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minStages = 3;
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return;
   if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
@@ -592,7 +583,7 @@ static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, con
       bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
     });
     ttg::AllocOp dequantized = candidate.second.alloc;
-    int64_t depth = llvm::divideCeil(minStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
+    int64_t depth = llvm::divideCeil(minDequantizedStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
     if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));

@@ -106,10 +106,8 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
 
 /// A fence waits for loads that were made before it, so that they stand after it. That of the warps that multiply stands before
 /// their first MMA, where they have computed what they read, and the loads after that. Where a word of scales holds those of two
-/// iterations alone, both stand at the top: matmuls of 4096 on an H200, at the top and there, mxfp8 x mxfp4 577 and 612 TFLOP/s, nvfp4 567
-/// and 543.
+/// iterations alone, both stand at the top.
 void prefetchLoadsInPartitions(LoopSchedule &schedule) {
-  constexpr int64_t manyBytes = 4;
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
   Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr, *reader = firstReader(schedule);
@@ -117,7 +115,7 @@ void prefetchLoadsInPartitions(LoopSchedule &schedule) {
     if (!dequantizing.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
   bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
-    return tile && !dequantizing.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= manyBytes * 8;
+    return tile && !dequantizing.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= minScaleBytesAtTop * 8;
   });
   if (lastRead) {
     OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());

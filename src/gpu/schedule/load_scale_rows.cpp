@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t bytesOfGroup = 16, bytesOfWord = 8, wordsOfGroup = bytesOfGroup / bytesOfWord;
+constexpr int64_t wordsOfGroup = scaleGroupBytes / scaleWordBytes;
 
 namespace {
 class ScaleRows {
@@ -25,7 +25,7 @@ public:
   /// Whether a thread holds whole rows of few columns, and no other thread of its warp the same ones.
   bool suits() const {
     constexpr int64_t columns = 1;
-    if (layout.shape.size() != 2 || layout.shape[columns] > bytesOfWord || step < layout.shape[columns] || step >= bytesOfGroup)
+    if (layout.shape.size() != 2 || layout.shape[columns] > scaleWordBytes || step < layout.shape[columns] || step >= scaleGroupBytes)
       return false;
     uint32_t along = static_cast<uint32_t>(layout.shape[columns]) - 1; // bits of a column in a flat index
     for (Axis axis : {Axis::lane, Axis::warp})
@@ -70,8 +70,8 @@ private:
     AxisAnalysis axes(loop->getParentOfType<tt::FuncOp>());
     AxisInfo pointers = axes.of(operands[0]);
     int64_t columns = layout.shape[1];
-    if (pointers.contiguity[1] < columns || pointers.divisibilityAt(1, columns) < std::min(bytesOfGroup, columns)) return false;
-    if (pointers.divisibility[1] % bytesOfGroup != 0) return false;
+    if (pointers.contiguity[1] < columns || pointers.divisibilityAt(1, columns) < std::min(scaleGroupBytes, columns)) return false;
+    if (pointers.divisibility[1] % scaleGroupBytes != 0) return false;
     return operands.size() == 1 || axes.of(operands[1]).constancy[1] >= columns;
   }
 
@@ -129,7 +129,7 @@ private:
 
   /// Whether a group begins there.
   Value begins(OpBuilder &b, Value way) const {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, masked(b, way, bytesOfGroup - 1), constant(b, 0));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, masked(b, way, scaleGroupBytes - 1), constant(b, 0));
   }
 
   /// The 16 bytes of each row at `way`, where `wanted` is true, and `before` elsewhere.
@@ -156,9 +156,9 @@ private:
     Layout row = ttg::layoutOf(rows.getType());
     RankedTensorType half = typed(row, b.getI64Type());
     auto both = tt::SplitOp::create(b, loc, TypeRange{half, half}, words);
-    Value second = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked(b, way, bytesOfWord), constant(b, 0));
+    Value second = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked(b, way, scaleWordBytes), constant(b, 0));
     Value word = arith::SelectOp::create(b, loc, splat(b, second, row), both.getOutRHS(), both.getOutLHS());
-    Value bits = arith::ShLIOp::create(b, loc, masked(b, way, bytesOfWord - 1), constant(b, 3));
+    Value bits = arith::ShLIOp::create(b, loc, masked(b, way, scaleWordBytes - 1), constant(b, 3));
     Value moved = arith::ShRUIOp::create(b, loc, word, splat(b, bits, row));
     Type part = layout.shape[1] * 8 > 32 ? b.getI64Type() : b.getI32Type();
     if (part != b.getI64Type()) moved = arith::TruncIOp::create(b, loc, typed(row, part), moved);

@@ -15,8 +15,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static constexpr int64_t wordBytes = 8;
-
 static std::optional<int64_t> constantOf(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) return constant.getSExtValue();
@@ -60,13 +58,13 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
 }
 
 /// How many bytes the load's bytes move in every iteration, if a word holds those of whole iterations. A mask that varies would have to be
-/// remembered for each word: that cost an example's matmul of mxfp8 and mxfp4 7 % on an H200.
+/// remembered for each word, which costs more than it gains (`scaleWordBytes`).
 static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   if (cast<RankedTensorType>(load.getType()).getElementTypeBitWidth() != 8 || load->hasAttr(ttg::unalignedName)) return {};
   if (!isInvariant(load.getMask()) || !isInvariant(load.getOther())) return {};
   std::optional<int64_t> bytes = advanceOf(load.getPtr(), loop);
-  return bytes && *bytes > 0 && wordBytes % *bytes == 0 ? bytes : std::nullopt;
+  return bytes && *bytes > 0 && scaleWordBytes % *bytes == 0 ? bytes : std::nullopt;
 }
 
 namespace {
@@ -92,7 +90,7 @@ public:
   /// The words of the next iteration: the same ones, except where a new word begins.
   Held next(OpBuilder &b, scf::ForOp loop, const Held &held) {
     Value way = arith::AddIOp::create(b, loc, held.way, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(step)));
-    Value offsets = byteOffsetsAt(b, way), byte = arith::AndIOp::create(b, loc, offsets, constant(b, wordBytes - 1));
+    Value offsets = byteOffsetsAt(b, way), byte = arith::AndIOp::create(b, loc, offsets, constant(b, scaleWordBytes - 1));
     Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, byte, constant(b, step));
     Value wanted = arith::AndIOp::create(b, loc, isWanted(b, LoopIterations(loop).existsLater(b, 1)), begins);
     return {loadAt(b, offsets, wanted, held.words), way};
@@ -100,7 +98,7 @@ public:
 
   /// The load's result, taken from its words.
   Value bytes(OpBuilder &b, const Held &held) {
-    Value byte = arith::AndIOp::create(b, loc, byteOffsetsAt(b, held.way), constant(b, wordBytes - 1));
+    Value byte = arith::AndIOp::create(b, loc, byteOffsetsAt(b, held.way), constant(b, scaleWordBytes - 1));
     Value moved = arith::ShRUIOp::create(b, loc, held.words, arith::ShLIOp::create(b, loc, byte, constant(b, 3)));
     Value bytes = arith::TruncIOp::create(b, loc, with(b.getI8Type()), moved);
     if (bytes.getType() != tile) bytes = tt::BitcastOp::create(b, loc, tile, bytes);
@@ -114,17 +112,17 @@ private:
       SmallVector<Value> parts = iterations.ofIteration(b, {columns.getPtr(), columns.getOffset()}, 0);
       start = parts[0], offset = parts[1];
       if (!getElementTypeOrSelf(offset.getType()).isInteger(64)) offset = arith::ExtSIOp::create(b, loc, with(b.getI64Type()), offset);
-      if (AxisAnalysis(loop->getParentOfType<tt::FuncOp>()).of(start).divisibilityOfAll() % wordBytes == 0) return;
+      if (AxisAnalysis(loop->getParentOfType<tt::FuncOp>()).of(start).divisibilityOfAll() % scaleWordBytes == 0) return;
     }
     Value first = iterations.ofIteration(b, load.getPtr(), 0).front();
     Value address = tt::PtrToIntOp::create(b, loc, with(b.getI64Type()), first);
-    offset = arith::AndIOp::create(b, loc, address, constant(b, wordBytes - 1));
+    offset = arith::AndIOp::create(b, loc, address, constant(b, scaleWordBytes - 1));
     start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(b, 0), offset));
   }
 
   /// Loads the words that contain the bytes at `offsets` where `wanted` is true; elsewhere the result is `before`.
   Value loadAt(OpBuilder &b, Value offsets, Value wanted, Value before) {
-    Value whole = arith::AndIOp::create(b, loc, offsets, constant(b, -wordBytes));
+    Value whole = arith::AndIOp::create(b, loc, offsets, constant(b, -scaleWordBytes));
     Value pointers = tt::AddPtrOp::create(b, loc, start.getType(), start, whole);
     auto pointer = cast<tt::PointerType>(getElementTypeOrSelf(pointers.getType()));
     Type wordPointer = with(tt::PointerType::get(b.getI64Type(), pointer.getAddressSpace()));
@@ -158,8 +156,7 @@ private:
 } // namespace
 
 /// True if only the dequantize partition loads to registers. Of what it computes, the other two are taken to hold copies of one
-/// another's. Where those load scales as well, 16 bytes for the one are no gain: matmuls of 4096 on an H100, with eight and with 16, mxfp8
-/// x mxfp4 622 and 614 TFLOP/s, nvfp4 620 and 618, but bf16 x mxfp4, where it is alone, 690 and 708.
+/// another's. Where those load scales as well, 16 bytes for the one are no gain (`scaleGroupBytes`).
 static bool dequantizePartitionLoadsAlone(scf::ForOp loop) {
   return isDequantizing(loop) && llvm::all_of(loop.getBody()->getOps<tt::LoadOp>(), [](tt::LoadOp load) {
            return !isa<RankedTensorType>(load.getType()) || ttg::layoutOf(load.getType()).basesOf(Axis::warp).back() == 0;
@@ -172,7 +169,7 @@ bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, Operation *insertio
   if (dequantizePartitionLoadsAlone(schedule.loop) && loadScaleRows(schedule, load, *step, insertionPoint)) return true;
   // A word holds those of several iterations, and more of them than one access brings of contiguous elements.
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  if (*step * (vector ? vector.getInt() : 1) >= wordBytes) return false;
+  if (*step * (vector ? vector.getInt() : 1) >= scaleWordBytes) return false;
   Words words(load, *step);
   OpBuilder b(schedule.loop);
   Held first = words.first(b, schedule.loop);

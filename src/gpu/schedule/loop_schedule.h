@@ -3,6 +3,8 @@
 // pipeline-loops reads the attribute and rewrites the loop.
 #pragma once
 
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/registers.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/shared_plan.h"
@@ -18,9 +20,6 @@ struct GpuTarget;
 }
 
 namespace tilewright::gpu {
-
-/// Warps that wgmma multiplies with together.
-constexpr int64_t warpsOfGroup = 4;
 
 /// A load that only feeds a buffer.
 struct Copy {
@@ -97,8 +96,6 @@ LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CircularBuffer &circular, mlir::Block *body);
 
-/// Whether a loop's accumulators leave an SM too few registers for a second CTA.
-bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
@@ -113,18 +110,6 @@ std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedul
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 /// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
 bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
-/// Registers of a thread for a tile.
-int64_t registersOf(mlir::Type tile);
-/// Registers of a thread for the results of a loop's MMAs, as many as are in use at one time, and how many there are for them
-/// (accumulators.cpp).
-int64_t accumulatorsOf(mlir::scf::ForOp loop);
-int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized);
-/// The same for MMAs by mma.sync or by threads, with their operands, as if all of it were there at one time.
-int64_t registersOfMmas(mlir::scf::ForOp loop);
-/// True if the loop's MMAs read their operands from registers, or threads multiply: they wait for the iteration's loads.
-bool multipliesByThreads(mlir::scf::ForOp loop);
-/// Registers of a multiplying thread, where another warpgroup has left it some.
-int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target);
 /// Starts the schedule's `shiftedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for
 /// its circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the
 /// place of the schedule's.

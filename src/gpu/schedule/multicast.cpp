@@ -37,13 +37,11 @@ static bool isSameInBlocks(ValueRange values) {
   return true;
 }
 
-constexpr int64_t rowsOfPattern = 8; // of a swizzle: each part begins with one
-
 std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks) {
   std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
   if (!box) return {};
   if (box->copies % blocks == 0) return 1;
-  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (rowsOfPattern * blocks) != 0) return {};
+  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (swizzleRows * blocks) != 0) return {};
   return blocks;
 }
 
@@ -51,7 +49,7 @@ bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg:
   if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   std::optional<int64_t> parts = load ? partsPerBox(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
-  if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (rowsOfPattern * *parts) != 0)) return false;
+  if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (swizzleRows * *parts) != 0)) return false;
   SmallVector<Value> decides(load.getCoordinates());
   for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
     if (auto branch = dyn_cast<scf::IfOp>(around)) {

@@ -18,7 +18,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 constexpr int64_t groups = 2;
-constexpr size_t groupBit = 2; // of a warp's number
 
 /// Whether a number is a multiple of `divisor`, a power of two, even after it has wrapped around.
 static bool isMultiple(Value value, int64_t divisor) {
@@ -37,17 +36,16 @@ static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
   uint32_t half = static_cast<uint32_t>(tile.getNumElements() / groups);
   for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
     for (auto [bit, basis] : llvm::enumerate(layout.basesOf(axis))) {
-      bool isGroup = axis == Axis::warp && bit == groupBit;
+      bool isGroup = axis == Axis::warp && bit == warpGroupBit;
       if (isGroup ? basis != half : (basis & half) != 0) return false;
     }
-  return layout.basesOf(Axis::warp).size() == groupBit + 1;
+  return layout.basesOf(Axis::warp).size() == warpGroupBit + 1;
 }
 
 /// Whether the halves of the buffer are boxes of TMA, with rows one after another.
 static bool hasBoxes(ttg::BufferType type) {
-  constexpr int64_t swizzleStart = 1024;
   std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
-  return box && box->order == Dims{1, 0} && box->spanBytes != 0 && box->box[1] / groups * box->spanBytes % swizzleStart == 0;
+  return box && box->order == Dims{1, 0} && box->spanBytes != 0 && box->box[1] / groups * box->spanBytes % swizzleAlignment == 0;
 }
 
 static ttg::TensorMapAttr recipeOf(Value map) {
@@ -97,7 +95,7 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
 
 /// All threads of a warpgroup synchronize.
 static void barrierInGroup(OpBuilder &b, Location loc) {
-  ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(warpsOfGroup << laneBits), /*perWarpGroup=*/true);
+  ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(threadsOfGroup), /*perWarpGroup=*/true);
 }
 
 /// The map's box becomes the box of one warpgroup.

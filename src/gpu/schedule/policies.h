@@ -48,8 +48,6 @@ mlir::Operation *endOfAllReads(const LoopSchedule &schedule);
 /// Returns the barrier after the stores of computed operands, if threads have read before it what was loaded ahead for them; otherwise
 /// null. Circular buffers have `stages` stages.
 ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
-/// The depth of a computed operand's buffers with which no thread needs to wait for the readers of a stage.
-constexpr int64_t stagesWithoutWaiting = 3;
 
 // The rows of the table.
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context);

@@ -15,30 +15,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ttg::AllocOp allocOf(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (auto alloc = dyn_cast<ttg::AllocOp>(op)) return alloc;
-    if (!isa<ttg::StageOp, ttg::ViewOp>(op)) return {};
-    buffer = op->getOperand(0);
-  }
-  return {};
-}
-
-static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
-  for (Operation *user : buffer.getUsers()) {
-    if (isa<ttg::StageOp, ttg::ViewOp>(user))
-      collectAccesses(user->getResult(0), accesses);
-    else
-      accesses.push_back(user);
-  }
-}
-
-SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
-  SmallVector<Operation *> accesses;
-  collectAccesses(alloc.getResult(), accesses);
-  return accesses;
-}
-
 //===---------------------------------------------------------------------------------------------------------- candidates
 
 /// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
@@ -72,14 +48,13 @@ bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
 
 /// Whether cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
-  constexpr int64_t minBytes = 4;
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
-  if (asyncBytes(load, alloc) < minBytes) return Failure{"cp.async copies at least 4 bytes"};
+  if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};
   return {};
 }
 
@@ -215,8 +190,7 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
       addCircularBuffer(schedule, std::move(circular));
   }
   auto mmas = body->getOps<ttg::WgmmaOp>();
-  constexpr int64_t manyMmas = 3; // of fewer, the first one may start an iteration early, and has a circular buffer to itself
-  if (std::distance(mmas.begin(), mmas.end()) >= manyMmas) mergeRows(schedule);
+  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
   if (!schedule.computed.empty()) mergeAdjacent(schedule);
   return schedule;
 }

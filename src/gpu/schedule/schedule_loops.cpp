@@ -18,8 +18,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int64_t barrierBytes = 8; // of an mbarrier
-
 /// Shared memory with the circular buffers of the loops that have been scheduled.
 class SharedBudget {
 public:
@@ -67,9 +65,6 @@ public:
   }
 
 private:
-  /// As many stages are enough to keep a circular buffer through a loop over tiles, if that takes one of more.
-  static constexpr int64_t enoughStages = 3;
-
   int64_t requestedStages(scf::ForOp loop) {
     if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
     return config.getStages();
@@ -111,7 +106,7 @@ private:
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
-    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, enoughStages);
+    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, minCrossTileStages);
   }
 
   //===------------------------------------------------------------------------------------------------------------- depth
@@ -137,7 +132,7 @@ private:
       llvm::append_range(deeper, buffersOf(schedule, stages, around));
       int64_t barriers = isKernelWarpSpecialized + 2 * isDequantizing(schedule.loop) +
                          llvm::count_if(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
-      if (budget.fits(deeper, barrierBytes * stages * barriers)) return stages;
+      if (budget.fits(deeper, mbarrierBytes * stages * barriers)) return stages;
     }
     return 1;
   }
@@ -164,10 +159,10 @@ private:
     int64_t requested = schedule.requested;
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, requested, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, requested)) {
+    if (limitsToOneCtaPerSM(schedule.loop, config, target) && barrierAfterComputed(schedule, requested)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
-      if (stages >= std::min(requested, enoughStages) && barrierAfterComputed(schedule, stages)) return stages;
+      if (stages >= std::min(requested, minCrossTileStages) && barrierAfterComputed(schedule, stages)) return stages;
       schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
@@ -193,7 +188,7 @@ private:
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles) return schedule.stages;
     int64_t stages = affordableStages(schedule, schedule.stages, tiles, heldBy(tiles));
-    if (stages < std::min(schedule.stages, enoughStages)) return schedule.stages;
+    if (stages < std::min(schedule.stages, minCrossTileStages)) return schedule.stages;
     schedule.crossTile = true;
     keepStoresInFlight(tiles);
     usePolicies(schedule, stages);
@@ -220,7 +215,7 @@ private:
     bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
     if (runs) llvm::append_range(shared, heldBy(tiles));
     int64_t affordable = schedule.continued ? stages : affordableStages(schedule, stages, tiles, shared);
-    schedule.crossTile = affordable >= std::min(stages, enoughStages);
+    schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
     if (!schedule.crossTile) return stages;
     if (runs) keepStoresInFlight(tiles);
     if (own) storesPerWarpGroup.insert(tiles);
@@ -321,7 +316,7 @@ private:
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
     }
-    return barrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()) + 2 * isDequantizing(schedule.loop));
+    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()) + 2 * isDequantizing(schedule.loop));
   }
 
   void write(LoopSchedule &schedule, StringRef reason) {

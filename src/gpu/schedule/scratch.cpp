@@ -1,4 +1,5 @@
 #include "gpu/schedule/scratch.h"
+#include "gpu/cost_model/exchange_cost.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 
 #include "gpu/tiles/ttg.h"
@@ -25,12 +26,8 @@ static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t ele
   ScratchPlan scratch = optimalScratch(from, to, elementBits, {});
   if (plan.kind == Conversion::shuffle) {
     if (std::optional<ShufflePlan> shuffle = planShuffle(from, to)) {
-      // In issue slots of a warp: a shuffle takes two, twice that for 64 bits, and a select one; the other way waits at two barriers.
-      constexpr int64_t barriers = 60;
-      int64_t words = elementBits == 64 ? 2 : 1;
-      int64_t selects = shuffle->selectCount() * std::max(from.registersPerThread(), to.registersPerThread());
-      int64_t byShuffle = words * (2 * shuffle->shuffles() + selects);
-      if (byShuffle <= 2 * (scratch.store.wavefronts + scratch.load.wavefronts) + barriers) {
+      int64_t registers = std::max(from.registersPerThread(), to.registersPerThread());
+      if (slotsOfShuffles(*shuffle, registers, elementBits) <= slotsOfExchange(scratch)) {
         plan.shuffle = std::move(shuffle);
         return plan;
       }
@@ -195,7 +192,6 @@ ttg::ReadClusterOp nextOfSum(ttg::ReadClusterOp exchange) {
 }
 
 Operation *lastUseOfExchange(Operation *exchange) {
-  constexpr int64_t maxReservedBytes = 8192;
   if (ttg::ReadClusterOp next = nextOfSum(cast<ttg::ReadClusterOp>(exchange))) return lastUseOfExchange(next);
   if (scratchBytes(exchange) > maxReservedBytes) return exchange;
   for (Operation *op = exchange->getNextNode(); op; op = op->getNextNode())

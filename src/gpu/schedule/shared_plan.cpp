@@ -113,7 +113,7 @@ private:
     SmallVector<Reservation *> placed; // by offset
     for (Reservation *reservation : order) {
       auto alloc = dyn_cast<ttg::AllocOp>(reservation->op);
-      int64_t alignment = alloc && alloc.getType().tileBytes() % 1024 == 0 ? 1024 : 128, offset = 0;
+      int64_t alignment = alloc && alloc.getType().tileBytes() % swizzleAlignment == 0 ? swizzleAlignment : plainAlignment, offset = 0;
       for (Reservation *other : placed) {
         if (other->last < reservation->first || reservation->last < other->first) continue;
         if (offset + reservation->bytes <= other->offset) break;
@@ -126,7 +126,7 @@ private:
     }
     for (Reservation &reservation : plan.reservations) {
       if (!reservation.isBarriers) continue;
-      reservation.offset = plan.bytes = (plan.bytes + 7) / 8 * 8;
+      reservation.offset = plan.bytes = (plan.bytes + mbarrierBytes - 1) / mbarrierBytes * mbarrierBytes;
       plan.bytes += reservation.bytes;
     }
   }

@@ -24,27 +24,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-constexpr int64_t producerRegisters = 24, dequantizeRegisters = 72, loaderRegisters = 88, registerStep = 8, maxThreadRegisters = 240;
-
-/// One warpgroup that multiplies cannot use half of an SM's registers:
-/// two such CTAs run there.
-int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes) {
-  int64_t groups = config.getWarps() / warpsOfGroup, blocks = groups == 1 ? 2 : 1, helpers = dequantizes ? 2 : 1;
-  return target.registersPerSM / blocks / ((groups + helpers) * warpsOfGroup << laneBits) / registerStep * registerStep;
-}
-
-/// Returns the registers of a consumer thread. Consumers share what the producer warpgroup and the dequantize partition give away; the
-/// latter keeps `keptByDequantize` per thread (0: there is none).
-static int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target, int64_t keptByDequantize) {
-  int64_t groups = config.getWarps() / warpsOfGroup, each = firstRegisters(config, target, keptByDequantize != 0);
-  int64_t helpers = keptByDequantize != 0 ? 2 : 1, kept = producerRegisters + keptByDequantize;
-  return std::min(maxThreadRegisters, (each * (groups + helpers) - kept) / groups / registerStep * registerStep);
-}
-
-int64_t consumerRegisters(ttg::ConfigAttr config, const GpuTarget &target) {
-  return consumerRegisters(config, target, /*keptByDequantize=*/0);
-}
-
 /// The author has asked for it: tl.range(..., warp_specialize=True), of the loop or one around it.
 static bool isAsked(const LoopSchedule &schedule) {
   for (Operation *op = schedule.loop; op; op = op->getParentOp())
@@ -60,15 +39,14 @@ static bool isAskedSomewhere(tt::FuncOp function) {
 }
 
 /// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
-/// Where nothing is computed between MMAs, and all synchronize to store, it costs a little (a matmul of 4096 on an H100: 709 TFLOP/s, 713
-/// without), and where a second CTA fits on an SM it already fills the gaps (attention, 128 x 64 tiles of 64 columns: 346 TFLOP/s, 412
-/// without).
+/// Where nothing is computed between MMAs, and all synchronize to store, it costs a little. Where a second CTA fits on an SM, it already
+/// fills the gaps. docs/heuristics.md has the numbers (Decisions without a number).
 static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (llvm::any_of(loops, isAsked)) return {};
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.edges.empty() && !schedule.drainsAtWait(); }))
     return "there is no computation between the dots to overlap with";
-  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule, config, target); }))
+  if (llvm::none_of(loops, [&](const LoopSchedule &schedule) { return limitsToOneCtaPerSM(schedule.loop, config, target); }))
     return "a second CTA fits on the SM, and uses the tensor cores while this one computes";
   return {};
 }
@@ -79,24 +57,21 @@ std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::
     if (std::optional<std::string> reason = multicastObstacle(function)) return reason;
   if (config.getMaxRegisters() != 0) return "maxnreg sets the number of registers";
   int64_t warps = config.getWarps(), groups = warps / warpsOfGroup;
-  if (groups == 0 || (groups + 1) * warpsOfGroup << laneBits > target.threadsPerBlock)
+  if (groups == 0 || (groups + 1) * threadsOfGroup > target.threadsPerBlock)
     return "it needs num_warps of 4, 8 or 16, to leave space for the producer warpgroup";
   if (groups == 2 || config.getCtas() != 1 || isAskedSomewhere(function)) return {};
   if (groups == 1) return "a single warpgroup has no other one to overlap with";
   return "with so many warpgroups, none gains enough registers";
 }
 
-/// Whether the sums of each MMA's instruction fit in the registers that a CTA begins with: ptxas requires that (C7602), whatever a warp
-/// gets later.
+/// True if the sums of each MMA's instruction fit in the registers with which a CTA starts.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t otherRegistersNextToSums = 26, rows = 64; // m64n256 with sums of 32 bits takes 154
   WalkResult walk = loop.walk([&](ttg::WgmmaOp mma) {
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
-    int64_t sums = rows * columns * type.getElementTypeBitWidth() / 32 / (warpsOfGroup << laneBits);
-    return sums + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/false) ? WalkResult::advance()
-                                                                                                    : WalkResult::interrupt();
+    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), config.getWarps(), target, /*dequantizes=*/false);
+    return fits ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
 }
@@ -104,7 +79,6 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
 /// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
 /// SM gets from there takes longer than the MMAs.
 static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
-  constexpr int64_t sector = 32;
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   auto map = load ? dyn_cast<BlockArgument>(load.getMap()) : BlockArgument();
   auto recipe = map ? function.getArgAttrOfType<ttg::TensorMapAttr>(map.getArgNumber(), ttg::tensorMapName) : ttg::TensorMapAttr();
@@ -115,7 +89,7 @@ static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
     for (int64_t argument : numbers.drop_front())
       if (auto known = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), tt::divisibilityName))
         bytes *= known.getInt();
-    return bytes % sector != 0;
+    return bytes % sectorBytes != 0;
   };
   return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
 }
@@ -140,10 +114,12 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   for (const LoopSchedule &schedule : loops)
     if (config.getWarps() != 2 * warpsOfGroup &&
         accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*warpSpecialized=*/true))
-      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config, target)) + " registers per thread";
+      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config.getWarps(), target, /*keptByDequantize=*/0)) +
+             " registers per thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
-      return "the accumulators of an MMA do not fit in the " + std::to_string(firstRegisters(config, target, /*dequantizes=*/false)) +
+      return "the accumulators of an MMA do not fit in the " +
+             std::to_string(firstRegisters(config.getWarps(), target, /*dequantizes=*/false)) +
              " registers per thread at the start of a CTA";
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circular : schedule.circularBuffers) {
@@ -170,8 +146,6 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   };
   if (config.getCtas() != 1) {
     if (!llvm::all_of(loops, sharesTiles)) return "the program has several CTAs, and they have no tile in common";
-    // A matmul of 4096 in tiles of 256x256 on an H200, with warp specialization and without: rows 8208 bytes apart 676 and 568 TFLOP/s,
-    // 8192 703 and 719.
     if (llvm::any_of(loops, isAsked) || llvm::any_of(loops, isOdd)) return {};
     return "the program has several CTAs, and all rows start at an L2 sector";
   }
@@ -237,23 +211,19 @@ static void sinkIntoBranches(Block &block) {
   }
 }
 
-/// The number of accumulator registers from which on addresses spill. Attention backward has fewer, and is 2 to 5 % slower if the addresses
-/// of its stores move after the loop
-/// (64 columns, causal, 4096 and 8192 on an H200), by the same instructions.
-constexpr int64_t manyAccumulators = 128;
-
 /// Of the MMA that leaves the most results in a thread.
 static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
   int64_t maxRegisters = 0;
   function.walk([&](ttg::WgmmaOp mma) {
     auto type = cast<RankedTensorType>(mma.getD().getType());
-    maxRegisters = std::max(maxRegisters, type.getNumElements() * type.getElementTypeBitWidth() / 32 / (config.getWarps() << laneBits));
+    maxRegisters =
+        std::max(maxRegisters, registersOfElements(type.getNumElements(), type.getElementTypeBitWidth(), config.getWarps() << laneBits));
   });
   return maxRegisters;
 }
 
 /// Addresses and masks that are computed before a loop and used after it alone, by stores, are computed there: before it, they
-/// would take registers next to the accumulators (192x176 of a matmul: 12 of 240 were spilled).
+/// would take registers next to the accumulators.
 static void sinkAfterLoops(Block &block) {
   auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
@@ -294,7 +264,7 @@ static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
 /// The programs of the helpers, at the builder's insertion point.
 static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
                            Value warp, Value firstHelper) {
-  int64_t first = firstRegisters(config, target, helpers.hasDequantizePartition);
+  int64_t first = firstRegisters(config.getWarps(), target, helpers.hasDequantizePartition);
   if (helpers.hasDequantizePartition) {
     Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
     Value isDequantizePartition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
@@ -354,7 +324,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   while (!readsTile(insertionPoint) && insertionPoint->getNumRegions() == 0 && !insertionPoint->hasTrait<OpTrait::IsTerminator>())
     insertionPoint = insertionPoint->getNextNode();
   b.setInsertionPoint(insertionPoint);
-  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config, target, helpers->registers())));
+  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config.getWarps(), target, helpers->registers())));
   ttg::eraseDead(function);
   return success();
 }

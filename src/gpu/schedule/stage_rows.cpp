@@ -34,7 +34,6 @@ public:
 
   /// Whether threads hold much across some reduction, and all of it comes from rows that could stay in shared memory.
   bool pays() {
-    constexpr int64_t much = 128;         // registers of a thread, of 255
     llvm::MapVector<Value, int64_t> held; // to the last region that uses it
     for (Operation &op : block)
       for (Value operand : op.getOperands())
@@ -46,7 +45,7 @@ public:
       for (int64_t region = regions.lookup(each.getDefiningOp()) + 1; region <= last; ++region)
         maxRegisters = std::max(maxRegisters, across[region] += registersOf(each.getType()));
     }
-    return maxRegisters >= much && !rows.empty();
+    return maxRegisters >= minStagedRegisters && !rows.empty();
   }
 
   void run() {
@@ -71,12 +70,11 @@ private:
   bool isRow(tt::LoadOp load) {
     auto tile = cast<RankedTensorType>(load.getType());
     constexpr unsigned narrow = 16;
-    constexpr int64_t copied = 16;
     auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
     bool zeros = !load.getOther() || matchPattern(load.getOther(), m_AnyZeroFloat());
     Layout layout = ttg::layoutOf(tile);
-    return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == copied && zeros &&
-           !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+    return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == maxAccessBytes &&
+           zeros && !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
   }
 
   bool canRematerialize(Value value) {
@@ -158,11 +156,8 @@ private:
 } // namespace
 
 static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  // A thread that reads its row again uses some 160 registers: a third block must fit then, where two had 255. Blocks of 8 warps
-  // do not gain one, and only read more (layer norm of 65536 columns on an H200: 4 warps 2467 to 2693 GB/s, 8 warps 2408 to 2257).
-  constexpr int64_t blocks = 3, enough = 160;
-  int64_t threads = config.getWarps() << laneBits;
-  if (!target.cpAsync || blocks * threads * enough > target.registersPerSM) return;
+  // Threads that read their rows again use fewer registers, so a third CTA must fit on the SM, where two had 255.
+  if (!target.cpAsync || !fitOnSM(stagedCtas, config.getWarps() << laneBits, stagedCtaRegisters, target)) return;
   RowKeeper keeper(function.getBody().front());
   if (keeper.pays()) keeper.run();
 }

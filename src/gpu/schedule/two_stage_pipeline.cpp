@@ -174,7 +174,7 @@ public:
   }
 
 private:
-  static constexpr auto threads = static_cast<uint32_t>(2 * warpsOfGroup << laneBits);
+  static constexpr auto threads = static_cast<uint32_t>(2 * threadsOfGroup);
   OpBuilder &b;
   scf::ForOp loop;
   Location loc;

@@ -133,16 +133,16 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
 //===---------------------------------------------------------------------------------------------------------- shared memory
 
 std::optional<std::string> verify(const SharedPlan &plan) {
-  constexpr int64_t swizzleStart = 1024, plainStart = 128, barrierBytes = 8;
   SmallVector<const Reservation *> byOffset;
   for (const Reservation &reservation : plan.reservations) {
     if (reservation.offset < 0 || reservation.bytes < 0 || reservation.offset + reservation.bytes > plan.bytes)
       return "a reservation is outside the requested memory";
     if (reservation.first > reservation.last) return "a reservation ends before it begins";
     auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
-    bool isPlain = alloc && alloc.getType().tileBytes() % swizzleStart != 0; // small, and in order
-    if (alloc && reservation.offset % (isPlain ? plainStart : swizzleStart)) return "a buffer does not start where its swizzle does";
-    if (reservation.isBarriers && reservation.offset % barrierBytes) return "a barrier is not aligned";
+    bool isPlain = alloc && alloc.getType().tileBytes() % swizzleAlignment != 0; // small, and in order
+    if (alloc && reservation.offset % (isPlain ? plainAlignment : swizzleAlignment))
+      return "a buffer does not start where its swizzle does";
+    if (reservation.isBarriers && reservation.offset % mbarrierBytes) return "a barrier is not aligned";
     byOffset.push_back(&reservation);
   }
   llvm::sort(byOffset, [](const Reservation *x, const Reservation *y) { return x->offset < y->offset; });

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "mlir/IR/Block.h"
+
+#include "gpu/cost_model/hardware.h"
 #include "mlir/IR/Value.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -40,7 +42,7 @@ struct Form {
 /// form is the sum of the hashes of its terms.
 class Bases {
 public:
-  static constexpr int64_t maxDistance = (int64_t(1) << 23) - 1; // of a load's or store's immediate offset
+  static constexpr int64_t maxDistance = immediateOffsetRange - 1;
 
   /// `isUniform`: true if all threads have the same value of the monomial.
   explicit Bases(std::function<bool(const Monomial &)> isUniform) : isUniform(std::move(isUniform)) {}

@@ -1,4 +1,5 @@
 // Exchange of values between threads. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/refusal.h"
@@ -235,9 +236,8 @@ static Value indexOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMa
 
 /// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
 /// reads the part of one warp, and a second butterfly combines the values. A row over 32 warps takes 1 load and 5 shuffles instead of 32
-/// loads. Fewer than 16 parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not.
+/// loads. Few parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not.
 static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
-  constexpr int64_t minPartsToShare = 16;
   uint64_t sharing = 0;
   for (int64_t bit = 0; bit < laneBits && partCount >= minPartsToShare; ++bit)
     if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;

@@ -383,7 +383,7 @@ class PartitionIds {
 public:
   PartitionIds(ThreadContext &t, bool isDequantizePartition) : t(t), thread(t.thread), warp(t.warp) {
     if (!isDequantizePartition) return;
-    t.thread = arith::AndIOp::create(t.b, thread, t.i32((warpsOfGroup << laneBits) - 1));
+    t.thread = arith::AndIOp::create(t.b, thread, t.i32(threadsOfGroup - 1));
     t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
   }
   ~PartitionIds() { t.thread = thread, t.warp = warp; }
@@ -562,11 +562,10 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
-  constexpr int64_t warpsOfProducer = 4;
   int64_t warps =
-      config.getWarps() + (t.hasProducer ? warpsOfProducer : 0) + (source->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
-  lowered->setAttr(ptx::kernelName,
-                   ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(), config.getMaxRegisters()));
+      config.getWarps() + (t.hasProducer ? warpsOfGroup : 0) + (source->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
+  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(),
+                                                         config.getMaxRegisters(), /*minCtas=*/0, /*tryTwoCtas=*/false));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();

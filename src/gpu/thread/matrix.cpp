@@ -2,10 +2,10 @@
 // instruction, and the addresses of its operands in shared memory:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "ir/refusal.h"
 
@@ -245,14 +245,13 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   for (auto [bit, basis] : llvm::enumerate(result.basesOf(Axis::warp))) {
     Dims at = coordinatesOf(result.shape, basis);
     Dims element = kDim == 1 ? Dims{at[0], 0} : Dims{0, at[1]};
-    bool warpgroup = bit >= 2; // lower bits are the warps of a warpgroup, which share a descriptor
+    bool warpgroup = bit >= warpGroupBit; // lower bits are the warps of a warpgroup, which share a descriptor
     groups.push_back(warpgroup ? offsets.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
   if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
   // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  constexpr int64_t offsetInCta = (1 << 18) - 1;
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32(offsetInCta));
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
   return SharedOperand{shared, *descriptor, start};
 }
@@ -270,17 +269,16 @@ static bool isConstant(Value buffer, scf::ForOp loop) {
 /// True if the MMAs of the loop have many loop-invariant descriptors. There is one for each step along K, and for each 64 rows of a
 /// warpgroup or for all columns.
 static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
-  constexpr int64_t many = 16, rowsOfInstruction = 64, bytesOfInstruction = 32, warpsOfGroup = 4;
   int64_t descriptors = 0;
   for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>()) {
     ttg::BufferType second = mma.getB().getType();
-    int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, bytesOfInstruction);
+    int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, mmaDepthBytes);
     auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
     if (first && isConstant(mma.getA(), loop))
-      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), rowsOfInstruction);
+      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), wgmmaRows);
     if (isConstant(mma.getB(), loop)) descriptors += steps;
   }
-  return descriptors >= many;
+  return descriptors >= minDescriptorsToRecompute;
 }
 
 Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
@@ -299,7 +297,7 @@ static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step)
   Registers a(ttg::layoutOf(type));
   int64_t width = 32 / getElementTypeOrSelf(type).getIntOrFloatBitWidth();
   for (const Dims &at : a.elements()) {
-    if (at[0] % 64 || at[1] % step) continue;
+    if (at[0] % wgmmaRows || at[1] % step) continue;
     SmallVector<Value> &words = packedA[{at[0], at[1]}];
     for (int64_t half : {int64_t(0), step / 2})
       for (int64_t row : {0, 8}) {
@@ -369,9 +367,8 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
 
 /// The number of the CTA's warps with rows in the MMA extent, where `first` is the first row of the first warpgroup.
 static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &mma, int64_t first) {
-  constexpr int64_t rowsOfInstruction = 64, warpsOfGroup = 4;
   if (mma.extent.empty()) return t.config.getWarps();
-  int64_t groups = (mma.extent[0] - first + rowsOfInstruction - 1) / rowsOfInstruction;
+  int64_t groups = (mma.extent[0] - first + wgmmaRows - 1) / wgmmaRows;
   return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
 }
 
@@ -589,10 +586,9 @@ private:
 
   /// True if a thread may load this many contiguous elements at once: they start at a multiple of their size, and end within their row.
   bool mayRead(int64_t count) const {
-    constexpr int64_t maxBytes = 16;
     auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
     int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= maxBytes && isMultiple(row) && llvm::all_of(threadOffsets[0], isMultiple) &&
+    return count * bytes() <= maxAccessBytes && isMultiple(row) && llvm::all_of(threadOffsets[0], isMultiple) &&
            llvm::all_of(threadOffsets[1], isMultiple);
   }
 
@@ -648,12 +644,12 @@ private:
 } // namespace
 
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  constexpr int64_t maxAtOnce = 512, maxContiguous = 8; // multiplications per iteration; elements per load
   Layout layout = ttg::layoutOf(op.getType());
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
-  FmaOperand a(t, op, true, std::clamp<int64_t>(maxAtOnce / registers, 1, maxContiguous)), second(t, op, false, maxContiguous);
+  FmaOperand a(t, op, true, std::clamp<int64_t>(maxMultiplyAdds / registers, 1, maxContiguousOfFma)),
+      second(t, op, false, maxContiguousOfFma);
   int64_t step = a.getContiguous();
-  while (2 * step * registers <= maxAtOnce && depth % (2 * step) == 0)
+  while (2 * step * registers <= maxMultiplyAdds && depth % (2 * step) == 0)
     step *= 2;
   auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
   OpBuilder::InsertionGuard guard(t.b);

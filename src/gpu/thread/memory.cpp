@@ -2,6 +2,7 @@
 // they are contiguous (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the other addresses are unused, and are removed
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/refusal.h"
@@ -457,14 +458,10 @@ static bool isSpinLock(scf::WhileOp loop, tt::AtomicCASOp swap) {
          (goesOn == arith::CmpIPredicate::ne ? seen == expected : goesOn == arith::CmpIPredicate::eq && seen != expected);
 }
 
-/// A pause between attempts is a number of sleeps of this many nanoseconds.
-constexpr uint32_t sleepNanoseconds = 100;
-
 /// The number of sleeps of the first pause; each further pause has half as many. So programs that have waited long retry often, and new
 /// ones do not. Many programs on an SM that retry at once slow down each attempt, and also the release that they wait for.
 static int64_t sleepsOf(ThreadContext &t) {
-  constexpr int64_t residentWarps = 64, maxSleeps = 16;
-  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, maxSleeps);
+  return std::clamp<int64_t>(residentWarps / t.config.getWarps(), 1, maxLockSleeps);
 }
 
 /// The retry loop of a lock. A fence before it performs the release once, instead of one in each attempt.
@@ -482,7 +479,7 @@ static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop, tt::Atom
   Value sleeps = pause->getArgument(0);
   auto repeated = scf::ForOp::create(t.b, t.i32(0), sleeps, t.i32(1));
   t.b.setInsertionPointToStart(repeated.getBody());
-  ptx::SleepOp::create(t.b, sleepNanoseconds);
+  ptx::SleepOp::create(t.b, static_cast<uint32_t>(lockSleepNanoseconds));
   t.b.setInsertionPointToEnd(pause);
   Value half = arith::ShRUIOp::create(t.b, sleeps, t.i32(1));
   scf::YieldOp::create(t.b, ValueRange{arith::MaxUIOp::create(t.b, half, t.i32(1))});

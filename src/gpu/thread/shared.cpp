@@ -76,9 +76,8 @@ LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
 }
 
 static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
-  constexpr int64_t barrierBytes = 8;
   for (int64_t i = 0; i < cast<ttg::BarriersType>(op.getType()).getCount(); ++i) {
-    Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * barrierBytes));
+    Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getResult()), t.i32(i * mbarrierBytes));
     ptx::MbarrierInitOp::create(t.b, barrier, op.getArrivals(), Value());
   }
 }
@@ -361,11 +360,10 @@ struct WarpGroupRows {
   Value row, offset, isFirst;
 };
 static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
-  constexpr int64_t warpsOfGroup = 4, groupBits = 2;
   SharedLayout shared = sharedOf(op.getBuffer());
   int64_t rows = shared.shape[0] / (t.config.getWarps() / warpsOfGroup);
-  Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(groupBits));
-  Value inGroup = arith::AndIOp::create(t.b, t.thread, t.i32((warpsOfGroup << laneBits) - 1));
+  Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(warpGroupBit));
+  Value inGroup = arith::AndIOp::create(t.b, t.thread, t.i32(threadsOfGroup - 1));
   return {arith::MulIOp::create(t.b, group, t.i32(rows)), arith::MulIOp::create(t.b, group, t.i32(rows * tmaBox(shared)->spanBytes)),
           arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, inGroup, t.i32(0))};
 }

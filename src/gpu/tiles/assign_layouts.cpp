@@ -6,6 +6,7 @@
 // Rematerializable values (addresses, masks) are computed once in each layout that a user needs, at the position of the original. Loads and
 // stores get `ttg.vector`: the number of contiguous elements in one access. Attributes record the reasons (`ttg.dot_choice`, `ttg.access`,
 // `ttg.choices`).
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/ttg.h"
@@ -141,9 +142,8 @@ private:
   /// Marks comparisons of adjacent elements with equal results, so a thread compares once. Only for CTAs that fill an SM's threads, which
   /// are limited to 128 registers anyway. With fewer threads ptxas may use more registers for such code, which lowers occupancy.
   void noteRepeats(Operation *op) {
-    constexpr int64_t manyWarps = 16;
     auto compare = dyn_cast<arith::CmpIOp>(op);
-    if (warps < manyWarps || !compare || !isTile(compare.getResult())) return;
+    if (warps < minWarpsToShareComparisons || !compare || !isTile(compare.getResult())) return;
     Dims repeats = plan.provenConstancy(compare.getResult());
     if (!repeats.empty()) op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), repeats));
   }

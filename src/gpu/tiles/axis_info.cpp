@@ -3,6 +3,7 @@
 //   %d = scf.for iter_args(%d = 0) { yield %d + 128 }      0: divisible by 2^30, then 0 or 128: by 128, then 0 or 256 ...: by 128
 #include "gpu/tiles/axis_info.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -509,7 +510,8 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
 int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {
   AxisInfo info = of(pointer);
   if (dim >= info.rank()) return 1;
-  int64_t width = std::min({16 / std::min<int64_t>(16, info.unit), info.contiguity[dim], info.divisibility[dim] / info.unit});
+  int64_t width =
+      std::min({maxAccessBytes / std::min(maxAccessBytes, info.unit), info.contiguity[dim], info.divisibility[dim] / info.unit});
   if (mask) width = std::min(width, of(mask).constancy[dim]);
   return std::max<int64_t>(1, width);
 }

@@ -1,6 +1,8 @@
 // See demanded_extent.h.
 #include "gpu/tiles/demanded_extent.h"
 
+#include "gpu/cost_model/hardware.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -48,9 +50,8 @@ Dims demandedExtent(Value tile) {
 }
 
 Dims mmaExtent(tt::DotOp dot) {
-  constexpr int64_t rows = 64, columns = 8, columnsOfBytes = 16; // granularity of wgmma
   Dims valid = validExtent(dot), shape = ttg::shapeOf(dot.getType());
-  int64_t steps[2] = {rows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnsOfBytes : columns};
+  int64_t steps[2] = {wgmmaRows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? wgmmaColumnStepOfIntegers : wgmmaColumnStep};
   // A warp group may have fewer rows than the other ones, but must execute the same instruction.
   Layout layout = ttg::layoutOf(dot.getType());
   for (uint32_t basis : layout.basesOf(Axis::warp))
@@ -115,11 +116,10 @@ int64_t copiedBytes(ttg::AllocOp alloc) {
 }
 
 int64_t tileBytes(ttg::AllocOp alloc) {
-  constexpr int64_t alignment = 1024; // of ttg::BufferType
   if (copiedExtent(alloc).empty()) return alloc.getType().tileBytes();
   TmaBox box = *copiedBox(alloc);
   int64_t bytes = (box.copies - 1) * box.bytes + bytesOfBox(alloc, box);
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (bytes + swizzleAlignment - 1) / swizzleAlignment * swizzleAlignment;
 }
 
 //===----------------------------------------------------------------------------------------------------------------- sums

@@ -4,6 +4,7 @@
 //   32x32xf32 * 32x32xf32 with full precision: multiply-add instructions
 #include "gpu/tiles/dot_choice.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -76,18 +77,18 @@ static std::string few(const char *what, int64_t have, int64_t minimum) {
 /// Returns why wgmma is impossible, or an empty text.
 static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t warps) {
   if (d.size() != 2) return "wgmma does not support batches";
-  if (warps % 4 != 0) return "wgmma needs groups of 4 warps, but num_warps is " + std::to_string(warps);
-  if (d[0] < 64) return few("M", d[0], 64);
-  if (a[1] * bits < 256) return few("K", a[1], 256 / bits);
+  if (warps % warpsOfGroup != 0) return "wgmma needs groups of 4 warps, but num_warps is " + std::to_string(warps);
+  if (d[0] < wgmmaRows) return few("M", d[0], wgmmaRows);
+  if (a[1] * bits < 8 * mmaDepthBytes) return few("K", a[1], 8 * mmaDepthBytes / bits);
   int64_t columns = Layout::wgmmaColumns(d, warps);
-  return columns < 8 ? few("N of a group of 4 warps", columns, 8) : "";
+  return columns < wgmmaColumnStep ? few("N of a group of 4 warps", columns, wgmmaColumnStep) : "";
 }
 
 static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
   size_t m = d.size() - 2, n = d.size() - 1;
-  if (d[m] < 16) return few("M", d[m], 16);
-  if (d[n] < 8) return few("N", d[n], 8);
-  return a.back() * bits < 256 ? few("K", a.back(), 256 / bits) : "";
+  if (d[m] < mmaRows) return few("M", d[m], mmaRows);
+  if (d[n] < mmaColumns) return few("N", d[n], mmaColumns);
+  return a.back() * bits < 8 * mmaDepthBytes ? few("K", a.back(), 8 * mmaDepthBytes / bits) : "";
 }
 
 /// Gives lanes 0 and 1 the same columns. With 16 bytes a lane, half a warp loads at once if adjacent pairs of lanes read the same address;

@@ -16,8 +16,8 @@
 // kernel must not access that tensor in any other way.
 //
 // A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
-// copies each tile once keeps its loads and stores (H200, dots without a K loop in 1 to 8192 CTAs: no gain in device time, at most 7 %
-// loss).
+// copies each tile once keeps its loads and stores.
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/dot_choice.h"
@@ -206,10 +206,9 @@ private:
   /// True for a row that each iteration loads next to a dot's tiles (softmax sums, scales). TMA copies it with them, and no thread holds it
   /// in registers before its use.
   static bool goesWithTiles(tt::LoadOp load) {
-    constexpr int64_t longest = 256, unit = 16; // of a box, in elements; of TMA, in bytes
     auto row = dyn_cast<RankedTensorType>(load.getType());
-    if (!row || row.getRank() != 1 || row.getDimSize(0) > longest || !isa<scf::ForOp>(load->getParentOp())) return false;
-    if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % unit != 0) return false;
+    if (!row || row.getRank() != 1 || row.getDimSize(0) > tmaMaxExtent || !isa<scf::ForOp>(load->getParentOp())) return false;
+    if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % tmaAlignment != 0) return false;
     return !load->getBlock()->getOps<ttg::DescriptorLoadOp>().empty();
   }
 
@@ -220,16 +219,15 @@ private:
   }
 
   /// True if the tiles of an iteration's dots are small, and threads read them. Before TMA refills a buffer that threads have read, each
-  /// iteration needs a fence, and these fences delay one another on an SM with many small CTAs. cp.async needs no fence. An H100 took 741
-  /// us with TMA and 139 us with cp.async for 2048x2048x2048 by tiles of 32x32x32. By tiles of 16x128x64 it took 116 and 124 us.
+  /// iteration needs a fence, and these fences delay one another on an SM with many small CTAs. cp.async needs no fence
+  /// (`maxBytesWithoutTma`).
   bool copiesLittle(scf::ForOp loop) {
-    constexpr int64_t smallBytes = 12 << 10;
     auto dots = loop.getBody()->getOps<tt::DotOp>();
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
       if (isCandidate(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
-    bool isLittle = bytes <= smallBytes;
+    bool isLittle = bytes <= maxBytesWithoutTma;
     return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return mmaKind(dot, config) != ttg::MmaKind::wgmma; });
   }
 
@@ -377,9 +375,9 @@ private:
     int64_t bytes = cast<RankedTensorType>(tile).getElementTypeBitWidth() / 8;
     const MapDimension &inner = plan.dims.front();
     for (const Term &term : inner.bound.terms)
-      if (indices.divisorOf(term) * bytes % mapAlignment != 0)
+      if (indices.divisorOf(term) * bytes % tmaAlignment != 0)
         return Failure{"its rows may end inside a 16-byte chunk: " + indices.text(inner.bound) + " is not known to be a multiple of " +
-                       std::to_string(mapAlignment / bytes)};
+                       std::to_string(tmaAlignment / bytes)};
     if (!plan.tileMask.conditions.empty() || !plan.tileMask.conjuncts.empty()) return Failure{"its mask may be false for the whole tile"};
     for (const MapDimension &dim : plan.dims)
       if (!indices.assumeNonNegative(dim.start)) return Failure{"its tile may start before the tensor"};

@@ -11,6 +11,7 @@
 // Case 2: the weights of a normalized row, which are loaded at their use:
 //   before: %x = tt.load; %mean = tt.reduce ...; %w = tt.load; tt.store       after: %x = tt.load; %w = tt.load; %mean = tt.reduce ...
 // Without hoisting, the threads wait for memory twice. A limit on the registers of the hoisted tiles avoids spills.
+#include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/volatile_load.h"
@@ -113,12 +114,11 @@ static void moveAfter(Operation *&last, Operation *op) {
 /// Returns the 32-bit registers of a thread that hold a tile in its memory type.
 static int64_t registersOf(RankedTensorType tile, int64_t threads) {
   Type element = tile.getElementType();
-  return element.isIntOrFloat() ? (tile.getNumElements() * element.getIntOrFloatBitWidth() / threads + 31) / 32 : 1024;
+  return element.isIntOrFloat() ? registersOfElements(tile.getNumElements(), element.getIntOrFloatBitWidth(), threads) : 1024;
 }
 
 /// Moves loads after the first reduction of a block up to the loads before it.
 static void loadBeforeReduction(Block &block, int64_t threads) {
-  constexpr int64_t maxHoistedRegisters = 16;
   Operation *last = nullptr; // the last of the loads before the reduction
   int64_t registers = 0;
   bool isAfter = false;

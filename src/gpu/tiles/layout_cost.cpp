@@ -3,6 +3,7 @@
 // warps.
 #include "gpu/tiles/layout_cost.h"
 
+#include "gpu/cost_model/exchange_cost.h"
 #include "gpu/tiles/ttg_attributes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,9 +18,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-// In approximate issue slots: a barrier waits for the slowest warp, and shared memory has a latency of 30 cycles.
-constexpr int64_t exchangeCost = 60, shuffleCost = 2, instructionCost = 4, impossible = 1000;
-constexpr int64_t sectorBytes = 32;
+constexpr int64_t impossible = 1000; // issue slots
 
 AccessProperties accessProperties(const AxisAnalysis &axes, Value pointer, Value mask) {
   AccessProperties properties;
@@ -185,17 +184,12 @@ int64_t accessCost(const AccessProperties &properties, const Layout &layout) {
 }
 
 int64_t storeCost(const AccessProperties &properties, const Layout &layout) {
-  // 4096x4096 of f32 transposed by tiles of 32x32 on an H100: 110 us where a warp writes half sectors, 49 through shared memory.
-  constexpr int64_t slotsPerPartialSector = 2;
   int64_t vector = vectorIn(properties, layout), sectors = accessSectors(properties, layout);
   int64_t whole = std::min(sectors, (32 * vector * properties.bytes + sectorBytes - 1) / sectorBytes);
-  return accessCost(properties, layout) + layout.registersPerThread() / vector * slotsPerPartialSector * (sectors - whole);
+  return accessCost(properties, layout) + layout.registersPerThread() / vector * partialSectorCost * (sectors - whole);
 }
 
 int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout) {
-  // Issue slots of an SM while the memory of an H200 writes one sector. 512 MiB of f32 written with 32, 64 and 128 contiguous bytes of a
-  // row: 3.0, 3.9 and 4.1 TB/s; of f16 with 16 and 64 bytes: 1.5 and 3.8.
-  constexpr int64_t sectorSlots = 6, lineSectors = 4, minQuarters = 5;
   auto fast = static_cast<size_t>(properties.order[0]);
   int64_t elements = std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
   std::map<Dims, std::set<int64_t>> lines;
@@ -208,18 +202,15 @@ int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layo
   }
   int64_t quarters = 0;
   for (const auto &[line, sectors] : lines)
-    quarters += std::max(minQuarters, 4 * static_cast<int64_t>(sectors.size()));
-  return layout.registersPerThread() / vector * (quarters * sectorSlots / 4 + instructionCost);
+    quarters += std::max(minLineQuarters, 4 * static_cast<int64_t>(sectors.size()));
+  return layout.registersPerThread() / vector * (quarters * streamedSectorCost / 4 + instructionCost);
 }
 
 int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits) {
   if (classifyConversion(from, to) < Conversion::shuffle) return 0;
-  int64_t words = elementBits == 64 ? 2 : 1;
-  ScratchPlan scratch = optimalScratch(from, to, elementBits);
-  int64_t byMemory = exchangeCost + 2 * (scratch.store.wavefronts + scratch.load.wavefronts);
+  int64_t byMemory = slotsOfExchange(optimalScratch(from, to, elementBits));
   std::optional<ShufflePlan> shuffle = planShuffle(from, to);
-  if (!shuffle) return byMemory;
-  return std::min(byMemory, words * (shuffleCost * shuffle->shuffles() + shuffle->selectCount() * from.registersPerThread()));
+  return shuffle ? std::min(byMemory, slotsOfShuffles(*shuffle, from.registersPerThread(), elementBits)) : byMemory;
 }
 
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits) {
@@ -230,7 +221,7 @@ int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits
   case Conversion::none:
   case Conversion::registers: return 0;
   case Conversion::shuffle: return std::min(exchangeCost, 3 * shuffleCost * words);
-  default: return exchangeCost + 2 * words;
+  default: return exchangeCost + wavefrontCost * words;
   }
 }
 
@@ -238,7 +229,7 @@ int64_t reductionCost(const Layout &layout, int64_t dim) {
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
   if (!plan || plan->blockMask) return impossible;
   int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask);
-  return results * llvm::popcount(plan->laneMask) * shuffleCost + (plan->warpMask ? exchangeCost + 2 * results : 0);
+  return results * llvm::popcount(plan->laneMask) * shuffleCost + (plan->warpMask ? exchangeCost + wavefrontCost * results : 0);
 }
 
 int64_t scanCost(const Layout &layout, int64_t dim) {

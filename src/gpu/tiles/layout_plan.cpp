@@ -4,6 +4,7 @@
 //   class of the output [64x128], carried by the loop         accumulator layout; the broadcast maxima have the same layout, at no cost
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layout_plan.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/dot_choice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -99,14 +100,14 @@ static AccessProperties rowProperties(Value tile, const Dims &order) {
   properties.order = order;
   properties.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
   properties.constancy.assign(shape.size(), 1);
-  properties.vectorLimit = std::clamp<int64_t>(16 / properties.bytes, 1, properties.contiguity);
+  properties.vectorLimit = std::clamp<int64_t>(maxAccessBytes / properties.bytes, 1, properties.contiguity);
   return properties;
 }
 
 /// Returns how many contiguous elements an unaligned load of a dot's operand covers with aligned words; 0 if the operation is not such a
 /// load. Rows that start at multiples of 4 bytes are copied by cp.async instead, which can prefetch.
 static int64_t unalignedElements(Operation *op, const AccessProperties &properties) {
-  constexpr int64_t widest = 16, minAligned = 4;
+  constexpr int64_t minAligned = minCopyAsyncBytes;
   auto load = dyn_cast<tt::LoadOp>(op);
   if (!load || tt::isVolatileLoad(load) || properties.vectorLimit * properties.bytes >= minAligned || properties.bytes >= minAligned)
     return 0;
@@ -114,7 +115,7 @@ static int64_t unalignedElements(Operation *op, const AccessProperties &properti
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
   if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
-  int64_t count = std::min(widest / properties.bytes, properties.contiguity);
+  int64_t count = std::min(maxAccessBytes / properties.bytes, properties.contiguity);
   return count * properties.bytes >= minAligned ? count : 0;
 }
 

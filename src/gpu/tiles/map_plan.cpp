@@ -6,6 +6,7 @@
 // The choice of the dimension is free: `verifyTensorMap` checks the complete plan at the end.
 #include "gpu/tiles/map_plan.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,7 +20,6 @@ namespace {
 using address::Conjunct, address::Indices, address::Mask, address::ownDims, address::Polynomial, address::product, address::quotient,
     address::Term;
 
-constexpr size_t maxDims = 5;
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
 /// True if a tile at a negative index of this dimension lies entirely before its tensor. That holds if the inner dimensions end within its
@@ -59,7 +59,7 @@ public:
     plan_.base = dyn_cast<BlockArgument>(pointer->base);
     if (!plan_.base || plan_.base.getOwner() != &function.getBody().front()) return Failure{"its base is not an argument of the kernel"};
     auto aligned = function.getArgAttrOfType<IntegerAttr>(plan_.base.getArgNumber(), tt::divisibilityName);
-    if (!aligned || aligned.getInt() % mapAlignment != 0)
+    if (!aligned || aligned.getInt() % tmaAlignment != 0)
       return unaligned(indices.text(Polynomial(Term{1, -1, {int64_t(plan_.base.getArgNumber())}})));
     offset = pointer->offset;
     rest = offset.along(-1);
@@ -80,7 +80,7 @@ private:
     return Failure{"the bound of " + name(dim.tileDim) + " is computed in the kernel or does not match the address"};
   }
   bool isAligned(const Polynomial &elements) {
-    return llvm::all_of(elements.terms, [&](const Term &term) { return indices.divisorOf(term) * bytes % mapAlignment == 0; });
+    return llvm::all_of(elements.terms, [&](const Term &term) { return indices.divisorOf(term) * bytes % tmaAlignment == 0; });
   }
   static std::string name(int64_t dim) { return "dimension " + std::to_string(dim); }
   MapDimension &dimOf(int64_t tileDim) {
@@ -97,7 +97,7 @@ private:
       inner = d;
     }
     if (!inner) return Failure{"none of its dimensions is contiguous"};
-    if (shape[size_t(*inner)] * bytes < mapAlignment) return Failure{"its rows are shorter than 16 bytes"};
+    if (shape[size_t(*inner)] * bytes < tmaAlignment) return Failure{"its rows are shorter than 16 bytes"};
     Dims order{*inner};
     for (size_t d = shape.size(); d-- > 0;)
       if (int64_t(d) != *inner) order.push_back(int64_t(d));
@@ -109,7 +109,7 @@ private:
       Polynomial stride = offset.along(int64_t(d));
       bool none = stride.isZero() || stride.constant() == 1;
       if (shape[d] == 1 && none) {
-        plan_.dims.push_back({.tileDim = int64_t(d), .stride = Polynomial(mapAlignment / bytes), .placeholder = true});
+        plan_.dims.push_back({.tileDim = int64_t(d), .stride = Polynomial(tmaAlignment / bytes), .placeholder = true});
         continue;
       }
       if (stride.isZero()) return Failure{"all elements along " + name(int64_t(d)) + " are at one address"};
@@ -165,7 +165,6 @@ private:
   /// Copies less than the tile if less is demanded: columns in blocks of one swizzle span, rows in steps of one instruction. Elements that
   /// are copied but not demanded must lie inside the tensor, so this needs a second bound that marks the end.
   void chooseBox() {
-    constexpr int64_t span = 128, rows = 8;
     plan_.box = shape;
     for (int64_t along : ends) {
       MapDimension &dim = dimOf(along);
@@ -173,7 +172,7 @@ private:
       if (!dim.distance)
         dim.distance = Polynomial(-end);
       else
-        moved = std::min<int64_t>(moved, llvm::alignTo(end, &dim == &contiguous() ? span / bytes : rows));
+        moved = std::min<int64_t>(moved, llvm::alignTo(end, &dim == &contiguous() ? swizzleSpanBytes / bytes : swizzleRows));
     }
   }
 
@@ -282,9 +281,9 @@ private:
   }
 
   Result<void> finish() {
-    if (plan_.dims.size() > maxDims)
+    if (plan_.dims.size() > tmaMaxRank)
       return Failure{"it needs a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions; the maximum is " +
-                     std::to_string(maxDims)};
+                     std::to_string(tmaMaxRank)};
     for (MapDimension &dim : plan_.dims) {
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;

@@ -26,8 +26,6 @@ struct MapPlan {
   llvm::SmallVector<int64_t> box;       // by dimension of the tile: how many elements are copied. Elements past them are not demanded
 };
 
-constexpr int64_t mapAlignment = 16; // of a map's base and its strides, in bytes
-
 /// Returns the plan for an access of `kernel` through a tile of pointers under a mask (null: none), or the failure reason. It holds under
 /// the launch guards that `indices` collects. `demanded`: the demanded elements of a loaded tile, by dimension (empty: all).
 Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir::Value pointers, mlir::Value mask,

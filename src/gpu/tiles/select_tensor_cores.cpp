@@ -3,6 +3,7 @@
 //   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
 //           ttg.cta_barrier    %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
 // Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/ttg.h"
@@ -105,9 +106,8 @@ private:
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
     int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
-    constexpr int64_t minSpan = 32;
-    if (order[0] != inner && (!either || reach * bits < minSpan * 8)) std::swap(order[0], order[1]);
-    int64_t widest = order[0] == inner ? 128 : std::min<int64_t>(128, reach * bits / 8);
+    if (order[0] != inner && (!either || reach * bits < minSwizzleSpanBytes * 8)) std::swap(order[0], order[1]);
+    int64_t widest = order[0] == inner ? swizzleSpanBytes : std::min(swizzleSpanBytes, reach * bits / 8);
     return SharedLayout::swizzled(shape, bits, widest, order);
   }
 

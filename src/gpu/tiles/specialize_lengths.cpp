@@ -5,6 +5,7 @@
 // For a launch with n_cols = 1025 all three fail, and the launch uses a version that relies on the strongest opposite:
 //     relies on: n_cols is at most 1280      ->      %n_cols {ttg.max_value = 1280}
 // lower-to-threads omits the registers of a thread whose columns are all past the bound: 6 of 16.
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/row_length.h"
@@ -18,9 +19,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-// Blocks are the next power of two, so rows are longer than half a block.
-constexpr int64_t parts = 8, minParts = 5;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   Value columns = compare.getLhs(), length = compare.getRhs();
@@ -70,8 +68,8 @@ static int64_t widestAccess(tt::FuncOp function) {
 
 /// `together`: columns of the row that the threads of a CTA access at once.
 static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::FailedGuards &failedGuards) {
-  for (int64_t part = minParts; part < parts; ++part) {
-    int64_t bound = row.block * part / parts;
+  for (int64_t part = minRowParts; part < rowParts; ++part) {
+    int64_t bound = row.block * part / rowParts;
     if (bound % together) continue; // it would omit no more than the next bound
     LaunchGuard guard = guardOf(row.length, bound, false);
     if (!failedGuards.contains(guardOf(row.length, bound, true).name)) {

@@ -19,10 +19,11 @@
 //
 // Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, which sends results that may change
 // (atomics, volatile loads) to the other CTAs.
+#include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
+#include "gpu/tiles/accumulator_bits.h"
 #include "gpu/tiles/cta_split.h"
 #include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/tile_shapes.h"
@@ -45,11 +46,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-// Weights of the cost, in elements that one CTA computes. An exchange takes two cluster barriers and a transfer through shared memory.
-// Loading a dot's operand in every CTA costs less than exchanging it.
-constexpr int64_t exchangeStart = 500, exchangeEach = 16, accessEach = 16, sliceStart = 10;
-constexpr int64_t minRowsPerCta = 16; // of a dot, in each CTA: tensor cores need as many
 
 /// The splits that an operation requires of its operands and gives its results. Entries for scalars are unused.
 struct Forms {
@@ -215,7 +211,7 @@ private:
     if (unevenSplit) return shardedAlong(int64_t(columns));
     if (shape.size() == 3 && canSplit(shape, 0)) return shardedAlong(0);
     bool enoughColumns = shape[columns] / blocks >= minRowsPerCta;
-    bool losesRows = shape[rows] >= warpgroupRows && shape[rows] / blocks < warpgroupRows;
+    bool losesRows = shape[rows] >= wgmmaRows && shape[rows] / blocks < wgmmaRows;
     if (losesRows && enoughColumns && sumOf(dot)) return shardedAlong(int64_t(columns));
     if (shape[rows] / blocks >= minRowsPerCta) return shardedAlong(int64_t(rows));
     return enoughColumns ? shardedAlong(int64_t(columns)) : replicated;
@@ -351,7 +347,8 @@ private:
   int64_t changeCost(Value tile, CtaSplit from, CtaSplit to) {
     if (from == to) return 0;
     int64_t elements = elementsOf(tile);
-    return (from == replicated ? 0 : exchangeStart + exchangeEach * elements) + (to == replicated ? 0 : sliceStart + elements);
+    return (from == replicated ? 0 : clusterExchangeCost + clusterElementCost * elements) +
+           (to == replicated ? 0 : clusterSliceCost + elements);
   }
 
   int64_t costOf(Operation *op) {
@@ -366,9 +363,9 @@ private:
     if (isa<tt::ReduceOp, tt::StoreOp>(op) && isTile(op->getOperand(0))) main = op->getOperand(0);
     if (!main) return cost * weightOf(op);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op); reduce && its.operands[0].isShardedAlong(reduce.getAxis()))
-      cost += exchangeStart + exchangeEach * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
+      cost += clusterExchangeCost + clusterElementCost * elementsOf(main) / shapeOf(main)[reduce.getAxis()];
     bool isReplicated = (isa<tt::ReduceOp, tt::StoreOp>(op) ? its.operands : its.results)[0] == replicated;
-    int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? accessEach : 1;
+    int64_t each = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? clusterAccessCost : 1;
     return (cost + each * elementsOf(main) / (isReplicated ? 1 : blocks)) * weightOf(op);
   }
 
@@ -728,13 +725,9 @@ private:
 
 } // namespace
 
-/// Returns how many CTAs a program with num_ctas = 1 gets to hold its rows in registers. One CTA if that suffices: softmax of rows of 32768
-/// on an H100, 8 warps, 1 and 2 CTAs: 2970 and 2784 GB/s. Otherwise the fewest that suffice: rows of 65536, 16 warps: 1768 and 2501 GB/s.
-/// With the maximum number of CTAs only the rows have to fit, without a reserve for other values: layer norm backward of 50257 columns on
-/// an H200, 32 warps, 1 and 8 CTAs: 310 and 630 GB/s. More CTAs than needed are slower: 32768 columns fit in 4 CTAs; 4 and 8 CTAs reach
-/// 1188 and 538 GB/s.
+/// Returns how many CTAs a program with num_ctas = 1 gets to hold its rows in registers: the fewest that suffice. With the maximum number
+/// of CTAs only the rows have to fit, without a reserve for other values. See `maxCtasForRows` in docs/heuristics.md.
 static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t maxCtas = 8, otherRegistersNextToRows = 16; // other registers of a thread: addresses, masks, partial sums
   bool reduces = false, others = false;
   function.walk([&](Operation *op) {
     reduces |= isa<tt::ReduceOp>(op);
@@ -742,12 +735,11 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   });
   if (!target.clusters || !reduces || others) return 1;
   int64_t threads = config.getWarps() << laneBits;
-  int64_t available = std::min(target.registersPerThread, target.registersPerSM / threads);
-  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
-  for (int64_t blocks = 1; blocks <= maxCtas; blocks *= 2) {
+  int64_t available = availableRegisters(threads, config.getMaxRegisters(), target);
+  for (int64_t blocks = 1; blocks <= maxCtasForRows; blocks *= 2) {
     Splitter splitter(function, config.getWarps(), blocks);
     splitter.plan();
-    int64_t reserved = blocks < maxCtas ? otherRegistersNextToRows : 0;
+    int64_t reserved = blocks < maxCtasForRows ? otherRegistersNextToRows : 0;
     if (splitter.registersAtReductions(threads) + reserved <= available) return blocks;
   }
   return 1;
@@ -756,7 +748,6 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
 /// Returns 2 if one CTA cannot hold the accumulators of a dot in the maximum number of warps; otherwise 1. Each CTA has half of the
 /// accumulators, and loads half of the shared operand (256x256 in one CTA spills 1144 bytes of a thread).
 static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t otherRegistersNextToSums = 26; // of a thread that only accumulates one dot
   int64_t dots = 0;
   bool others = false;
   function.walk([&](Operation *op) {

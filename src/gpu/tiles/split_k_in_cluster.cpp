@@ -1,6 +1,8 @@
 // See split_k_in_cluster.h.
 #include "gpu/tiles/split_k_in_cluster.h"
 
+#include "gpu/cost_model/thresholds.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -8,8 +10,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-constexpr int64_t minRowBytes = 64; // of a row of A in each CTA: TMA is slow for less
 
 std::optional<OpResult> sumOf(tt::DotOp dot) {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
@@ -32,9 +32,9 @@ static bool isPromotedWithinIteration(tt::DotOp dot) {
 static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
   auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
   if (isPromotedWithinIteration(dot)) return false;
-  if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= warpgroupRows || sum.getDimSize(1) < blocks) return false;
+  if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= wgmmaRows || sum.getDimSize(1) < blocks) return false;
   int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
-  return rowBytes >= minRowBytes && sumOf(dot).has_value();
+  return rowBytes >= minSplitKRowBytes && sumOf(dot).has_value();
 }
 
 static SmallVector<tt::DotOp> dotsOf(tt::FuncOp function) {

@@ -13,8 +13,6 @@
 
 namespace tilewright::gpu {
 
-constexpr int64_t warpgroupRows = 64; // M of one wgmma
-
 /// Returns the loop result that holds the dot's accumulated sum. Null unless the sum starts with zeros and is unused inside the loop.
 std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
 

@@ -4,6 +4,7 @@
 //   after:  a = a0 + a1, b = b0 + b1 in tf32     %s = a1 b0 + a0 b1     dot(a0, b0, %c) + %s
 // bf16x3 does the same in bf16; bf16x6 has three parts of each operand. The omitted terms are smaller than the last bits of f32, or of the
 // parts for bf16x3. An infinity's second part is NaN, and so is %s; a select then drops %s and keeps the first dot.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "support/target.h"
@@ -23,9 +24,9 @@ static bool isBf16(Precision precision) {
 
 /// True if tensor cores support the dots of the parts.
 static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
-  constexpr int64_t minDepth = 16; // of bf16
   bool isBf = isBf16(op.getInputPrecision());
-  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() < minDepth)) return false;
+  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() * 16 < mmaDepthBytes * 8))
+    return false;
   Precision wanted = op.getInputPrecision();
   op.setInputPrecision(Precision::TF32);
   bool found = chooseDot(op, config).kind != ttg::MmaKind::fma;

@@ -3,6 +3,7 @@
 //   class of the output [64x128], carried by the loop         pointers, masks, ranges: no class
 #include "gpu/tiles/tile_equivalence.h"
 
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,10 +26,9 @@ bool isElementwiseOnTiles(Operation *op) {
 }
 
 int64_t weightOf(Operation *op) {
-  constexpr int64_t iterations = 8, maxWeight = 512;
   int64_t weight = 1;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(maxWeight, weight * iterations);
+    if (isa<scf::ForOp, scf::WhileOp>(parent)) weight = std::min(maxAssumedIterations, weight * assumedIterations);
   return weight;
 }
 

@@ -2,6 +2,7 @@
 //   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
 #include "gpu/tiles/ttg.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -241,10 +242,10 @@ LogicalResult ReadClusterOp::verify() {
 }
 
 int64_t BufferType::tileBytes() const {
-  constexpr int64_t swizzled = 1024, plain = 128; // alignment that swizzles require; thread accesses need less
   gpu::SharedLayout layout = getLayout().layout();
   bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });
-  int64_t alignment = layout.shape.size() == 2 && isPlain && layout.bytes() < swizzled ? plain : swizzled;
+  int64_t alignment =
+      layout.shape.size() == 2 && isPlain && layout.bytes() < gpu::swizzleAlignment ? gpu::plainAlignment : gpu::swizzleAlignment;
   return (layout.bytes() + alignment - 1) / alignment * alignment;
 }
 

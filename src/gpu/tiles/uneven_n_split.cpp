@@ -1,6 +1,7 @@
 // See uneven_n_split.h.
 #include "gpu/tiles/uneven_n_split.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "gpu/tiles/tile_equivalence.h"
@@ -15,12 +16,11 @@ namespace tilewright::gpu {
 
 /// Returns how many columns of a dot each CTA owns, if pad-tiles has padded the columns and the rows are not to be split.
 static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t blocks) {
-  constexpr int64_t columnMultiple = 8, columnMultipleOfBytes = 16, warpsOfGroup = 4; // multiples that wgmma requires
   Dims shape = ttg::shapeOf(dot.getType());
   Dims real = validExtent(dot);
-  int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? columnMultipleOfBytes : columnMultiple;
+  int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? wgmmaColumnStepOfIntegers : wgmmaColumnStep;
   if (shape.size() != 2 || real[1] == shape[1] || real[1] % (step * blocks) != 0) return {};
-  int64_t rows = warpgroupRows * std::max<int64_t>(1, warps / warpsOfGroup);
+  int64_t rows = wgmmaRows * std::max<int64_t>(1, warps / warpsOfGroup);
   bool rowsAreWhole = real[0] == shape[0] && shape[0] / blocks >= rows;
   if (rowsAreWhole || shape[0] < rows) return {};
   return real[1] / blocks;

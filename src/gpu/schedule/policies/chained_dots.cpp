@@ -35,7 +35,7 @@ static bool hasRegisters(const LoopSchedule &schedule, ttg::WgmmaOp mma, const P
   loop.walk([&](ttg::WgmmaOp other) {
     if (schedule.warpSpecialized && isa<RankedTensorType>(other.getA().getType())) registers += registersOf(other.getA().getType());
   });
-  return limitsToOneCtaPerSM(schedule, context.config, context.target) &&
+  return limitsToOneCtaPerSM(schedule.loop, context.config, context.target) &&
          registers <= registersForTiles(context.config, context.target, schedule.warpSpecialized);
 }
 

@@ -12,7 +12,6 @@ namespace tilewright::gpu {
 /// Returns the first wait of an iteration if it can also wait for the last MMA of the previous iteration, which keeps the registers of its
 /// first operand up to that wait; otherwise null.
 static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
-  constexpr int64_t minMmas = 3; // of two, the second one's stage would be filled an iteration later than it is free
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
   ttg::WgmmaOp last;
@@ -23,7 +22,7 @@ static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const P
     last = mma;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
-  if (inLoop != inBody || inLoop < minMmas || waits.empty() || !accumulatesInPlace(last, loop)) return {};
+  if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, loop)) return {};
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();

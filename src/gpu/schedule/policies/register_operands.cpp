@@ -19,7 +19,8 @@ ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t sta
   auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
   auto areRead = [&](const CircularBuffer &circular) {
     // With three stages, a stage that an MMA reads would be filled only when it is needed.
-    bool isFree = circular.mmasRead ? !circular.threadsRead && stages > 3 : circular.endOfReads->isBeforeInBlock(sync);
+    bool isFree =
+        circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier : circular.endOfReads->isBeforeInBlock(sync);
     return circular.tma && isFree;
   };
   return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();

@@ -18,7 +18,7 @@ bool scheduleProducer(LoopSchedule &schedule, const PolicyContext &) {
 bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty()) return false;
   auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>();
-  bool early = std::distance(mmas.begin(), mmas.end()) <= 2;
+  bool early = std::distance(mmas.begin(), mmas.end()) <= maxAlternatingMmas;
   Operation *end = schedule.circularBuffers.front().endOfReads;
   for (const CircularBuffer &circular : schedule.circularBuffers)
     if (circular.endOfReads->isBeforeInBlock(end) == early) end = circular.endOfReads;

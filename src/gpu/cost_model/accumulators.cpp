@@ -1,12 +1,13 @@
-// How many registers of a thread the results of a loop's MMAs take, and how many there are. Results that are in use one after the other
-// share registers. Attention backward in one kernel:
+// Counts the accumulators of a loop. Results with disjoint live ranges share registers. Attention backward in one kernel:
 //   s = KQ    p = VG    w = exp2(s)    dv += wG    x = w * p    store x    dq = xK    dk += xQ    store dq
-// dv and dk are in use throughout, s and p until x is packed, dq after that: what is counted is dv + dk + the larger one of s + p and dq.
-#include "gpu/schedule/loop_schedule.h"
+// dv and dk are live throughout, s and p until x is packed, dq after that. The count is dv + dk + the larger one of s + p and dq.
+#include "gpu/cost_model/accumulators.h"
+
+#include "gpu/cost_model/live_ranges.h"
+#include "gpu/cost_model/registers.h"
+#include "gpu/tiles/buffer_accesses.h"
 #include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
-#include "support/target.h"
 
 using namespace mlir;
 
@@ -17,18 +18,7 @@ int64_t registersOf(Type tile) {
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
-namespace {
-/// From which operation of the loop's body on an MMA's result is in use, and until which; null: throughout.
-struct InUse {
-  Operation *first = nullptr, *last = nullptr;
-  int64_t registers = 0;
-  bool at(Operation *op) const {
-    return !first || ((first == op || first->isBeforeInBlock(op)) && (last == op || op->isBeforeInBlock(last)));
-  }
-};
-} // namespace
-
-/// Whether threads write the operand in an iteration: then its MMA starts where it stands, after them.
+/// True if threads write the operand in an iteration: then its MMA starts after them.
 static bool isWrittenByThreads(Value operand, Block *body) {
   ttg::AllocOp alloc = allocOf(operand);
   return !alloc || llvm::any_of(accessesOf(alloc), [&](Operation *access) {
@@ -37,8 +27,8 @@ static bool isWrittenByThreads(Value operand, Block *body) {
   });
 }
 
-/// The last operation that uses the result, or what takes its registers: numbers made of it element by element. Null if it is in use when
-/// the iteration ends.
+/// Returns the last operation that uses the result, or values that take its registers: those computed from it element by element. Null if
+/// it is live when the iteration ends.
 static Operation *lastUse(ttg::WgmmaOp mma, Block *body) {
   SmallVector<Value> values = {mma.getD()};
   Operation *last = mma;
@@ -57,27 +47,20 @@ static Operation *lastUse(ttg::WgmmaOp mma, Block *body) {
 
 int64_t accumulatorsOf(scf::ForOp loop) {
   Block *body = loop.getBody();
-  SmallVector<InUse> results;
+  int64_t liveThroughout = 0;
+  SmallVector<LiveRange> ranges;
   loop.walk([&](ttg::WgmmaOp mma) {
-    InUse &use = results.emplace_back(InUse{nullptr, nullptr, mmaRegisters(mma)});
-    if (mma.getPromotionInterval()) use.registers += std::min(use.registers, registersOfPromotedPart);
+    int64_t registers = mmaRegisters(mma);
+    if (mma.getPromotionInterval()) registers += std::min(registers, registersOfPromotedPart);
     Operation *last = mma->getBlock() == body ? lastUse(mma, body) : nullptr;
-    if (!last || isa<BlockArgument>(mma.getC())) return;
+    if (!last || isa<BlockArgument>(mma.getC())) {
+      liveThroughout += registers;
+      return;
+    }
     bool staysInPlace = isWrittenByThreads(mma.getA(), body) || isWrittenByThreads(mma.getB(), body);
-    use.first = staysInPlace ? mma.getOperation() : &body->front();
-    use.last = last;
+    ranges.push_back({staysInPlace ? mma.getOperation() : &body->front(), last->getNextNode(), registers});
   });
-  int64_t maxRegisters = 0;
-  auto count = [&](Operation *at) {
-    int64_t registers = 0;
-    for (const InUse &use : results)
-      if (use.at(at)) registers += use.registers;
-    maxRegisters = std::max(maxRegisters, registers);
-  };
-  count(&body->front());
-  for (const InUse &use : results)
-    if (use.first) count(use.first);
-  return maxRegisters;
+  return liveThroughout + maxLive(ranges);
 }
 
 bool multipliesByThreads(scf::ForOp loop) {
@@ -97,17 +80,16 @@ int64_t registersOfMmas(scf::ForOp loop) {
 }
 
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized) {
-  constexpr int64_t copyRegisters = 16; // stages and coordinates, which a producer has in the place of others
-  int64_t threads = config.getWarps() << laneBits;
-  int64_t available = warpSpecialized ? consumerRegisters(config, target) + copyRegisters
-                                      : std::min(target.registersPerThread, target.registersPerSM / threads);
-  if (config.getMaxRegisters() > 0) available = std::min(available, config.getMaxRegisters());
+  int64_t limit = config.getMaxRegisters(), available = availableRegisters(config.getWarps() << laneBits, limit, target);
+  if (warpSpecialized) {
+    available = consumerRegisters(config.getWarps(), target, /*keptByDequantize=*/0) + copyRegisters;
+    if (limit > 0) available = std::min(available, limit);
+  }
   return available - otherRegisters;
 }
 
-bool limitsToOneCtaPerSM(const LoopSchedule &schedule, ttg::ConfigAttr config, const GpuTarget &target) {
-  int64_t threads = config.getWarps() << laneBits;
-  return 2 * threads * (accumulatorsOf(schedule.loop) + otherRegisters) > target.registersPerSM;
+bool limitsToOneCtaPerSM(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  return !fitOnSM(2, config.getWarps() << laneBits, accumulatorsOf(loop) + otherRegisters, target);
 }
 
 } // namespace tilewright::gpu
