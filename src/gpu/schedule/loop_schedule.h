@@ -85,8 +85,9 @@ std::optional<std::string> multicastObstacle(tt::FuncOp function);
 std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule decides it.
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
-bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
+/// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
+/// after an atomic operation nothing is known.
+std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Registers of a thread for a tile.
 int64_t registersOf(mlir::Type tile);
 /// Registers of a thread for the results of a loop's MMAs, as many as are in use at one time, and how many there are for them

@@ -99,7 +99,7 @@ static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   LoopIterations iterations(loop);
   return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && !mayBeWritten(load, loop) &&
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
            llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
   });
 }
@@ -134,6 +134,8 @@ void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Opera
   for (tt::LoadOp load : loads)
     held += heldBy(load);
   if (loads.empty() || 2 * held > registers) return;
+  for (tt::LoadOp load : loads)
+    ttg::relyOn(load->getParentOfType<tt::FuncOp>(), *noWriteGuards(load, schedule.loop));
   DenseMap<Operation *, Operation *> barriers; // by what they stand after
   for (tt::LoadOp load : loads) {
     Operation *before = after ? after(load) : nullptr, *&barrier = barriers[before];

@@ -56,14 +56,17 @@ static ttg::TensorMapAttr recipeOf(Value map) {
       .getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
 }
 
-/// Whether rows through both maps are the same rows, or never overlap.
-static bool haveSameRows(Value map, Value other) {
+/// Returns the launch guards under which rows through both maps are the same rows, or never overlap. Null if they may overlap.
+static std::optional<LaunchGuards> sameRowsGuards(Value map, Value other) {
   ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
-  auto kernel = cast<BlockArgument>(map).getOwner();
-  if (x.getBase() != y.getBase())
-    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())),
-                              kernel->getArgument(static_cast<unsigned>(y.getBase())));
-  return x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
+  if (x.getBase() != y.getBase()) {
+    Block *kernel = cast<BlockArgument>(map).getOwner();
+    auto baseOf = [&](ttg::TensorMapAttr recipe) { return kernel->getArgument(static_cast<unsigned>(recipe.getBase())); };
+    std::optional<LaunchGuard> guard = ttg::noAliasGuard(baseOf(x), baseOf(y));
+    return guard ? std::optional(LaunchGuards{*guard}) : std::nullopt;
+  }
+  bool isSame = x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
+  return isSame ? std::optional(LaunchGuards()) : std::nullopt;
 }
 
 /// Whether nothing else in the kernel writes to memory, and the loop's end is the kernel's.
@@ -90,7 +93,7 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
       return false;
     for (Operation *user : each.store.getMap().getUsers())
       if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return false;
-    if (!haveSameRows(stores.front().store.getMap(), each.store.getMap())) return false;
+    if (!sameRowsGuards(stores.front().store.getMap(), each.store.getMap())) return false;
   }
   return true;
 }
@@ -114,7 +117,11 @@ static void halveBox(Value map, ttg::BufferType type) {
 
 void storePerWarpGroup(scf::ForOp tiles) {
   OpBuilder b(tiles.getContext());
-  for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
+  auto function = tiles->getParentOfType<tt::FuncOp>();
+  SmallVector<ttg::TmaStoreOp> stores(tiles.getBody()->getOps<ttg::TmaStoreOp>());
+  for (ttg::TmaStoreOp store : stores)
+    ttg::relyOn(function, *sameRowsGuards(stores.front().getMap(), store.getMap()));
+  for (ttg::TmaStoreOp store : stores) {
     Operation *after = store->getPrevNode(), *before = after->getPrevNode()->getPrevNode()->getPrevNode();
     for (Operation *barrier : {before, after}) {
       b.setInsertionPoint(barrier);

@@ -118,6 +118,9 @@ private:
     if (stages < 2) return overlap(schedule, wanted), success();
     if (std::optional<std::string> wrong = drainingWaitIn(loop) ? std::nullopt : verify(schedule))
       return bug(loop, "its schedule is invalid: " + *wrong);
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      for (const Copy &copy : circular.copies)
+        if (auto load = dyn_cast<tt::LoadOp>(copy.load)) ttg::relyOn(function, *noWriteGuards(load, schedule.loop));
     overlap(schedule, wanted);
     return expand(schedule);
   }

@@ -35,6 +35,7 @@ public:
     for (Operation *op : all)
       assign(op);
     function->setAttr(ttg::choicesName, plan.choices());
+    ttg::relyOn(function, plan.guards());
     ttg::eraseDead(function);
     // Every remaining tile must have a layout: later passes need one.
     WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {

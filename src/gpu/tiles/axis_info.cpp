@@ -4,6 +4,7 @@
 #include "gpu/tiles/axis_info.h"
 
 #include "gpu/tiles/ttg.h"
+#include "ir/address/divisibility.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -72,16 +73,23 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
     : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
+  run(function, address::divisibilityOf);
+}
+
+AxisAnalysis::AxisAnalysis(tt::FuncOp function, function_ref<int64_t(BlockArgument)> divisibilityOf)
+    : trustsPromises(true), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
+  run(function, divisibilityOf);
+}
+
+void AxisAnalysis::run(tt::FuncOp function, function_ref<int64_t(BlockArgument)> divisibilityOf) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
-    auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
-    infos[argument] = uniform(argument.getType(), known ? powerIn(known.getInt()) : 1, std::nullopt);
+    infos[argument] = uniform(argument.getType(), powerIn(divisibilityOf(argument)), std::nullopt);
   }
   do {
     changed = false;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   } while (changed);
-  ttg::relyOn(function, indices.guards());
 }
 
 const AxisInfo *AxisAnalysis::find(Value value) const {
@@ -512,6 +520,14 @@ int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {
   int64_t width = std::min({16 / std::min<int64_t>(16, info.unit), info.contiguity[dim], info.divisibility[dim] / info.unit});
   if (mask) width = std::min(width, of(mask).constancy[dim]);
   return std::max<int64_t>(1, width);
+}
+
+int64_t AxisAnalysis::maxVectorWidth(Value pointer, Value mask) const {
+  auto tile = dyn_cast<RankedTensorType>(pointer.getType());
+  int64_t widest = 1;
+  for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
+    widest = std::max(widest, vectorWidth(pointer, mask, static_cast<size_t>(dim)));
+  return widest;
 }
 
 } // namespace tilewright::gpu

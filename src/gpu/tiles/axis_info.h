@@ -44,14 +44,21 @@ public:
   /// Analyzes the whole function at once, with loops to a fixpoint. Without `trustsPromises` it ignores the hints of the kernel's author
   /// (tl.multiple_of, max_contiguous, max_constancy).
   explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true);
+  /// The same as if `divisibilityOf` were the divisibility of the kernel's arguments.
+  AxisAnalysis(tt::FuncOp function, llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf);
 
   /// Returns the analysis result of an integer or pointer, or a tile of them. Other values get the defaults, which assert nothing.
   AxisInfo of(mlir::Value value) const;
   /// Returns how many adjacent elements along `dim` one access may cover. They are contiguous, aligned to the size of the access, at most
   /// 16 bytes, and share one value of `mask` (may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, size_t dim) const;
+  /// The same for the dimension with the widest accesses; 1 for a scalar.
+  int64_t maxVectorWidth(mlir::Value pointer, mlir::Value mask) const;
+  /// Returns the assumptions that the results rest on.
+  const std::vector<LaunchGuard> &guards() const { return indices.guards(); }
 
 private:
+  void run(tt::FuncOp function, llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf);
   void visit(mlir::Operation *op);
   void visit(mlir::scf::ForOp loop);
   void visit(mlir::scf::WhileOp loop);
@@ -63,7 +70,7 @@ private:
 
   bool trustsPromises;
   address::FailedGuards failedGuards;
-  address::Indices indices; // of the function during construction
+  address::Indices indices; // usable during construction
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos; // no entry: not reached yet
   bool changed = false;

@@ -444,6 +444,12 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     access.layout = cheapestAccess(access, layoutOf(access.tile)).layout;
 }
 
+LaunchGuards LayoutPlan::guards() const {
+  LaunchGuards all = axes.guards();
+  if (provenAxes) llvm::append_range(all, provenAxes->guards());
+  return all;
+}
+
 ArrayAttr LayoutPlan::choices() const {
   MLIRContext *context = config.getContext();
   SmallVector<Attribute> all;

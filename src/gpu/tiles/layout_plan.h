@@ -37,6 +37,8 @@ public:
   const DotChoice &dotChoice(tt::DotOp op) const { return dotChoices.find(op.getOperation())->second; }
   /// Returns how many adjacent elements along each dimension are proven equal; empty if no two are.
   Dims provenConstancy(mlir::Value tile) const;
+  /// Returns the assumptions that the choices rest on.
+  LaunchGuards guards() const;
   /// Returns the classes' layout choices: `ttg.choices` of the kernel.
   mlir::ArrayAttr choices() const;
 

@@ -51,20 +51,11 @@ static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersion
 
 /// Returns the maximum number of elements in one access of a thread: they can only be omitted together.
 static int64_t widestAccess(tt::FuncOp function) {
-  Attribute guards = function->getAttr(ttg::guardsName);
   AxisAnalysis axes(function);
   int64_t widest = 1;
-  auto look = [&](Value pointer, Value mask) {
-    auto tile = dyn_cast<RankedTensorType>(pointer.getType());
-    for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
-      widest = std::max(widest, axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-  };
-  function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
-  function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
-  if (guards) // this query must not add guards
-    function->setAttr(ttg::guardsName, guards);
-  else
-    function->removeAttr(ttg::guardsName);
+  auto look = [&](auto access) { widest = std::max(widest, axes.maxVectorWidth(access.getPtr(), access.getMask())); };
+  function.walk([&](tt::LoadOp load) { look(load); });
+  function.walk([&](tt::StoreOp store) { look(store); });
   return widest;
 }
 

@@ -263,9 +263,9 @@ void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchGuard> guards) {
   if (!all.empty()) kernel->setAttr(guardsName, ArrayAttr::get(kernel.getContext(), all));
 }
 
-bool ttg::assumeNoAlias(Value pointer, Value other) {
+std::optional<LaunchGuard> ttg::noAliasGuard(Value pointer, Value other) {
   BlockArgument a = address::baseArgument(pointer), b = address::baseArgument(other);
-  if (!a || !b || a == b) return false;
+  if (!a || !b || a == b) return {};
   if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);
   auto kernel = cast<tt::FuncOp>(a.getOwner()->getParentOp());
   LaunchGuard guard{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
@@ -275,9 +275,7 @@ bool ttg::assumeNoAlias(Value pointer, Value other) {
                     int64_t(a.getArgNumber()),
                     int64_t(b.getArgNumber())};
   address::FailedGuards failedGuards = failedGuardsOf(kernel);
-  if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
-  relyOn(kernel, guard);
-  return true;
+  return failedGuards.contains(everyGuard) || failedGuards.contains(guard.name) ? std::nullopt : std::optional(guard);
 }
 
 //===--------------------------------------------------------------------------------------------------------- generated

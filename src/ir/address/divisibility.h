@@ -1,0 +1,15 @@
+// What is known about the divisibility of a kernel's arguments (tt.divisibility), and of products of them.
+#pragma once
+
+#include "ir/tt.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace tilewright::address {
+
+/// Returns a number that divides an argument in every launch: its tt.divisibility, or 1.
+int64_t divisibilityOf(mlir::BlockArgument argument);
+/// Returns a power of two that divides the product of a number and of arguments of the kernel in every launch; 0 divides only 0.
+int64_t divisorOfProduct(tt::FuncOp kernel, int64_t coefficient, llvm::ArrayRef<int64_t> arguments);
+
+} // namespace tilewright::address
