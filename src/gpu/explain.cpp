@@ -2,14 +2,15 @@
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
 //         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`, `ttg.access`,
-// `ttg.loop_schedule` and others, ttg.td). This file decides nothing again. It turns each decision into text while its operation exists;
-// only what is grouped later stays a structure.
+// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
+// `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This file decides nothing again. It turns each decision into text
+// while its operation exists; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
+#include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
@@ -123,11 +124,11 @@ struct TileUse {
 struct TileLayout {
   Layout layout;
   std::vector<TileUse> uses;
-  bool worth = false;          // holds more than addresses and masks
-  bool held = false;           // finally in registers: a tile that TMA copies is not
-  bool late = false;           // first found after buffers are chosen
-  int64_t bits = 0;            // of the widest elements
-  ttg::ChoiceAttr choice = {}; // of the most expensive class with this layout; null: no class has it
+  bool worth = false;      // holds more than addresses and masks
+  bool held = false;       // finally in registers: a tile that TMA copies is not
+  bool late = false;       // first found after buffers are chosen
+  int64_t bits = 0;        // of the widest elements
+  std::string choice = {}; // how it was chosen; empty: no class has it
 };
 
 /// A remark about an operation. Later steps find the operation again by its location.
@@ -199,7 +200,9 @@ struct Explainer::Impl {
   void seeTiles(tt::FuncOp kernel) {
     file = sourceFileOf(kernel);
     nameLayouts(kernel);
-    noteChoices(kernel);
+    for (TileLayout &tile : tiles)
+      tile.choice = ttg::remarksOf(kernel, "assign-layouts", ttg::LayoutAttr::get(kernel.getContext(), tile.layout));
+    AxisAnalysis axes(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
       if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -214,29 +217,18 @@ struct Explainer::Impl {
           addUse(result.getType(), op, op->getName().stripDialect(), worth);
       if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
       if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
-      if (moves) seeAccess(op);
+      if (moves) seeAccess(op, axes);
     });
   }
 
-  void noteChoices(tt::FuncOp kernel) {
-    auto choices = kernel->getAttrOfType<ArrayAttr>(ttg::choicesName);
-    if (!choices) return;
-    for (auto choice : choices.getAsRange<ttg::ChoiceAttr>())
-      for (TileLayout &tile : tiles)
-        if (tile.layout == choice.getLayout().layout() && (!tile.choice || tile.choice.getCost() < choice.getCost())) tile.choice = choice;
+  /// Returns the pass's remarks about an operation after "; ", or "".
+  static std::string remarkText(Operation *op, StringRef pass) {
+    auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
+    std::string text = ttg::remarksOf(kernel, pass, op->getLoc());
+    return text.empty() ? "" : "; " + text;
   }
-
   /// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
-  static std::string splitText(Operation *op) {
-    auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
-    if (!split) return "";
-    auto load = dyn_cast<ttg::TmaLoadOp>(op);
-    bool isForAll = load && load.getMulticast();
-    if (split.getInt() == ttg::splitAlongK) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
-    if (split.getInt() == ttg::notSplit)
-      return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";
-    return "; split across CTAs along dimension " + std::to_string(split.getInt());
-  }
+  static std::string splitText(Operation *op) { return remarkText(op, "split-ctas"); }
 
   /// Records the strides of accesses, while the addresses have no layouts yet.
   void seeAddresses(tt::FuncOp kernel) {
@@ -295,14 +287,14 @@ struct Explainer::Impl {
     reductions.push_back({reduce.getLoc(), lineOf(reduce.getLoc()), text + splitText(reduce)});
   }
 
-  void seeAccess(Operation *op) {
-    Value pointer;
+  void seeAccess(Operation *op, const AxisAnalysis &axes) {
+    Value pointer, mask;
     Type type;
     const char *verb = " from ";
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), type = o.getType(); })
-        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), type = o.getValue().getType(), verb = " to "; })
-        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
+        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
+        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), verb = " to "; })
+        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
         .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = o.getAdds() ? " added to " : " to "; });
@@ -311,29 +303,31 @@ struct Explainer::Impl {
     std::string text = tileText(type) + verb;
     if (pointer) { // a descriptor's map is not complete yet
       size_t before = waste.size();
-      text += baseOf(pointer) + accessText(op, pointer.getType(), bitsOf(tile.getElementType()) / 8) + splitText(op);
+      text += baseOf(pointer) + accessText(op, pointer, mask, axes) + splitText(op);
       auto found = steps.find({lineOf(op->getLoc()), baseOf(pointer)});
       if (waste.size() > before && found != steps.end()) text += "; " + found->second;
+      text += remarkText(op, "form-descriptors");
     }
-    if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
     accesses.push_back({op->getLoc(), lineOf(op->getLoc()), text});
   }
 
   /// Returns " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
-  std::string accessText(Operation *op, Type pointers, int64_t elementBytes) {
-    Layout layout = ttg::layoutOf(pointers);
+  std::string accessText(Operation *op, Value pointers, Value mask, const AxisAnalysis &axes) {
+    Layout layout = ttg::layoutOf(pointers.getType());
+    AccessProperties properties = accessProperties(axes, pointers, mask);
     auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    auto access = op->getAttrOfType<ttg::AccessAttr>(ttg::accessName);
+    int64_t elementBytes = properties.bytes, sectors = accessSectors(properties, layout);
+    bool isAtomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op), isUnaligned = op->hasAttr(ttg::unalignedName);
+    bool isNarrowed = !isAtomic && !isUnaligned && accessProperties(axes, pointers, Value()).vectorLimit > properties.vectorLimit;
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
-    if (access.getSectors() > needed)
-      waste.push_back({lineOf(op->getLoc()), static_cast<double>(access.getSectors()) / static_cast<double>(needed)});
+    if (sectors > needed) waste.push_back({lineOf(op->getLoc()), static_cast<double>(sectors) / static_cast<double>(needed)});
     return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
            countText(each * elementBytes, "byte") + " a thread; each access of a warp takes " + countText(bytes, "byte") + " from " +
-           countText(access.getSectors(), "sector") + " of 32 bytes" +
-           (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
-           (op->hasAttr(ttg::unalignedName) ? ", as aligned words that threads shift, because rows are unaligned" : "") +
-           (access.getNarrowed() ? "; a wider access would need one mask value for all its elements" : "");
+           countText(sectors, "sector") + " of 32 bytes" +
+           (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
+           (isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
+           (isNarrowed && layout.registersPerThread() > each ? "; a wider access would need one mask value for all its elements" : "");
   }
 
   //===-------------------------------------------------------------------------------------------- after allocate-shared
@@ -373,9 +367,7 @@ struct Explainer::Impl {
     sharedMax = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
-    if (auto asked = kernel->getAttrOfType<IntegerAttr>(ttg::requestedWarpsName))
-      heading += "; raised from " + countText(asked.getInt(), "warp") + ", whose registers cannot hold the accumulators";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
+    heading += remarkText(kernel, "choose-warps") + remarkText(kernel, "split-ctas");
     if (kernel->hasAttr(ttg::dequantizePartitionName))
       heading += "; one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot";
     else if (kernel->hasAttr(ttg::warpSpecializedName))
@@ -397,7 +389,8 @@ struct Explainer::Impl {
       }
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](ttg::TmaLoadOp o) {
-            add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op));
+            add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op) +
+                        (o.getMulticast() ? ": each loads a part and multicasts it" : ""));
           })
           .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap()) + splitText(op)); })
           .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
@@ -637,13 +630,6 @@ struct Explainer::Impl {
     return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
   }
 
-  static std::string choiceText(ttg::ChoiceAttr choice) {
-    std::string text =
-        choice.getCandidates() == 1 ? "the only candidate" : "best of " + std::to_string(choice.getCandidates()) + " candidates";
-    text += ", at a cost of " + std::to_string(choice.getCost());
-    return choice.getNext() < 0 ? text : text + "; the next best costs " + std::to_string(choice.getNext());
-  }
-
   std::string layoutText(size_t index, bool large) const {
     const TileLayout &tile = tiles[index];
     int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
@@ -656,7 +642,7 @@ struct Explainer::Impl {
     for (const auto &[layout, family] : families)
       if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
     text += "\n";
-    if (tile.held && tile.choice) text += paragraph(choiceText(tile.choice), 6);
+    if (tile.held && !tile.choice.empty()) text += paragraph(tile.choice, 6);
     if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
     std::map<SourceLine, std::vector<std::string>> lines;
     for (const TileUse &use : tile.uses) {

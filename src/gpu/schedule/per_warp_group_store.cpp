@@ -8,9 +8,8 @@
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
+#include "ir/address/divisibility.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -19,17 +18,6 @@ namespace tilewright::gpu {
 
 constexpr int64_t groups = 2;
 constexpr size_t groupBit = 2; // of a warp's number
-
-/// Whether a number is a multiple of `divisor`, a power of two, even after it has wrapped around.
-static bool isMultiple(Value value, int64_t divisor) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number))) return number.getSExtValue() % divisor == 0;
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MulIOp>(op)) return isMultiple(op->getOperand(0), divisor) || isMultiple(op->getOperand(1), divisor);
-  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-    return isMultiple(op->getOperand(0), divisor) && isMultiple(op->getOperand(1), divisor);
-  return false;
-}
 
 /// Whether each warpgroup's registers hold one half of the rows.
 static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
@@ -89,7 +77,8 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
     ttg::BufferType type = each.alloc.getType();
     ValueRange coordinates = each.store.getCoordinates();
     if (type.getShape().size() != 2 || !hasBoxes(type)) return false; // further coordinates say which matrix the rows are of
-    if (!holdsRowsOfOneWarpGroup(cast<RankedTensorType>(each.write.getSrc().getType())) || !isMultiple(coordinates[1], type.getShape()[0]))
+    if (!holdsRowsOfOneWarpGroup(cast<RankedTensorType>(each.write.getSrc().getType())) ||
+        address::divisorOf(coordinates[1]) % type.getShape()[0] != 0)
       return false;
     for (Operation *user : each.store.getMap().getUsers())
       if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return false;

@@ -256,7 +256,6 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists,
                                               load.getEvict(), /*multicast=*/forAll);
-        if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
         producersWork(started);
         continue;
       }
@@ -266,7 +265,7 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask);
-      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width; why it has no descriptor
+      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
         async->setAttr(attribute.getName(), attribute.getValue());
     }
     return success();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/thread/access_log.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
@@ -34,6 +35,7 @@ struct ThreadContext {
   mlir::ImplicitLocOpBuilder b;
   Value thread, lane, warp; ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its CTA
   llvm::DenseMap<Value, ThreadValues> parts;
+  Sums partialSums; ///< of the kernel
   AccessLog sinceBarrier;
   llvm::DenseMap<std::pair<Value, Value>, NoAlias> noAlias; ///< by pairs of kernel arguments: a kernel may have thousands of accesses
   bool hasProducer =

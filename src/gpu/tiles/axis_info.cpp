@@ -488,6 +488,7 @@ static Rule ruleOf(Operation *op) {
     addRule<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(rules, ofIntegerCast);
     addRule<tt::PtrToIntOp, tt::IntToPtrOp, tt::BitcastOp>(rules, ofPointerCast);
     addRule<tt::LoadOp>(rules, ofLoad);
+    addRule<ttg::ConvertLayoutOp>(rules, [](const Transfer &t) { return t.in[0]; });
     return rules;
   }();
   return table.lookup(op->getName().getTypeID());

@@ -8,6 +8,7 @@
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/explanation.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -79,7 +80,8 @@ LogicalResult chooseWarps(ModuleOp module) {
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();
     MLIRContext *context = function.getContext();
-    function->setAttr(ttg::requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
+    ttg::remark(function, "choose-warps", function.getLoc(),
+                "raised from " + countText(config.getWarps(), "warp") + ", whose registers cannot hold the accumulators");
     function->setAttr(ttg::configName, ttg::ConfigAttr::get(context, warps, config.getCtas(), config.getStages(), config.getMaxRegisters(),
                                                             config.getTarget()));
     return success();

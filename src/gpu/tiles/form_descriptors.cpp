@@ -194,7 +194,7 @@ public:
       mergeDisjointStores(count);
     for (Operation *op : candidates) {
       Result<void> converted = convert(op);
-      if (!converted) op->setAttr(ttg::noDescriptorName, b.getStringAttr(converted.error()));
+      if (!converted) ttg::remark(function, "form-descriptors", op->getLoc(), "no tensor map: " + converted.error());
     }
     function.walk([&](tt::LoadOp load) {
       if (goesWithTiles(load)) (void)convertLoad(load);
@@ -380,7 +380,6 @@ private:
                                                 static_cast<uint32_t>(op.getEvict()));
     if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
       loaded->setAttr(ttg::copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
-    if (Attribute split = op->getAttr(ttg::ctaSplitName)) loaded->setAttr(ttg::ctaSplitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};
@@ -436,8 +435,7 @@ private:
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
-    auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
-    if (Attribute split = op->getAttr(ttg::ctaSplitName)) stored->setAttr(ttg::ctaSplitName, split);
+    ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
     op->erase();
     return {};
   }

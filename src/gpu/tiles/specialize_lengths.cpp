@@ -24,11 +24,20 @@ constexpr int64_t parts = 8, minParts = 5;
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   Value columns = compare.getLhs(), length = compare.getRhs();
-  while (auto expand = columns.getDefiningOp<tt::ExpandDimsOp>())
-    columns = expand.getSrc();
+  SmallVector<int64_t> unitDims; // the outermost expand_dims first
+  bool isBroadcast = false;
+  while (Operation *op = columns.getDefiningOp()) {
+    auto expand = dyn_cast<tt::ExpandDimsOp>(op);
+    if (!expand && !isa<tt::BroadcastOp>(op)) break;
+    if (expand) unitDims.push_back(expand.getAxis());
+    isBroadcast |= !expand;
+    columns = op->getOperand(0);
+  }
   auto range = columns.getDefiningOp<tt::MakeRangeOp>();
   if (compare.getPredicate() != arith::CmpIPredicate::slt || !range || range.getStart() != 0) return std::nullopt;
-  RowLength row{static_cast<int64_t>(range.getEnd()), {}, {}};
+  RowLength row{static_cast<int64_t>(range.getEnd()), 0, isBroadcast, {}, {}};
+  for (int64_t unit : llvm::reverse(unitDims))
+    row.dim += unit <= row.dim;
   APInt constant;
   if (matchPattern(length, m_ConstantInt(&constant))) {
     row.constant = constant.getSExtValue();
@@ -82,7 +91,7 @@ LogicalResult specializeLengths(ModuleOp module) {
     llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; for several blocks, the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
-      if (!row || !row->length || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
+      if (!row || !row->length || row->isBroadcast || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
       auto [it, inserted] = rows.try_emplace(row->length.getArgNumber(), *row);
       if (!inserted && row->block > it->second.block) it->second = *row;
     });

@@ -36,6 +36,10 @@ void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
 /// Returns the launch guard under which the memory of one pointer is disjoint from that of the other: they come from two arguments whose
 /// tensors do not overlap. Null if this cannot be assumed.
 std::optional<LaunchGuard> noAliasGuard(mlir::Value pointer, mlir::Value other);
+/// Records for explain what a pass has decided about an operation with a location, or about a layout, and why.
+void remark(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about, llvm::StringRef text);
+/// Returns a pass's remarks about an operation's location or a layout, each text once; "" for none.
+std::string remarksOf(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about);
 /// Runs a pass on each kernel of the module, which it may replace. Reports an error if a kernel has no config, or one for an unknown
 /// target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,

@@ -11,5 +11,7 @@ namespace tilewright::address {
 int64_t divisibilityOf(mlir::BlockArgument argument);
 /// Returns a power of two that divides the product of a number and of arguments of the kernel in every launch; 0 divides only 0.
 int64_t divisorOfProduct(tt::FuncOp kernel, int64_t coefficient, llvm::ArrayRef<int64_t> arguments);
+/// Returns a power of two that divides an integer in every launch, even after it has wrapped around.
+int64_t divisorOf(mlir::Value integer);
 
 } // namespace tilewright::address

@@ -53,6 +53,19 @@ int64_t divisibilityOf(BlockArgument argument) {
   return known ? known.getInt() : 1;
 }
 
+int64_t divisorOf(Value integer) {
+  constexpr int64_t maxDivisor = int64_t(1) << 30;
+  APInt constant;
+  if (matchPattern(integer, m_ConstantInt(&constant)))
+    return constant.isZero() ? maxDivisor : std::min(maxDivisor, powerOfTwoIn(constant.getSExtValue()));
+  auto argument = dyn_cast<BlockArgument>(integer);
+  if (argument && isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return std::min(maxDivisor, powerOfTwoIn(divisibilityOf(argument)));
+  Operation *op = integer.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op)) return std::min(maxDivisor, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) return std::min(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  return 1;
+}
+
 int64_t divisorOfProduct(tt::FuncOp kernel, int64_t coefficient, ArrayRef<int64_t> arguments) {
   int64_t divisor = powerOfTwoIn(coefficient);
   for (int64_t argument : arguments)
