@@ -7,12 +7,11 @@
 // while its operation exists; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
+#include "gpu/explain_layouts.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/registers.h"
-#include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
 
@@ -21,73 +20,20 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <bit>
 #include <map>
-#include <set>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
 
-/// "128x64".
-template <typename Range> std::string extents(const Range &numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "" : "x") + std::to_string(number);
-  return text.empty() ? "one element" : text;
-}
-
 /// "{64, 128}".
 template <typename Range> std::string braced(const Range &parts) {
   return "{" + llvm::join(parts, ", ") + "}";
-}
-
-std::string textOf(Type type) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (auto pointer = dyn_cast<tt::PointerType>(type))
-    stream << "pointers to " << pointer.getPointeeType();
-  else
-    stream << type;
-  return text;
-}
-
-int64_t bitsOf(Type element) {
-  return isa<IndexType>(element) ? 64 : memoryBits(element);
-}
-
-//===-------------------------------------------------------------------------------------------------------------- layouts
-
-/// "registers 2x16, lanes 8x4, warps 4x1, 2 copies".
-std::string shapeOfBits(const Layout &layout) {
-  std::string text;
-  int64_t copies = 1;
-  const char *names[] = {"registers", "lanes", "warps", "CTAs"};
-  for (Axis axis : allAxes) {
-    Dims moved(layout.shape.size(), 1);
-    bool mixed = false;
-    for (uint32_t basis : layout.basesOf(axis)) {
-      Dims at = layout.coordinates(basis);
-      int64_t dims = llvm::count_if(at, [](int64_t x) { return x != 0; });
-      copies *= dims == 0 ? 2 : 1;
-      mixed |= dims > 1;
-      for (size_t d = 0; d < at.size(); ++d)
-        if (at[d]) moved[d] *= 2;
-    }
-    if (axis == Axis::block && layout.bits(axis) == 0) continue;
-    text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
-            (moved.empty() ? "1"
-             : mixed       ? "across dimensions"
-                           : extents(moved));
-  }
-  if (copies > 1) text += ", each element is held " + std::to_string(copies) + " times";
-  return text;
 }
 
 std::string swizzleText(const SharedLayout &shared) {
@@ -97,39 +43,6 @@ std::string swizzleText(const SharedLayout &shared) {
   return "swizzle " + std::to_string(swizzle->spanBytes) +
          (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", dimension " + std::to_string(swizzle->order[0]) + " contiguous");
 }
-
-/// Returns the picture with as many columns as fit in the explanation's width.
-std::string fittedPicture(const Layout &layout, int64_t rows) {
-  for (int64_t columns = 16; columns > 1; columns /= 2) {
-    std::string text = picture(layout, rows, columns);
-    SmallVector<StringRef> lines;
-    StringRef(text).split(lines, '\n');
-    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= explanationWidth - 6; })) return text;
-  }
-  return picture(layout, rows, 1);
-}
-
-std::string indented(StringRef text, size_t by) {
-  std::string result;
-  for (StringRef line : llvm::split(text.rtrim(), '\n'))
-    result += std::string(by, ' ') + line.rtrim().str() + "\n";
-  return result;
-}
-
-struct TileUse {
-  SourceLine where;
-  std::string op, type;
-};
-
-struct TileLayout {
-  Layout layout;
-  std::vector<TileUse> uses;
-  bool worth = false;      // holds more than addresses and masks
-  bool held = false;       // finally in registers: a tile that TMA copies is not
-  bool late = false;       // first found after buffers are chosen
-  int64_t bits = 0;        // of the widest elements
-  std::string choice = {}; // how it was chosen; empty: no class has it
-};
 
 /// A remark about an operation. Later steps find the operation again by its location.
 struct FoundRemark {
@@ -145,25 +58,13 @@ struct FoundRemark {
 struct Explainer::Impl {
   std::string name, file, heading;
   int64_t sharedMax = 0, stagesWanted = 0;
-  bool inMachine = false;
-  std::vector<TileLayout> tiles;
-  std::vector<std::pair<Layout, std::string>> families;
+  TileLayouts tiles;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
   std::map<std::pair<SourceLine, std::string>, std::string> steps; // strides of the pointers of a line to an argument
   std::vector<FoundRemark> accesses, dots, reductions, loops, conversions, buffers;
-  mutable SourceText source;
 
   SourceLine lineOf(Location location) const { return sourceLineOf(location, file); }
-
-  size_t layoutIndex(const Layout &layout) {
-    for (size_t i = 0; i < tiles.size(); ++i)
-      if (tiles[i].layout == layout) return i;
-    tiles.push_back({layout, {}, false, false, inMachine, 0, {}});
-    return tiles.size() - 1;
-  }
-  std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
-  TileLayout &layoutOf(Type tile) { return tiles[layoutIndex(ttg::layoutOf(tile))]; }
 
   /// Returns the name of the kernel's argument that a pointer is derived from.
   static std::string baseOf(Value pointer) {
@@ -173,48 +74,39 @@ struct Explainer::Impl {
 
   //===--------------------------------------------------------------------------------------------- after assign-layouts
 
-  void addUse(Type type, Operation *op, StringRef what, bool worth) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || !ttg::hasLayout(type)) return;
-    TileLayout &entry = layoutOf(type);
-    entry.worth |= worth;
-    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
-    if (!isAddress) entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
-    entry.uses.push_back({lineOf(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
-  }
-
   /// Numbers the layouts in source order, which differs from the order of the operations.
   void nameLayouts(tt::FuncOp kernel) {
     std::map<SourceLine, std::vector<Layout>> found;
     kernel.walk([&](Operation *op) {
       for (Value result : op->getResults())
-        if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
+        if (ttg::hasLayout(result.getType()) && !TileLayouts::isPlumbing(op->getName().stripDialect()))
           found[lineOf(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
     });
     for (const auto &[where, layouts] : found)
       if (where.line)
         for (const Layout &layout : layouts)
-          layoutIndex(layout);
+          tiles.indexOf(layout);
   }
 
   void seeTiles(tt::FuncOp kernel) {
     file = sourceFileOf(kernel);
     nameLayouts(kernel);
-    for (TileLayout &tile : tiles)
+    for (TileLayout &tile : tiles.all)
       tile.choice = ttg::remarksOf(kernel, "assign-layouts", ttg::LayoutAttr::get(kernel.getContext(), tile.layout));
     AxisAnalysis axes(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
       if (auto loop = dyn_cast<scf::ForOp>(op))
         for (Value carried : loop.getRegionIterArgs())
-          addUse(carried.getType(), op, "carried by the loop", true);
+          tiles.addUse(carried.getType(), lineOf(op->getLoc()), "carried by the loop", true);
       bool moves = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::DescriptorLoadOp, ttg::DescriptorStoreOp>(op);
       bool worth = moves || isa<tt::DotOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
       if (isa<tt::StoreOp, ttg::DescriptorStoreOp>(op))
-        addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), op, "store", true);
+        tiles.addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), lineOf(op->getLoc()), "store",
+                     true);
       if (!isa<scf::ForOp, scf::IfOp>(op))
         for (Value result : op->getResults())
-          addUse(result.getType(), op, op->getName().stripDialect(), worth);
+          tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), worth);
       if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
       if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
       if (moves) seeAccess(op, axes);
@@ -243,19 +135,19 @@ struct Explainer::Impl {
   void visitDot(tt::DotOp dot) {
     auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
-    int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
+    int64_t step = 256 / tileBits(getElementTypeOrSelf(a));
     std::string held = choice.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
     switch (choice.getKind()) {
     case ttg::MmaKind::wgmma:
       family = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
-      if (choice.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      if (choice.getAInRegisters()) tiles.families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
     case ttg::MmaKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
       how = family + ", A and B in registers; no wgmma: " + choice.getReason().str();
-      families.push_back({ttg::layoutOf(a), "operand A of " + family});
-      families.push_back({ttg::layoutOf(b), "operand B of " + family});
+      tiles.families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      tiles.families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
     case ttg::MmaKind::fma:
       family = "multiply-add";
@@ -263,7 +155,7 @@ struct Explainer::Impl {
       break;
     }
     bool threads = choice.getKind() == ttg::MmaKind::fma;
-    families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
+    tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
     dots.push_back({dot.getLoc(), lineOf(dot.getLoc()),
                     tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
@@ -273,7 +165,7 @@ struct Explainer::Impl {
     Layout layout = ttg::layoutOf(tile);
     int64_t dim = reduce.getAxis();
     std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-    std::string text = tileText(tile) + " in " + layoutName(layout) + " along dimension " + std::to_string(dim) + ": ";
+    std::string text = tileText(tile) + " in " + tiles.nameOf(layout) + " along dimension " + std::to_string(dim) + ": ";
     if (!plan) {
       text += "after a conversion to another layout";
     } else {
@@ -322,7 +214,7 @@ struct Explainer::Impl {
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
     if (sectors > needed) waste.push_back({lineOf(op->getLoc()), static_cast<double>(sectors) / static_cast<double>(needed)});
-    return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
+    return " in " + tiles.nameOf(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
            countText(each * elementBytes, "byte") + " a thread; each access of a warp takes " + countText(bytes, "byte") + " from " +
            countText(sectors, "sector") + " of 32 bytes" +
            (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
@@ -379,12 +271,12 @@ struct Explainer::Impl {
       for (FoundRemark &remark : accesses) // several, if a loop was unrolled
         if (remark.location == op->getLoc()) remark.text += text;
     };
-    inMachine = true;
+    tiles.afterBuffers = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (Value result : op->getResults()) {
         if (!ttg::hasLayout(result.getType())) continue;
-        TileLayout &entry = layoutOf(result.getType());
-        if (entry.late) addUse(result.getType(), op, op->getName().stripDialect(), true);
+        TileLayout &entry = tiles[result.getType()];
+        if (entry.late) tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), true);
         entry.held = true;
       }
       llvm::TypeSwitch<Operation *>(op)
@@ -430,7 +322,7 @@ struct Explainer::Impl {
     auto tile = cast<RankedTensorType>(op.getType());
     ConversionPlan plan = planConversion(from, to, tile.getElementType(), target);
     if (plan.kind <= Conversion::registers || (plan.shuffle && plan.shuffle->shuffles() == 0)) return; // costs nothing
-    std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
+    std::string text = tileText(tile) + " from " + tiles.nameOf(from) + " to " + tiles.nameOf(to) + ": ";
     if (plan.shuffle) {
       text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
     } else if (plan.scratch) {
@@ -458,7 +350,7 @@ struct Explainer::Impl {
     ttg::BufferType type = op.getType();
     SharedLayout shared = type.getLayout().layout();
     auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-    std::string text = extents(type.getShape()) + " " + textOf(type.getElementType()) + ", " +
+    std::string text = tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + ", " +
                        (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
                        std::to_string(type.getDepth() * type.tileBytes()) + " bytes" +
                        (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
@@ -469,16 +361,16 @@ struct Explainer::Impl {
       llvm::TypeSwitch<Operation *>(access)
           .Case([&](ttg::LoadSharedOp o) {
             Layout layout = ttg::layoutOf(o.getType());
-            part = "read in " + layoutName(layout) + " " +
+            part = "read in " + tiles.nameOf(layout) + " " +
                    accessText(layout, bufferOf(o.getBuffer()), matricesRead(layout, bufferOf(o.getBuffer()), type.getElementType()));
           })
           .Case([&](ttg::StoreSharedOp o) {
             Layout layout = ttg::layoutOf(o.getSrc().getType());
             SharedLayout written = bufferOf(o.getBuffer());
-            part = "written in " + layoutName(layout) + " " +
+            part = "written in " + tiles.nameOf(layout) + " " +
                    accessText(layout, written, matricesWritten(layout, written, type.getElementType(), target.stmatrix));
           })
-          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })
+          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + tiles.nameOf(ttg::layoutOf(o.getPointers().getType())); })
           .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
           .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
           .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
@@ -539,7 +431,7 @@ struct Explainer::Impl {
     for (auto [alloc, tma] : circularBuffers) {
       ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
       bytes += type.tileBytes();
-      parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
+      parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
     }
     std::string text, reason = made.getReason().str();
     if (made.getStages() > 1) {
@@ -604,85 +496,6 @@ struct Explainer::Impl {
             section("Conversions between layouts", conversions),
             section("Buffers in shared memory", buffers)};
   }
-
-  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
-  RemarkSection spilled() const {
-    RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
-    std::vector<const TileLayout *> largest;
-    auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
-    for (const TileLayout &tile : tiles)
-      if (tile.held && tile.worth) largest.push_back(&tile);
-    llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
-    constexpr size_t maxLayouts = 2;
-    for (const TileLayout *tile : ArrayRef(largest).take_front(maxLayouts)) {
-      std::map<SourceLine, std::string> lines;
-      for (const TileUse &use : tile->uses)
-        if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
-          lines[use.where] = use.op;
-      for (const auto &[where, op] : lines)
-        made.remarks.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
-    }
-    return made;
-  }
-
-  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
-  static bool isPlumbing(StringRef op) {
-    return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
-  }
-
-  std::string layoutText(size_t index, bool large) const {
-    const TileLayout &tile = tiles[index];
-    int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
-    std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
-    if (tile.held)
-      text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
-    else
-      text += "goes to shared memory without passing through registers";
-    llvm::SmallSet<std::string, 4> reported;
-    for (const auto &[layout, family] : families)
-      if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
-    text += "\n";
-    if (tile.held && !tile.choice.empty()) text += paragraph(tile.choice, 6);
-    if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
-    std::map<SourceLine, std::vector<std::string>> lines;
-    for (const TileUse &use : tile.uses) {
-      if (use.where.file.empty()) continue;
-      std::vector<std::string> &ops = lines[use.where];
-      std::string what = use.op + " " + use.type;
-      if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
-    }
-    for (auto &[where, ops] : lines) {
-      text += "      " + source.titled(where) + "\n";
-      if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
-    }
-    if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
-    return text;
-  }
-
-  /// Returns the corner of the tile as a picture.
-  LayoutPicture layoutPicture(size_t index) const {
-    const TileLayout &tile = tiles[index];
-    constexpr int64_t maxExtent = 64;
-    LayoutPicture made;
-    made.name = "L" + std::to_string(index + 1), made.text = layoutText(index, false);
-    std::set<int64_t> lines;
-    for (const TileUse &use : tile.uses)
-      if (use.where.file == file) lines.insert(use.where.line);
-    made.lines.assign(lines.begin(), lines.end());
-    if (!tile.held || !tile.worth || tile.layout.shape.empty()) return made;
-    int64_t columns = tile.layout.shape.back(), rows = elementCount(tile.layout.shape) / columns;
-    made.rows = std::min(rows, maxExtent), made.columns = std::min(columns, maxExtent);
-    made.owners.resize(static_cast<size_t>(made.rows * made.columns));
-    LinearMap map = tile.layout.map();
-    int64_t inBlock = tile.layout.bits(Axis::reg) + tile.layout.bits(Axis::lane) + tile.layout.bits(Axis::warp);
-    for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // the first of several locations is shown
-      int64_t at = map.apply(static_cast<uint64_t>(input));
-      if (at / columns >= made.rows || at % columns >= made.columns) continue;
-      HardwareLocation owner = tile.layout.locationOf(static_cast<uint64_t>(input));
-      made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {owner.warp, owner.lane, owner.reg};
-    }
-    return made;
-  }
 };
 
 Explainer::Explainer() : impl(std::make_unique<Impl>()) {}
@@ -700,10 +513,10 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
   std::string text;
   int64_t line = 0;
   bool isLine = !wanted.getAsInteger(10, line);
-  for (size_t i = 0; i < impl->tiles.size(); ++i) {
-    bool isWanted = isLine ? llvm::any_of(impl->tiles[i].uses, [&](const TileUse &use) { return use.where.line == line; })
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i) {
+    bool isWanted = isLine ? llvm::any_of(impl->tiles.all[i].uses, [&](const TileUse &use) { return use.where.line == line; })
                            : wanted.equals_insensitive("L" + std::to_string(i + 1));
-    if (isWanted) text += impl->layoutText(i, true);
+    if (isWanted) text += impl->tiles.text(i, true);
   }
   if (text.empty()) return std::nullopt;
   return text.substr(1);
@@ -717,11 +530,11 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.guards = artifact.guards;
-  if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
+  if (artifact.spillBytes > 0) made.sections.push_back(impl->tiles.spilled());
   for (RemarkSection &section : impl->sections())
     made.sections.push_back(std::move(section));
-  for (size_t i = 0; i < impl->tiles.size(); ++i)
-    made.layouts.push_back(impl->layoutPicture(i));
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i)
+    made.layouts.push_back(impl->tiles.picture(i, impl->file));
   made.timelines = impl->timelines;
   made.waste = impl->waste;
   return made;

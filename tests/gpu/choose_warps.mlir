@@ -5,7 +5,7 @@
 // Two accumulators of 128 registers a thread are carried, and another dot's 32 are live at the same time: with 8 warps a thread holds half of that.
 // CHECK-LABEL: tt.func public @two
 // CHECK-SAME: warps = 8
-// CHECK-SAME: ttg.remarks = [#ttg.remark<pass = "choose-warps", about = loc({{.*}}), text = "raised from 4 warps, whose registers cannot hold the accumulators">]
+// CHECK-SAME: ttg.remarks = [#ttg.remark<pass = "choose-warps", about = {{[^,]*}}, text = "raised from 4 warps, whose registers cannot hold the accumulators">]
 tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<64x32xf16>, %e: tensor<32x128xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   %nothing = arith.constant dense<0.0> : tensor<128x32xf32>

@@ -113,7 +113,7 @@ static bool mayStartWithinSector(const Copy &copy, tt::FuncOp function) {
   auto isOdd = [&](Attribute term) {
     ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef(); // a coefficient, and arguments
     int64_t elementBytes = recipe.getElement().getIntOrFloatBitWidth() / 8;
-    return address::divisorOfProduct(function, numbers.front(), numbers.drop_front()) * elementBytes % sector != 0;
+    return address::divisorOfTerm(function, numbers.front(), numbers.drop_front()) * elementBytes % sector != 0;
   };
   return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
 }

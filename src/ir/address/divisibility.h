@@ -9,8 +9,8 @@ namespace tilewright::address {
 
 /// Returns a number that divides an argument in every launch: its tt.divisibility, or 1.
 int64_t divisibilityOf(mlir::BlockArgument argument);
-/// Returns a power of two that divides the product of a number and of arguments of the kernel in every launch; 0 divides only 0.
-int64_t divisorOfProduct(tt::FuncOp kernel, int64_t coefficient, llvm::ArrayRef<int64_t> arguments);
+/// Returns a power of two that divides a number times arguments of the kernel in every launch; 0 divides only 0.
+int64_t divisorOfTerm(tt::FuncOp kernel, int64_t coefficient, llvm::ArrayRef<int64_t> arguments);
 /// Returns a power of two that divides an integer in every launch, even after it has wrapped around.
 int64_t divisorOf(mlir::Value integer);
 

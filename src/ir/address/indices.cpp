@@ -44,7 +44,7 @@ static int64_t powerOfTwoIn(int64_t number) {
 int64_t Indices::divisorOf(const Term &term) {
   SmallVector<int64_t> arguments =
       llvm::to_vector(llvm::make_filter_range(term.factors, [&](int64_t factor) { return isArgument(factor); }));
-  return divisorOfProduct(function, term.coefficient, arguments);
+  return divisorOfTerm(function, term.coefficient, arguments);
 }
 
 int64_t divisibilityOf(BlockArgument argument) {
@@ -66,7 +66,7 @@ int64_t divisorOf(Value integer) {
   return 1;
 }
 
-int64_t divisorOfProduct(tt::FuncOp kernel, int64_t coefficient, ArrayRef<int64_t> arguments) {
+int64_t divisorOfTerm(tt::FuncOp kernel, int64_t coefficient, ArrayRef<int64_t> arguments) {
   int64_t divisor = powerOfTwoIn(coefficient);
   for (int64_t argument : arguments)
     divisor *= powerOfTwoIn(divisibilityOf(kernel.getArgument(static_cast<unsigned>(argument))));
