@@ -71,8 +71,8 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 //===------------------------------------------------------------------------------------------------------------ lattice
 
-AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
-    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
+AxisAnalysis::AxisAnalysis(tt::FuncOp function, Promises promises)
+    : trustsPromises(promises == Promises::trusted), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
   run(function, address::divisibilityOf);
 }
 

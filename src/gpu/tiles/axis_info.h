@@ -41,9 +41,11 @@ struct AxisInfo {
 
 class AxisAnalysis {
 public:
-  /// Analyzes the whole function at once, with loops to a fixpoint. Without `trustsPromises` it ignores the hints of the kernel's author
-  /// (tl.multiple_of, max_contiguous, max_constancy).
-  explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true);
+  /// The hints of the kernel's author (tl.multiple_of, max_contiguous, max_constancy).
+  enum class Promises { trusted, ignored };
+
+  /// Analyzes the whole function at once, with loops to a fixpoint.
+  explicit AxisAnalysis(tt::FuncOp function, Promises promises = Promises::trusted);
   /// The same as if `divisibilityOf` were the divisibility of the kernel's arguments.
   AxisAnalysis(tt::FuncOp function, llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf);
 
