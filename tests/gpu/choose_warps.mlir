@@ -27,8 +27,8 @@ tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<6
 
 // One accumulator of 128 registers fits, and so do consecutive dots: each is finished when the next begins.
 // CHECK-LABEL: tt.func public @one
-// CHECK-NOT: ttg.remark
 // CHECK-SAME: warps = 4
+// CHECK-NOT: ttg.remark
 tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   %nothing = arith.constant dense<0.0> : tensor<128x64xf32>
@@ -52,8 +52,8 @@ tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) att
 
 // 16 warps have no more registers than 8: an accumulator that does not fit changes nothing.
 // CHECK-LABEL: tt.func public @never
-// CHECK-NOT: ttg.remark
 // CHECK-SAME: warps = 8
+// CHECK-NOT: ttg.remark
 tt.func public @never(%a: tensor<256x64xf16>, %b: tensor<64x256xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<256x256xf32>
   %c0 = arith.constant 0 : i32
