@@ -228,7 +228,8 @@ TEST(AxisAnalysis, ReturnsItsGuardsAndTakesAHypothesis) {
     %index = arith.addi %start, %range : tensor<64xi32>
     %group = arith.divsi %index, %c16 : tensor<64xi32>)");
   mlir::Value group = kernel.first<mlir::arith::DivSIOp>().getResult();
-  gpu::AxisAnalysis axes(kernel.function()), of32(kernel.function(), [](mlir::BlockArgument) { return int64_t(32); });
+  gpu::AxisAnalysis axes(kernel.function()),
+      of32(kernel.function(), /*trustsPromises=*/true, [](mlir::BlockArgument) { return int64_t(32); });
   EXPECT_EQ(axes.of(group).constancy[0], 1);
   EXPECT_EQ(of32.of(group).constancy[0], 16); // if the start is a multiple of 16, and not negative
   EXPECT_TRUE(axes.guards().empty());

@@ -4,7 +4,6 @@
 #include "gpu/tiles/axis_info.h"
 
 #include "gpu/tiles/ttg.h"
-#include "ir/address/divisibility.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -71,17 +70,8 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 //===------------------------------------------------------------------------------------------------------------ lattice
 
-AxisAnalysis::AxisAnalysis(tt::FuncOp function, Promises promises)
-    : trustsPromises(promises == Promises::trusted), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
-  run(function, address::divisibilityOf);
-}
-
-AxisAnalysis::AxisAnalysis(tt::FuncOp function, function_ref<int64_t(BlockArgument)> divisibilityOf)
-    : trustsPromises(true), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
-  run(function, divisibilityOf);
-}
-
-void AxisAnalysis::run(tt::FuncOp function, function_ref<int64_t(BlockArgument)> divisibilityOf) {
+AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises, function_ref<int64_t(BlockArgument)> divisibilityOf)
+    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     infos[argument] = uniform(argument.getType(), powerIn(divisibilityOf(argument)), std::nullopt);
@@ -523,12 +513,18 @@ int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {
   return std::max<int64_t>(1, width);
 }
 
-int64_t AxisAnalysis::maxVectorWidth(Value pointer, Value mask) const {
-  auto tile = dyn_cast<RankedTensorType>(pointer.getType());
-  int64_t widest = 1;
-  for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
-    widest = std::max(widest, vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-  return widest;
+SmallVector<int64_t> AxisAnalysis::accessWidths(tt::FuncOp function) const {
+  SmallVector<int64_t> widths;
+  auto add = [&](auto access) {
+    auto tile = dyn_cast<RankedTensorType>(access.getPtr().getType());
+    if (!tile) return;
+    int64_t &widest = widths.emplace_back(1);
+    for (int64_t dim = 0; dim < tile.getRank(); ++dim)
+      widest = std::max(widest, vectorWidth(access.getPtr(), access.getMask(), static_cast<size_t>(dim)));
+  };
+  function.walk([&](tt::LoadOp load) { add(load); });
+  function.walk([&](tt::StoreOp store) { add(store); });
+  return widths;
 }
 
 } // namespace tilewright::gpu

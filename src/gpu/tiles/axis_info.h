@@ -8,6 +8,7 @@
 // only for nonnegative dividends. That is proven, or a launch guard checks it.
 #pragma once
 
+#include "ir/address/divisibility.h"
 #include "ir/address/indices.h"
 #include "ir/tt.h"
 
@@ -41,26 +42,22 @@ struct AxisInfo {
 
 class AxisAnalysis {
 public:
-  /// The hints of the kernel's author (tl.multiple_of, max_contiguous, max_constancy).
-  enum class Promises { trusted, ignored };
-
-  /// Analyzes the whole function at once, with loops to a fixpoint.
-  explicit AxisAnalysis(tt::FuncOp function, Promises promises = Promises::trusted);
-  /// The same as if `divisibilityOf` were the divisibility of the kernel's arguments.
-  AxisAnalysis(tt::FuncOp function, llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf);
+  /// Analyzes the whole function at once, with loops to a fixpoint. Without `trustsPromises` it ignores the hints of the kernel's author
+  /// (tl.multiple_of, max_contiguous, max_constancy). Another `divisibilityOf` the kernel's arguments is a hypothesis.
+  explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true,
+                        llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf = address::divisibilityOf);
 
   /// Returns the analysis result of an integer or pointer, or a tile of them. Other values get the defaults, which assert nothing.
   AxisInfo of(mlir::Value value) const;
   /// Returns how many adjacent elements along `dim` one access may cover. They are contiguous, aligned to the size of the access, at most
   /// 16 bytes, and share one value of `mask` (may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, size_t dim) const;
-  /// The same for the dimension with the widest accesses; 1 for a scalar.
-  int64_t maxVectorWidth(mlir::Value pointer, mlir::Value mask) const;
+  /// Returns for each load and store of tiles in the function how many elements one access may cover, along the best dimension.
+  llvm::SmallVector<int64_t> accessWidths(tt::FuncOp function) const;
   /// Returns the assumptions that the results rest on.
   const std::vector<LaunchGuard> &guards() const { return indices.guards(); }
 
 private:
-  void run(tt::FuncOp function, llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf);
   void visit(mlir::Operation *op);
   void visit(mlir::scf::ForOp loop);
   void visit(mlir::scf::WhileOp loop);

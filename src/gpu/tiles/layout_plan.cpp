@@ -426,7 +426,7 @@ void LayoutPlan::chooseAll() {
 LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     : config(config), warps(config.getWarps()), axes(function),
       cheap(function, [](Operation *) { return true; }, maxRematerializationDepth), members(function, cheap) {
-  if (hasPromises(function)) provenAxes.emplace(function, AxisAnalysis::Promises::ignored);
+  if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
   for (const TileEquivalence::Class &one : members.all()) {
     Class &added = classes.emplace_back();
     added.shape = ttg::shapeOf(one.leader.getType());

@@ -9,9 +9,10 @@
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/ttg.h"
 
-#include "ir/address/divisibility.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -67,15 +68,12 @@ private:
 
   /// Returns the sum of the widths of all accesses, if all candidates were multiples of `others` (none: unchanged), and `one` of `divisor`.
   int64_t widthWith(std::optional<int64_t> others, BlockArgument one = {}, int64_t divisor = 1) {
-    AxisAnalysis axes(function, [&](BlockArgument argument) {
+    auto hypothesis = [&](BlockArgument argument) {
       if (!others || !llvm::is_contained(candidates, argument)) return divisibilityOf(argument);
       return argument == one ? divisor : *others;
-    });
-    int64_t width = 0;
-    auto add = [&](auto access) { width += axes.maxVectorWidth(access.getPtr(), access.getMask()); };
-    function.walk([&](tt::LoadOp load) { add(load); });
-    function.walk([&](tt::StoreOp store) { add(store); });
-    return width;
+    };
+    SmallVector<int64_t> widths = AxisAnalysis(function, /*trustsPromises=*/true, hypothesis).accessWidths(function);
+    return std::accumulate(widths.begin(), widths.end(), int64_t(0));
   }
 
   void requestVersions(BlockArgument argument) {

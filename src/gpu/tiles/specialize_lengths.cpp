@@ -58,16 +58,6 @@ static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersion
   return guard;
 }
 
-/// Returns the maximum number of elements in one access of a thread: they can only be omitted together.
-static int64_t widestAccess(tt::FuncOp function) {
-  AxisAnalysis axes(function);
-  int64_t widest = 1;
-  auto look = [&](auto access) { widest = std::max(widest, axes.maxVectorWidth(access.getPtr(), access.getMask())); };
-  function.walk([&](tt::LoadOp load) { look(load); });
-  function.walk([&](tt::StoreOp store) { look(store); });
-  return widest;
-}
-
 /// `together`: columns of the row that the threads of a CTA access at once.
 static void specialize(tt::FuncOp function, const RowLength &row, int64_t together, const address::FailedGuards &failedGuards) {
   for (int64_t part = minParts; part < parts; ++part) {
@@ -96,7 +86,8 @@ LogicalResult specializeLengths(ModuleOp module) {
       if (!inserted && row->block > it->second.block) it->second = *row;
     });
     if (rows.empty() || failedGuards.contains(everyGuard)) return success();
-    int64_t together = widestAccess(kernel) * config.getWarps() << laneBits;
+    SmallVector<int64_t> widths = AxisAnalysis(kernel).accessWidths(kernel); // the elements of one access can only be omitted together
+    int64_t together = (widths.empty() ? 1 : *llvm::max_element(widths)) * config.getWarps() << laneBits;
     for (BlockArgument argument : kernel.getArguments())
       if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, together, failedGuards);
     return success();
