@@ -47,7 +47,6 @@ std::string swizzleText(const SharedLayout &shared) {
 /// A remark about an operation. Later steps find the operation again by its location.
 struct FoundRemark {
   Location location;
-  SourceLine where;
   std::string text;
 };
 
@@ -156,8 +155,7 @@ struct Explainer::Impl {
     }
     bool threads = choice.getKind() == ttg::MmaKind::fma;
     tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
-    dots.push_back({dot.getLoc(), lineOf(dot.getLoc()),
-                    tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
+    dots.push_back({dot.getLoc(), tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
   void seeReduction(tt::ReduceOp reduce) {
@@ -176,7 +174,7 @@ struct Explainer::Impl {
               (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps exchange through shared memory"
                               : "within one warp");
     }
-    reductions.push_back({reduce.getLoc(), lineOf(reduce.getLoc()), text + splitText(reduce)});
+    reductions.push_back({reduce.getLoc(), text + splitText(reduce)});
   }
 
   void seeAccess(Operation *op, const AxisAnalysis &axes) {
@@ -200,7 +198,7 @@ struct Explainer::Impl {
       if (waste.size() > before && found != steps.end()) text += "; " + found->second;
       text += remarkText(op, "form-descriptors");
     }
-    accesses.push_back({op->getLoc(), lineOf(op->getLoc()), text});
+    accesses.push_back({op->getLoc(), text});
   }
 
   /// Returns " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
@@ -334,7 +332,7 @@ struct Explainer::Impl {
     } else {
       text += "between CTAs";
     }
-    conversions.push_back({op.getLoc(), lineOf(op.getLoc()), text});
+    conversions.push_back({op.getLoc(), text});
   }
 
   static std::string accessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
@@ -377,7 +375,7 @@ struct Explainer::Impl {
           .Case([&](ttg::FmaDotOp) { part = "read by multiply-add instructions, element by element"; });
       if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
     }
-    buffers.push_back({op.getLoc(), lineOf(op.getLoc()), text + " " + llvm::join(parts, "; ")});
+    buffers.push_back({op.getLoc(), text + " " + llvm::join(parts, "; ")});
   }
 
   /// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
@@ -447,7 +445,7 @@ struct Explainer::Impl {
     if (loop->hasAttr(ttg::crossTilePrefetchName)) text += "; prefetches across tiles";
     if (made.getPrefetchesMma()) text += "; a dot of the next iteration starts early";
     if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
-    loops.push_back({loop.getLoc(), lineOf(loop.getLoc()), text});
+    loops.push_back({loop.getLoc(), text});
     if (made.getStages() > 1) seeTimeline(loop, made.getStages());
   }
 
@@ -481,10 +479,10 @@ struct Explainer::Impl {
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  static RemarkSection section(const char *title, const std::vector<FoundRemark> &found) {
+  RemarkSection section(const char *title, const std::vector<FoundRemark> &found) const {
     RemarkSection section{title, {}};
     for (const FoundRemark &remark : found)
-      section.remarks.push_back({remark.where, remark.text});
+      section.remarks.push_back({lineOf(remark.location), remark.text});
     return section;
   }
 
