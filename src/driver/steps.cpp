@@ -211,7 +211,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      mayBeWarpSpecialized ? AssumeNoAlias(ttg::assumeNoAlias) : AssumeNoAlias());
+      mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions());
 }
 
 /// Without ptxas the PTX is the artifact, and the driver assembles it.

@@ -2,14 +2,16 @@
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
 //         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`, `ttg.access`,
-// `ttg.loop_schedule` and others, ttg.td). This file decides nothing again. It turns each decision into text while its operation exists;
-// only what is grouped later stays a structure.
+// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
+// `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This file decides nothing again. It turns each decision into text
+// while its operation exists; only what is grouped later stays a structure.
 #include "gpu/explain.h"
 
+#include "gpu/explain_layouts.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
+#include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
@@ -19,73 +21,20 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <bit>
 #include <map>
-#include <set>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
 
-/// "128x64".
-template <typename Range> std::string extents(const Range &numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "" : "x") + std::to_string(number);
-  return text.empty() ? "one element" : text;
-}
-
 /// "{64, 128}".
 template <typename Range> std::string braced(const Range &parts) {
   return "{" + llvm::join(parts, ", ") + "}";
-}
-
-std::string textOf(Type type) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (auto pointer = dyn_cast<tt::PointerType>(type))
-    stream << "pointers to " << pointer.getPointeeType();
-  else
-    stream << type;
-  return text;
-}
-
-int64_t bitsOf(Type element) {
-  return isa<IndexType>(element) ? 64 : memoryBits(element);
-}
-
-//===-------------------------------------------------------------------------------------------------------------- layouts
-
-/// "registers 2x16, lanes 8x4, warps 4x1, 2 copies".
-std::string shapeOfBits(const Layout &layout) {
-  std::string text;
-  int64_t copies = 1;
-  const char *names[] = {"registers", "lanes", "warps", "CTAs"};
-  for (Axis axis : allAxes) {
-    Dims moved(layout.shape.size(), 1);
-    bool mixed = false;
-    for (uint32_t basis : layout.basesOf(axis)) {
-      Dims at = layout.coordinates(basis);
-      int64_t dims = llvm::count_if(at, [](int64_t x) { return x != 0; });
-      copies *= dims == 0 ? 2 : 1;
-      mixed |= dims > 1;
-      for (size_t d = 0; d < at.size(); ++d)
-        if (at[d]) moved[d] *= 2;
-    }
-    if (axis == Axis::block && layout.bits(axis) == 0) continue;
-    text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
-            (moved.empty() ? "1"
-             : mixed       ? "across dimensions"
-                           : extents(moved));
-  }
-  if (copies > 1) text += ", each element is held " + std::to_string(copies) + " times";
-  return text;
 }
 
 std::string swizzleText(const SharedLayout &shared) {
@@ -96,43 +45,9 @@ std::string swizzleText(const SharedLayout &shared) {
          (swizzle->order[0] + 1 == int64_t(shared.shape.size()) ? "" : ", dimension " + std::to_string(swizzle->order[0]) + " contiguous");
 }
 
-/// Returns the picture with as many columns as fit in the explanation's width.
-std::string fittedPicture(const Layout &layout, int64_t rows) {
-  for (int64_t columns = 16; columns > 1; columns /= 2) {
-    std::string text = picture(layout, rows, columns);
-    SmallVector<StringRef> lines;
-    StringRef(text).split(lines, '\n');
-    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= explanationWidth - 6; })) return text;
-  }
-  return picture(layout, rows, 1);
-}
-
-std::string indented(StringRef text, size_t by) {
-  std::string result;
-  for (StringRef line : llvm::split(text.rtrim(), '\n'))
-    result += std::string(by, ' ') + line.rtrim().str() + "\n";
-  return result;
-}
-
-struct TileUse {
-  SourceLine where;
-  std::string op, type;
-};
-
-struct TileLayout {
-  Layout layout;
-  std::vector<TileUse> uses;
-  bool worth = false;          // holds more than addresses and masks
-  bool held = false;           // finally in registers: a tile that TMA copies is not
-  bool late = false;           // first found after buffers are chosen
-  int64_t bits = 0;            // of the widest elements
-  ttg::ChoiceAttr choice = {}; // of the most expensive class with this layout; null: no class has it
-};
-
 /// A remark about an operation. Later steps find the operation again by its location.
 struct FoundRemark {
   Location location;
-  SourceLine where;
   std::string text;
 };
 
@@ -143,25 +58,13 @@ struct FoundRemark {
 struct Explainer::Impl {
   std::string name, file, heading;
   int64_t sharedMax = 0, stagesWanted = 0;
-  bool inMachine = false;
-  std::vector<TileLayout> tiles;
-  std::vector<std::pair<Layout, std::string>> families;
+  TileLayouts tiles;
   std::vector<Timeline> timelines;
   std::vector<AccessWaste> waste;
   std::map<std::pair<SourceLine, std::string>, std::string> steps; // strides of the pointers of a line to an argument
   std::vector<FoundRemark> accesses, dots, reductions, loops, conversions, buffers;
-  mutable SourceText source;
 
   SourceLine lineOf(Location location) const { return sourceLineOf(location, file); }
-
-  size_t layoutIndex(const Layout &layout) {
-    for (size_t i = 0; i < tiles.size(); ++i)
-      if (tiles[i].layout == layout) return i;
-    tiles.push_back({layout, {}, false, false, inMachine, 0, {}});
-    return tiles.size() - 1;
-  }
-  std::string layoutName(const Layout &layout) { return "L" + std::to_string(layoutIndex(layout) + 1); }
-  TileLayout &layoutOf(Type tile) { return tiles[layoutIndex(ttg::layoutOf(tile))]; }
 
   /// Returns the name of the kernel's argument that a pointer is derived from.
   static std::string baseOf(Value pointer) {
@@ -171,71 +74,53 @@ struct Explainer::Impl {
 
   //===--------------------------------------------------------------------------------------------- after assign-layouts
 
-  void addUse(Type type, Operation *op, StringRef what, bool worth) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || !ttg::hasLayout(type)) return;
-    TileLayout &entry = layoutOf(type);
-    entry.worth |= worth;
-    bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
-    if (!isAddress) entry.bits = std::max(entry.bits, bitsOf(tile.getElementType()));
-    entry.uses.push_back({lineOf(op->getLoc()), what.starts_with("descriptor_load") ? "load" : what.str(), textOf(tile.getElementType())});
-  }
-
   /// Numbers the layouts in source order, which differs from the order of the operations.
   void nameLayouts(tt::FuncOp kernel) {
     std::map<SourceLine, std::vector<Layout>> found;
     kernel.walk([&](Operation *op) {
       for (Value result : op->getResults())
-        if (ttg::hasLayout(result.getType()) && !isPlumbing(op->getName().stripDialect()))
+        if (ttg::hasLayout(result.getType()) && !TileLayouts::isPlumbing(op->getName().stripDialect()))
           found[lineOf(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
     });
     for (const auto &[where, layouts] : found)
       if (where.line)
         for (const Layout &layout : layouts)
-          layoutIndex(layout);
+          tiles.indexOf(layout);
   }
 
   void seeTiles(tt::FuncOp kernel) {
     file = sourceFileOf(kernel);
     nameLayouts(kernel);
-    noteChoices(kernel);
+    for (TileLayout &tile : tiles.all)
+      tile.choice = ttg::remarksOf(kernel, "assign-layouts", ttg::LayoutAttr::get(kernel.getContext(), tile.layout));
+    AxisAnalysis axes(kernel);
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
       if (auto loop = dyn_cast<scf::ForOp>(op))
         for (Value carried : loop.getRegionIterArgs())
-          addUse(carried.getType(), op, "carried by the loop", true);
+          tiles.addUse(carried.getType(), lineOf(op->getLoc()), "carried by the loop", true);
       bool moves = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::DescriptorLoadOp, ttg::DescriptorStoreOp>(op);
       bool worth = moves || isa<tt::DotOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
       if (isa<tt::StoreOp, ttg::DescriptorStoreOp>(op))
-        addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), op, "store", true);
+        tiles.addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), lineOf(op->getLoc()), "store",
+                     true);
       if (!isa<scf::ForOp, scf::IfOp>(op))
         for (Value result : op->getResults())
-          addUse(result.getType(), op, op->getName().stripDialect(), worth);
+          tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), worth);
       if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
       if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
-      if (moves) seeAccess(op);
+      if (moves) seeAccess(op, axes);
     });
   }
 
-  void noteChoices(tt::FuncOp kernel) {
-    auto choices = kernel->getAttrOfType<ArrayAttr>(ttg::choicesName);
-    if (!choices) return;
-    for (auto choice : choices.getAsRange<ttg::ChoiceAttr>())
-      for (TileLayout &tile : tiles)
-        if (tile.layout == choice.getLayout().layout() && (!tile.choice || tile.choice.getCost() < choice.getCost())) tile.choice = choice;
+  /// Returns the pass's remarks about an operation after "; ", or "".
+  static std::string remarkText(Operation *op, StringRef pass) {
+    auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
+    std::string text = ttg::remarksOf(kernel, pass, op->getLoc());
+    return text.empty() ? "" : "; " + text;
   }
-
   /// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
-  static std::string splitText(Operation *op) {
-    auto split = op->getAttrOfType<IntegerAttr>(ttg::ctaSplitName);
-    if (!split) return "";
-    auto load = dyn_cast<ttg::TmaLoadOp>(op);
-    bool isForAll = load && load.getMulticast();
-    if (split.getInt() == ttg::splitAlongK) return "; each CTA computes a part of K, and the CTAs add their sums after the loop";
-    if (split.getInt() == ttg::notSplit)
-      return isForAll ? "; replicated in every CTA: each loads a part and multicasts it" : "; replicated in every CTA";
-    return "; split across CTAs along dimension " + std::to_string(split.getInt());
-  }
+  static std::string splitText(Operation *op) { return remarkText(op, "split-ctas"); }
 
   /// Records the strides of accesses, while the addresses have no layouts yet.
   void seeAddresses(tt::FuncOp kernel) {
@@ -250,19 +135,19 @@ struct Explainer::Impl {
   void visitDot(tt::DotOp dot) {
     auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     Type a = dot.getA().getType(), b = dot.getB().getType();
-    int64_t step = 256 / bitsOf(getElementTypeOrSelf(a));
+    int64_t step = 256 / tileBits(getElementTypeOrSelf(a));
     std::string held = choice.getAInRegisters() ? "A in registers, B in shared memory" : "A and B in shared memory", family, how;
     switch (choice.getKind()) {
     case ttg::MmaKind::wgmma:
       family = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
       how = family + ", " + held;
-      if (choice.getAInRegisters()) families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      if (choice.getAInRegisters()) tiles.families.push_back({ttg::layoutOf(a), "operand A of " + family});
       break;
     case ttg::MmaKind::mma:
       family = "mma.sync m16n8k" + std::to_string(step);
       how = family + ", A and B in registers; no wgmma: " + choice.getReason().str();
-      families.push_back({ttg::layoutOf(a), "operand A of " + family});
-      families.push_back({ttg::layoutOf(b), "operand B of " + family});
+      tiles.families.push_back({ttg::layoutOf(a), "operand A of " + family});
+      tiles.families.push_back({ttg::layoutOf(b), "operand B of " + family});
       break;
     case ttg::MmaKind::fma:
       family = "multiply-add";
@@ -270,9 +155,8 @@ struct Explainer::Impl {
       break;
     }
     bool threads = choice.getKind() == ttg::MmaKind::fma;
-    families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
-    dots.push_back({dot.getLoc(), lineOf(dot.getLoc()),
-                    tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
+    tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + family});
+    dots.push_back({dot.getLoc(), tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()) + ": " + how + splitText(dot)});
   }
 
   void seeReduction(tt::ReduceOp reduce) {
@@ -280,7 +164,7 @@ struct Explainer::Impl {
     Layout layout = ttg::layoutOf(tile);
     int64_t dim = reduce.getAxis();
     std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-    std::string text = tileText(tile) + " in " + layoutName(layout) + " along dimension " + std::to_string(dim) + ": ";
+    std::string text = tileText(tile) + " in " + tiles.nameOf(layout) + " along dimension " + std::to_string(dim) + ": ";
     if (!plan) {
       text += "after a conversion to another layout";
     } else {
@@ -291,17 +175,17 @@ struct Explainer::Impl {
               (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps exchange through shared memory"
                               : "within one warp");
     }
-    reductions.push_back({reduce.getLoc(), lineOf(reduce.getLoc()), text + splitText(reduce)});
+    reductions.push_back({reduce.getLoc(), text + splitText(reduce)});
   }
 
-  void seeAccess(Operation *op) {
-    Value pointer;
+  void seeAccess(Operation *op, const AxisAnalysis &axes) {
+    Value pointer, mask;
     Type type;
     const char *verb = " from ";
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), type = o.getType(); })
-        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), type = o.getValue().getType(), verb = " to "; })
-        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
+        .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
+        .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), verb = " to "; })
+        .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
         .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
         .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = o.getAdds() ? " added to " : " to "; });
@@ -310,29 +194,31 @@ struct Explainer::Impl {
     std::string text = tileText(type) + verb;
     if (pointer) { // a descriptor's map is not complete yet
       size_t before = waste.size();
-      text += baseOf(pointer) + accessText(op, pointer.getType(), bitsOf(tile.getElementType()) / 8) + splitText(op);
+      text += baseOf(pointer) + accessText(op, pointer, mask, axes) + splitText(op);
       auto found = steps.find({lineOf(op->getLoc()), baseOf(pointer)});
       if (waste.size() > before && found != steps.end()) text += "; " + found->second;
+      text += remarkText(op, "form-descriptors");
     }
-    if (auto reason = op->getAttrOfType<StringAttr>(ttg::noDescriptorName)) text += "; no tensor map: " + reason.str();
-    accesses.push_back({op->getLoc(), lineOf(op->getLoc()), text});
+    accesses.push_back({op->getLoc(), text});
   }
 
   /// Returns " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
-  std::string accessText(Operation *op, Type pointers, int64_t elementBytes) {
-    Layout layout = ttg::layoutOf(pointers);
+  std::string accessText(Operation *op, Value pointers, Value mask, const AxisAnalysis &axes) {
+    Layout layout = ttg::layoutOf(pointers.getType());
+    AccessProperties properties = accessProperties(axes, pointers, mask);
     auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    auto access = op->getAttrOfType<ttg::AccessAttr>(ttg::accessName);
+    int64_t elementBytes = properties.bytes, sectors = accessSectors(properties, layout);
+    bool isAtomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op), isUnaligned = op->hasAttr(ttg::unalignedName);
+    bool isNarrowed = !isAtomic && !isUnaligned && accessProperties(axes, pointers, Value()).vectorLimit > properties.vectorLimit;
     int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
     int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
-    if (access.getSectors() > needed)
-      waste.push_back({lineOf(op->getLoc()), static_cast<double>(access.getSectors()) / static_cast<double>(needed)});
-    return " in " + layoutName(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
+    if (sectors > needed) waste.push_back({lineOf(op->getLoc()), static_cast<double>(sectors) / static_cast<double>(needed)});
+    return " in " + tiles.nameOf(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
            countText(each * elementBytes, "byte") + " a thread; each access of a warp takes " + countText(bytes, "byte") + " from " +
-           countText(access.getSectors(), "sector") + " of 32 bytes" +
-           (access.getSectors() > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
-           (op->hasAttr(ttg::unalignedName) ? ", as aligned words that threads shift, because rows are unaligned" : "") +
-           (access.getNarrowed() ? "; a wider access would need one mask value for all its elements" : "");
+           countText(sectors, "sector") + " of 32 bytes" +
+           (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
+           (isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
+           (isNarrowed && layout.registersPerThread() > each ? "; a wider access would need one mask value for all its elements" : "");
   }
 
   //===-------------------------------------------------------------------------------------------- after allocate-shared
@@ -372,9 +258,7 @@ struct Explainer::Impl {
     sharedMax = target ? target->sharedBytes : 0;
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
-    if (auto asked = kernel->getAttrOfType<IntegerAttr>(ttg::requestedWarpsName))
-      heading += "; raised from " + countText(asked.getInt(), "warp") + ", whose registers cannot hold the accumulators";
-    if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
+    heading += remarkText(kernel, "choose-warps") + remarkText(kernel, "split-ctas");
     if (kernel->hasAttr(ttg::dequantizePartitionName))
       heading += "; one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot";
     else if (kernel->hasAttr(ttg::warpSpecializedName))
@@ -386,17 +270,18 @@ struct Explainer::Impl {
       for (FoundRemark &remark : accesses) // several, if a loop was unrolled
         if (remark.location == op->getLoc()) remark.text += text;
     };
-    inMachine = true;
+    tiles.afterBuffers = true;
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (Value result : op->getResults()) {
         if (!ttg::hasLayout(result.getType())) continue;
-        TileLayout &entry = layoutOf(result.getType());
-        if (entry.late) addUse(result.getType(), op, op->getName().stripDialect(), true);
+        TileLayout &entry = tiles[result.getType()];
+        if (entry.late) tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), true);
         entry.held = true;
       }
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](ttg::TmaLoadOp o) {
-            add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op));
+            add(op, mapText(kernel, o.getMap()) + depthText(o.getBuffer()) + notPipelinedText(op) + splitText(op) +
+                        (o.getMulticast() ? ": each loads a part and multicasts it" : ""));
           })
           .Case([&](ttg::TmaStoreOp o) { add(op, mapText(kernel, o.getMap()) + splitText(op)); })
           .Case([&](ttg::CopyAsyncOp o) { add(op, "; by cp.async" + depthText(o.getBuffer())); })
@@ -436,7 +321,7 @@ struct Explainer::Impl {
     auto tile = cast<RankedTensorType>(op.getType());
     ConversionPlan plan = planConversion(from, to, tile.getElementType(), target);
     if (plan.kind <= Conversion::registers || (plan.shuffle && plan.shuffle->shuffles() == 0)) return; // costs nothing
-    std::string text = tileText(tile) + " from " + layoutName(from) + " to " + layoutName(to) + ": ";
+    std::string text = tileText(tile) + " from " + tiles.nameOf(from) + " to " + tiles.nameOf(to) + ": ";
     if (plan.shuffle) {
       text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
     } else if (plan.scratch) {
@@ -448,7 +333,7 @@ struct Explainer::Impl {
     } else {
       text += "between CTAs";
     }
-    conversions.push_back({op.getLoc(), lineOf(op.getLoc()), text});
+    conversions.push_back({op.getLoc(), text});
   }
 
   static std::string accessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
@@ -464,7 +349,7 @@ struct Explainer::Impl {
     ttg::BufferType type = op.getType();
     SharedLayout shared = type.getLayout().layout();
     auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-    std::string text = extents(type.getShape()) + " " + textOf(type.getElementType()) + ", " +
+    std::string text = tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + ", " +
                        (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
                        std::to_string(type.getDepth() * type.tileBytes()) + " bytes" +
                        (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
@@ -475,23 +360,23 @@ struct Explainer::Impl {
       llvm::TypeSwitch<Operation *>(access)
           .Case([&](ttg::LoadSharedOp o) {
             Layout layout = ttg::layoutOf(o.getType());
-            part = "read in " + layoutName(layout) + " " +
+            part = "read in " + tiles.nameOf(layout) + " " +
                    accessText(layout, bufferOf(o.getBuffer()), matricesRead(layout, bufferOf(o.getBuffer()), type.getElementType()));
           })
           .Case([&](ttg::StoreSharedOp o) {
             Layout layout = ttg::layoutOf(o.getSrc().getType());
             SharedLayout written = bufferOf(o.getBuffer());
-            part = "written in " + layoutName(layout) + " " +
+            part = "written in " + tiles.nameOf(layout) + " " +
                    accessText(layout, written, matricesWritten(layout, written, type.getElementType(), target.stmatrix));
           })
-          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + layoutName(ttg::layoutOf(o.getPointers().getType())); })
+          .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + tiles.nameOf(ttg::layoutOf(o.getPointers().getType())); })
           .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
           .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
           .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
           .Case([&](ttg::FmaDotOp) { part = "read by multiply-add instructions, element by element"; });
       if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
     }
-    buffers.push_back({op.getLoc(), lineOf(op.getLoc()), text + " " + llvm::join(parts, "; ")});
+    buffers.push_back({op.getLoc(), text + " " + llvm::join(parts, "; ")});
   }
 
   /// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
@@ -547,7 +432,7 @@ struct Explainer::Impl {
     for (auto [alloc, tma] : circularBuffers) {
       ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
       bytes += type.tileBytes();
-      parts.push_back(extents(type.getShape()) + " " + textOf(type.getElementType()) + (tma ? " by TMA" : " by cp.async"));
+      parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
     }
     std::string text;
     if (made.getStages() > 1) {
@@ -563,7 +448,7 @@ struct Explainer::Impl {
     if (made.getCrossTile()) text += "; prefetches across tiles";
     if (made.shiftsMma()) text += "; a dot of the next iteration starts early";
     if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
-    loops.push_back({loop.getLoc(), lineOf(loop.getLoc()), text});
+    loops.push_back({loop.getLoc(), text});
     if (made.getStages() > 1) seeTimeline(loop, made.getStages());
   }
 
@@ -597,10 +482,10 @@ struct Explainer::Impl {
 
   //===----------------------------------------------------------------------------------------------------------- as text
 
-  static RemarkSection section(const char *title, const std::vector<FoundRemark> &found) {
+  RemarkSection section(const char *title, const std::vector<FoundRemark> &found) const {
     RemarkSection section{title, {}};
     for (const FoundRemark &remark : found)
-      section.remarks.push_back({remark.where, remark.text});
+      section.remarks.push_back({lineOf(remark.location), remark.text});
     return section;
   }
 
@@ -611,92 +496,6 @@ struct Explainer::Impl {
             section("Reductions", reductions),
             section("Conversions between layouts", conversions),
             section("Buffers in shared memory", buffers)};
-  }
-
-  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
-  RemarkSection spilled() const {
-    RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
-    std::vector<const TileLayout *> largest;
-    auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
-    for (const TileLayout &tile : tiles)
-      if (tile.held && tile.worth) largest.push_back(&tile);
-    llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
-    constexpr size_t maxLayouts = 2;
-    for (const TileLayout *tile : ArrayRef(largest).take_front(maxLayouts)) {
-      std::map<SourceLine, std::string> lines;
-      for (const TileUse &use : tile->uses)
-        if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
-          lines[use.where] = use.op;
-      for (const auto &[where, op] : lines)
-        made.remarks.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
-    }
-    return made;
-  }
-
-  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
-  static bool isPlumbing(StringRef op) {
-    return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
-  }
-
-  static std::string choiceText(ttg::ChoiceAttr choice) {
-    std::string text =
-        choice.getCandidates() == 1 ? "the only candidate" : "best of " + std::to_string(choice.getCandidates()) + " candidates";
-    text += ", at a cost of " + std::to_string(choice.getCost());
-    return choice.getNext() < 0 ? text : text + "; the next best costs " + std::to_string(choice.getNext());
-  }
-
-  std::string layoutText(size_t index, bool large) const {
-    const TileLayout &tile = tiles[index];
-    int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
-    std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
-    if (tile.held)
-      text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
-    else
-      text += "goes to shared memory without passing through registers";
-    llvm::SmallSet<std::string, 4> reported;
-    for (const auto &[layout, family] : families)
-      if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
-    text += "\n";
-    if (tile.held && tile.choice) text += paragraph(choiceText(tile.choice), 6);
-    if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
-    std::map<SourceLine, std::vector<std::string>> lines;
-    for (const TileUse &use : tile.uses) {
-      if (use.where.file.empty()) continue;
-      std::vector<std::string> &ops = lines[use.where];
-      std::string what = use.op + " " + use.type;
-      if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
-    }
-    for (auto &[where, ops] : lines) {
-      text += "      " + source.titled(where) + "\n";
-      if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
-    }
-    if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
-    return text;
-  }
-
-  /// Returns the corner of the tile as a picture.
-  LayoutPicture layoutPicture(size_t index) const {
-    const TileLayout &tile = tiles[index];
-    constexpr int64_t maxExtent = 64;
-    LayoutPicture made;
-    made.name = "L" + std::to_string(index + 1), made.text = layoutText(index, false);
-    std::set<int64_t> lines;
-    for (const TileUse &use : tile.uses)
-      if (use.where.file == file) lines.insert(use.where.line);
-    made.lines.assign(lines.begin(), lines.end());
-    if (!tile.held || !tile.worth || tile.layout.shape.empty()) return made;
-    int64_t columns = tile.layout.shape.back(), rows = elementCount(tile.layout.shape) / columns;
-    made.rows = std::min(rows, maxExtent), made.columns = std::min(columns, maxExtent);
-    made.owners.resize(static_cast<size_t>(made.rows * made.columns));
-    LinearMap map = tile.layout.map();
-    int64_t inBlock = tile.layout.bits(Axis::reg) + tile.layout.bits(Axis::lane) + tile.layout.bits(Axis::warp);
-    for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // the first of several locations is shown
-      int64_t at = map.apply(static_cast<uint64_t>(input));
-      if (at / columns >= made.rows || at % columns >= made.columns) continue;
-      HardwareLocation owner = tile.layout.locationOf(static_cast<uint64_t>(input));
-      made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {owner.warp, owner.lane, owner.reg};
-    }
-    return made;
   }
 };
 
@@ -715,10 +514,10 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
   std::string text;
   int64_t line = 0;
   bool isLine = !wanted.getAsInteger(10, line);
-  for (size_t i = 0; i < impl->tiles.size(); ++i) {
-    bool isWanted = isLine ? llvm::any_of(impl->tiles[i].uses, [&](const TileUse &use) { return use.where.line == line; })
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i) {
+    bool isWanted = isLine ? llvm::any_of(impl->tiles.all[i].uses, [&](const TileUse &use) { return use.where.line == line; })
                            : wanted.equals_insensitive("L" + std::to_string(i + 1));
-    if (isWanted) text += impl->layoutText(i, true);
+    if (isWanted) text += impl->tiles.text(i, true);
   }
   if (text.empty()) return std::nullopt;
   return text.substr(1);
@@ -732,11 +531,11 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.guards = artifact.guards;
-  if (artifact.spillBytes > 0) made.sections.push_back(impl->spilled());
+  if (artifact.spillBytes > 0) made.sections.push_back(impl->tiles.spilled());
   for (RemarkSection &section : impl->sections())
     made.sections.push_back(std::move(section));
-  for (size_t i = 0; i < impl->tiles.size(); ++i)
-    made.layouts.push_back(impl->layoutPicture(i));
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i)
+    made.layouts.push_back(impl->tiles.picture(i, impl->file));
   made.timelines = impl->timelines;
   made.waste = impl->waste;
   return made;

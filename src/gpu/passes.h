@@ -30,7 +30,7 @@ llvm::LogicalResult moduloToMask(mlir::ModuleOp module);
 
 /// Turns loads of dots' operands and stores of their results into descriptor_load and descriptor_store, if the address is affine and the
 /// mask is the tensor's bounds. Each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` tells the launcher how to
-/// create it). Other accesses get a `ttg.no_descriptor` with the reason. Does nothing on targets without TMA.
+/// create it). A remark gives the reason for other accesses. Does nothing on targets without TMA.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 
 /// Raises num_warps of a kernel whose accumulators do not fit into the registers of the requested warps.

@@ -1,6 +1,8 @@
 // The target-neutral passes over the tt dialect, in pipeline order. Each is one file of the same name.
 #pragma once
 
+#include "support/launch_guards.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/LogicalResult.h"
 
@@ -12,6 +14,9 @@ class Value;
 } // namespace mlir
 
 namespace tilewright {
+namespace tt {
+class FuncOp;
+}
 
 /// Inlines every tt.call into its caller and removes unused private functions. Branches between blocks become scf.if and scf.while: then
 /// each body is one block, without any cf operation. Recursion is an error.
@@ -36,11 +41,15 @@ llvm::LogicalResult expandScaledDots(mlir::ModuleOp module);
 /// A target's conversion of bytes of two e2m1 numbers each, along `dim`, to numbers of type `number`. `small`: times 2^-6, in f16.
 using UnpackE2m1 =
     llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, mlir::Value bytes, int64_t dim, mlir::Type number, bool small)>;
-/// Assumes that the memory of two pointers of a kernel does not overlap. Returns false if this cannot be assumed.
-using AssumeNoAlias = llvm::function_ref<bool(mlir::Value, mlir::Value)>;
-/// The same for a target with its own conversion. With `assumeNoAlias`, a persistent loop may be repeated as a whole instead of its inner
+/// How a target assumes something about the launches of a kernel.
+struct Assumptions {
+  /// Returns the guard under which the memory of two pointers does not overlap; null if this cannot be assumed.
+  llvm::function_ref<std::optional<LaunchGuard>(mlir::Value, mlir::Value)> noAliasGuard;
+  llvm::function_ref<void(tt::FuncOp, llvm::ArrayRef<LaunchGuard>)> relyOn;
+};
+/// The same for a target with its own conversion. With `assumptions`, a persistent loop may be repeated as a whole instead of its inner
 /// loop.
-llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias);
+llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

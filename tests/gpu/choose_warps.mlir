@@ -5,7 +5,7 @@
 // Two accumulators of 128 registers a thread are carried, and another dot's 32 are live at the same time: with 8 warps a thread holds half of that.
 // CHECK-LABEL: tt.func public @two
 // CHECK-SAME: warps = 8
-// CHECK-SAME: ttg.requested_warps = 4
+// CHECK-SAME: ttg.remarks = [#ttg.remark<pass = "choose-warps", about = {{[^,]*}}, text = "raised from 4 warps, whose registers cannot hold the accumulators">]
 tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<64x32xf16>, %e: tensor<32x128xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   %nothing = arith.constant dense<0.0> : tensor<128x32xf32>
@@ -27,8 +27,8 @@ tt.func public @two(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %c: tensor<6
 
 // One accumulator of 128 registers fits, and so do consecutive dots: each is finished when the next begins.
 // CHECK-LABEL: tt.func public @one
-// CHECK-NOT: requested_warps
 // CHECK-SAME: warps = 4
+// CHECK-NOT: ttg.remark
 tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   %nothing = arith.constant dense<0.0> : tensor<128x64xf32>
@@ -52,8 +52,8 @@ tt.func public @one(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %n: i32) att
 
 // 16 warps have no more registers than 8: an accumulator that does not fit changes nothing.
 // CHECK-LABEL: tt.func public @never
-// CHECK-NOT: requested_warps
 // CHECK-SAME: warps = 8
+// CHECK-NOT: ttg.remark
 tt.func public @never(%a: tensor<256x64xf16>, %b: tensor<64x256xf16>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<256x256xf32>
   %c0 = arith.constant 0 : i32

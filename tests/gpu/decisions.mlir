@@ -6,7 +6,7 @@
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 
 // LOOP: #schedule = #ttg.loop_schedule<policy "copy-async" requested 3
-// LAYOUTS: ttg.choices = [#ttg.choice<layout = #layout{{[0-9]*}}, candidates = {{[0-9]+}}, cost = {{[0-9]+}}, next = {{-?[0-9]+}}>
+// LAYOUTS: ttg.remarks = [#ttg.remark<pass = "assign-layouts", about = #layout{{[0-9]*}}, text = "{{.*}}, at a cost of {{[0-9]+}}
 tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32
@@ -23,10 +23,10 @@ tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %q: !tt.ptr<f16
   %qs = tt.splat %q : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
   %r = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
     %pa = tt.addptr %ps, %at : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = 16, narrowed = false>, ttg.vector = 8 : i32
+    // LAYOUTS: tt.load {{.*}}ttg.vector = 8 : i32
     %a = tt.load %pa : tensor<64x64x!tt.ptr<f16>>
     %pb = tt.addptr %qs, %at : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    // LAYOUTS: tt.load {{.*}}ttg.access = #ttg.access<sectors = {{[0-9]+}}, narrowed = false>, ttg.unaligned, ttg.vector = 8 : i32}
+    // LAYOUTS: tt.load {{.*}}ttg.unaligned, ttg.vector = 8 : i32}
     // LOOP: tt.load {{.*}}ttg.not_pipelined = "cp.async copies at least 4 bytes"
     %b = tt.load %pb : tensor<64x64x!tt.ptr<f16>>
     // LAYOUTS: tt.dot {{.*}}ttg.dot_choice = #ttg.dot_choice<kind = wgmma, columns = 64, aInRegisters = false, reason = "">

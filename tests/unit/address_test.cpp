@@ -1,9 +1,12 @@
 // Addresses as polynomials, their launch guards, and plans for tensor maps, which are verified.
+#include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/address/divisibility.h"
 #include "ir/address/indices.h"
 #include "ir/tt.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
@@ -205,12 +208,44 @@ TEST(BaseArgument, IsSeenThroughAddressArithmetic) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
   EXPECT_EQ(baseArgument(load.getPtr()), kernel.function().getArgument(0));
-  EXPECT_TRUE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
-  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(0)));
-  ASSERT_TRUE(kernel.function()->hasAttr(ttg::guardsName));
+  std::optional<LaunchGuard> guard = ttg::noAliasGuard(load.getPtr(), kernel.function().getArgument(3));
+  ASSERT_TRUE(guard);
+  EXPECT_EQ(guard->name, "argument 0 and argument 3 do not overlap");
+  EXPECT_FALSE(ttg::noAliasGuard(load.getPtr(), kernel.function().getArgument(0)));
+  EXPECT_FALSE(kernel.function()->hasAttr(ttg::guardsName)); // a question records nothing
+  ttg::relyOn(kernel.function(), *guard);
+  EXPECT_TRUE(kernel.function()->hasAttr(ttg::guardsName));
   kernel.function()->setAttr(ttg::failedGuardsName,
                              mlir::Builder(kernel.function().getContext()).getStrArrayAttr({"argument 0 and argument 3 do not overlap"}));
-  EXPECT_FALSE(ttg::assumeNoAlias(load.getPtr(), kernel.function().getArgument(3)));
+  EXPECT_FALSE(ttg::noAliasGuard(load.getPtr(), kernel.function().getArgument(3)));
+}
+
+TEST(AxisAnalysis, ReturnsItsGuardsAndTakesAHypothesis) {
+  Kernel kernel(R"(
+    %c16 = arith.constant dense<16> : tensor<64xi32>
+    %start = tt.splat %m : i32 -> tensor<64xi32>
+    %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+    %index = arith.addi %start, %range : tensor<64xi32>
+    %group = arith.divsi %index, %c16 : tensor<64xi32>)");
+  mlir::Value group = kernel.first<mlir::arith::DivSIOp>().getResult();
+  gpu::AxisAnalysis axes(kernel.function()),
+      of32(kernel.function(), /*trustsPromises=*/true, [](mlir::BlockArgument) { return int64_t(32); });
+  EXPECT_EQ(axes.of(group).constancy[0], 1);
+  EXPECT_EQ(of32.of(group).constancy[0], 16); // if the start is a multiple of 16, and not negative
+  EXPECT_TRUE(axes.guards().empty());
+  EXPECT_FALSE(of32.guards().empty());
+  EXPECT_FALSE(kernel.function()->hasAttr(ttg::guardsName));
+}
+
+TEST(DivisorOf, FollowsSumsAndMultiplications) {
+  Kernel kernel(R"(
+    %c24 = arith.constant 24 : i32
+    %scaled = arith.muli %m, %c24 : i32
+    %sum = arith.addi %scaled, %s : i32)");
+  EXPECT_EQ(divisorOf(kernel.first<mlir::arith::MulIOp>().getResult()), 8);
+  EXPECT_EQ(divisorOf(kernel.first<mlir::arith::AddIOp>().getResult()), 8); // of 8 and 16
+  EXPECT_EQ(divisorOf(kernel.function().getArgument(2)), 16);
+  EXPECT_EQ(divisorOf(kernel.function().getArgument(1)), 1);
 }
 
 } // namespace

@@ -79,8 +79,7 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
     if (failed(map)) return failure();
     auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
-    for (StringRef name : {ttg::notPipelinedName, ttg::ctaSplitName})
-      if (Attribute decision = load->getAttr(name)) copy->setAttr(name, decision);
+    if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);
   }
   if (group.reader) b.setInsertionPoint(group.reader);
   auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);

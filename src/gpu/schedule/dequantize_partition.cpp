@@ -62,6 +62,7 @@ public:
   Stored second;
   Operation *barriers[2] = {nullptr, nullptr}; ///< around the stores and their fence
   Operation *fence = nullptr;
+  LaunchGuards guards; ///< under which the loop suits
 
   int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
 
@@ -130,9 +131,11 @@ private:
     if (!tiles) return true;
     if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
     WalkResult walk = tiles.walk([&](Operation *op) {
+      if (op->getNumRegions() != 0 && op != tiles && op != loop) return WalkResult::interrupt();
       auto load = dyn_cast<tt::LoadOp>(op);
-      bool isOther = op->getNumRegions() != 0 && op != tiles && op != loop;
-      return isOther || (load && mayBeWritten(load, tiles)) ? WalkResult::interrupt() : WalkResult::advance();
+      std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
+      if (unwritten) llvm::append_range(guards, *unwritten);
+      return unwritten ? WalkResult::advance() : WalkResult::interrupt();
     });
     return !walk.wasInterrupted();
   }
@@ -193,6 +196,7 @@ public:
   }
 
   void run() {
+    ttg::relyOn(function, c.guards);
     Value dequantized = right.make(c.second.store.getSrc(), rowLayout);
     b.setInsertionPoint(c.second.store);
     for (Value tile : scales)

@@ -38,7 +38,10 @@ public:
     SmallVector<Value> operands = {load.getPtr()};
     if (load.getMask()) operands.push_back(load.getMask());
     operands = LoopIterations(loop).ofIteration(b, operands, 0);
-    if (!areAligned(loop, operands)) return false;
+    auto function = loop->getParentOfType<tt::FuncOp>();
+    AxisAnalysis axes(function);
+    if (!areAligned(axes, operands)) return false;
+    ttg::relyOn(function, axes.guards());
     rows = firstColumn(b, operands[0]);
     if (load.getMask()) mask = firstColumn(b, operands[1]);
     return true;
@@ -66,8 +69,7 @@ public:
   }
 
 private:
-  bool areAligned(scf::ForOp loop, ArrayRef<Value> operands) const {
-    AxisAnalysis axes(loop->getParentOfType<tt::FuncOp>());
+  bool areAligned(const AxisAnalysis &axes, ArrayRef<Value> operands) const {
     AxisInfo pointers = axes.of(operands[0]);
     int64_t columns = layout.shape[1];
     if (pointers.contiguity[1] < columns || pointers.divisibilityAt(1, columns) < std::min(scaleGroupBytes, columns)) return false;

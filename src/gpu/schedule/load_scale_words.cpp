@@ -112,7 +112,9 @@ private:
       SmallVector<Value> parts = iterations.ofIteration(b, {columns.getPtr(), columns.getOffset()}, 0);
       start = parts[0], offset = parts[1];
       if (!getElementTypeOrSelf(offset.getType()).isInteger(64)) offset = arith::ExtSIOp::create(b, loc, with(b.getI64Type()), offset);
-      if (AxisAnalysis(loop->getParentOfType<tt::FuncOp>()).of(start).divisibilityOfAll() % scaleWordBytes == 0) return;
+      auto function = loop->getParentOfType<tt::FuncOp>();
+      AxisAnalysis axes(function);
+      if (axes.of(start).divisibilityOfAll() % scaleWordBytes == 0) return ttg::relyOn(function, axes.guards());
     }
     Value first = iterations.ofIteration(b, load.getPtr(), 0).front();
     Value address = tt::PtrToIntOp::create(b, loc, with(b.getI64Type()), first);

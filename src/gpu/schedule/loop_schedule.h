@@ -108,8 +108,9 @@ std::optional<std::string> multicastObstacle(tt::FuncOp function);
 std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
 /// The same, as far as no schedule decides it.
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// Whether the loop may write what `load` reads: then the load cannot run ahead. After an atomic operation nothing is known.
-bool mayBeWritten(tt::LoadOp load, mlir::scf::ForOp loop);
+/// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
+/// after an atomic operation nothing is known.
+std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Starts the schedule's `shiftedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for
 /// its circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the
 /// place of the schedule's.

@@ -89,7 +89,7 @@ static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   LoopIterations iterations(loop);
   return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && !mayBeWritten(load, loop) &&
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
            llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
   });
 }

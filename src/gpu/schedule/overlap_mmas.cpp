@@ -56,7 +56,9 @@ private:
   void hoistLoad(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (!loop || held > registers || tt::isVolatileLoad(load) || mayBeWritten(load, loop)) return;
+    if (!loop || held > registers || tt::isVolatileLoad(load)) return;
+    std::optional<LaunchGuards> guards = noWriteGuards(load, loop);
+    if (!guards) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};
@@ -70,6 +72,7 @@ private:
     Operation *first =
         &*llvm::find_if(block, [](Operation &op) { return isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(op) && !op.hasAttr(ttg::producerName); });
     registers -= held;
+    ttg::relyOn(loop->getParentOfType<tt::FuncOp>(), *guards);
     for (Operation *op : llvm::reverse(moved))
       if (first->isBeforeInBlock(op)) op->moveBefore(first);
   }

@@ -8,9 +8,8 @@
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
+#include "ir/address/divisibility.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -18,17 +17,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 constexpr int64_t groups = 2;
-
-/// Whether a number is a multiple of `divisor`, a power of two, even after it has wrapped around.
-static bool isMultiple(Value value, int64_t divisor) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number))) return number.getSExtValue() % divisor == 0;
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MulIOp>(op)) return isMultiple(op->getOperand(0), divisor) || isMultiple(op->getOperand(1), divisor);
-  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-    return isMultiple(op->getOperand(0), divisor) && isMultiple(op->getOperand(1), divisor);
-  return false;
-}
 
 /// Whether each warpgroup's registers hold one half of the rows.
 static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
@@ -54,14 +42,17 @@ static ttg::TensorMapAttr recipeOf(Value map) {
       .getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
 }
 
-/// Whether rows through both maps are the same rows, or never overlap.
-static bool haveSameRows(Value map, Value other) {
+/// Returns the launch guards under which rows through both maps are the same rows, or never overlap. Null if they may overlap.
+static std::optional<LaunchGuards> sameRowsGuards(Value map, Value other) {
   ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
-  auto kernel = cast<BlockArgument>(map).getOwner();
-  if (x.getBase() != y.getBase())
-    return ttg::assumeNoAlias(kernel->getArgument(static_cast<unsigned>(x.getBase())),
-                              kernel->getArgument(static_cast<unsigned>(y.getBase())));
-  return x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
+  if (x.getBase() != y.getBase()) {
+    Block *kernel = cast<BlockArgument>(map).getOwner();
+    auto baseOf = [&](ttg::TensorMapAttr recipe) { return kernel->getArgument(static_cast<unsigned>(recipe.getBase())); };
+    std::optional<LaunchGuard> guard = ttg::noAliasGuard(baseOf(x), baseOf(y));
+    return guard ? std::optional(LaunchGuards{*guard}) : std::nullopt;
+  }
+  bool isSame = x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
+  return isSame ? std::optional(LaunchGuards()) : std::nullopt;
 }
 
 /// Whether nothing else in the kernel writes to memory, and the loop's end is the kernel's.
@@ -84,11 +75,12 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
     ttg::BufferType type = each.alloc.getType();
     ValueRange coordinates = each.store.getCoordinates();
     if (type.getShape().size() != 2 || !hasBoxes(type)) return false; // further coordinates say which matrix the rows are of
-    if (!holdsRowsOfOneWarpGroup(cast<RankedTensorType>(each.write.getSrc().getType())) || !isMultiple(coordinates[1], type.getShape()[0]))
+    if (!holdsRowsOfOneWarpGroup(cast<RankedTensorType>(each.write.getSrc().getType())) ||
+        address::divisorOf(coordinates[1]) % type.getShape()[0] != 0)
       return false;
     for (Operation *user : each.store.getMap().getUsers())
       if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return false;
-    if (!haveSameRows(stores.front().store.getMap(), each.store.getMap())) return false;
+    if (!sameRowsGuards(stores.front().store.getMap(), each.store.getMap())) return false;
   }
   return true;
 }
@@ -112,7 +104,11 @@ static void halveBox(Value map, ttg::BufferType type) {
 
 void storePerWarpGroup(scf::ForOp tiles) {
   OpBuilder b(tiles.getContext());
-  for (auto store : tiles.getBody()->getOps<ttg::TmaStoreOp>()) {
+  auto function = tiles->getParentOfType<tt::FuncOp>();
+  SmallVector<ttg::TmaStoreOp> stores(tiles.getBody()->getOps<ttg::TmaStoreOp>());
+  for (ttg::TmaStoreOp store : stores)
+    ttg::relyOn(function, *sameRowsGuards(stores.front().getMap(), store.getMap()));
+  for (ttg::TmaStoreOp store : stores) {
     Operation *after = store->getPrevNode(), *before = after->getPrevNode()->getPrevNode()->getPrevNode();
     for (Operation *barrier : {before, after}) {
       b.setInsertionPoint(barrier);

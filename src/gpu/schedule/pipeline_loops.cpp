@@ -57,8 +57,24 @@ private:
     if (failed(schedule)) return failure();
     if (schedule->stages > 1)
       if (std::optional<std::string> wrong = verify(*schedule)) return loop.emitError("its schedule is invalid: ") << *wrong;
+    if (failed(assumeUnwritten(*schedule))) return failure();
     overlapOperands(*schedule);
     return schedule->stages > 1 ? expand(*schedule) : success();
+  }
+
+  /// Records the launch guards under which the loop does not write what its loads read in an earlier iteration than their own.
+  LogicalResult assumeUnwritten(const LoopSchedule &schedule) {
+    SmallVector<tt::LoadOp> loads;
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      for (const Copy &copy : circular.copies)
+        if (auto load = dyn_cast<tt::LoadOp>(copy.load)) loads.push_back(load);
+    llvm::append_range(loads, schedule.registerLoads);
+    for (tt::LoadOp load : loads) {
+      std::optional<LaunchGuards> guards = noWriteGuards(load, schedule.loop);
+      if (!guards) return load.emitError("its schedule is invalid: the loop may write what the load reads in an earlier iteration");
+      ttg::relyOn(function, *guards);
+    }
+    return success();
   }
 
   void keepStoresInFlight() {
@@ -121,7 +137,6 @@ private:
         if (failed(map)) return failure();
         auto started = ttg::TmaLoadOp::create(b, loc, *map, own.drop_front(), buffer, stageBuffers.barriers, stageIndex, exists,
                                               load.getEvict(), /*multicast=*/forAll);
-        if (Attribute split = load->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
         producersWork(started);
         continue;
       }
@@ -131,7 +146,7 @@ private:
       Value mask = tt::SplatOp::create(b, loc, bits, exists);
       if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, own[1]);
       auto async = ttg::CopyAsyncOp::create(b, loc, own[0], buffer, mask);
-      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width; why it has no descriptor
+      for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
         async->setAttr(attribute.getName(), attribute.getValue());
     }
     return success();

@@ -36,14 +36,16 @@ static bool isZero(Value value) {
   return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
-bool mayBeWritten(tt::LoadOp load, scf::ForOp loop) {
-  // Atomics first: a question about a store may add a launch guard.
-  auto isAtomic = [](Operation *op) { return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); };
-  if (loop.walk(isAtomic).wasInterrupted()) return true;
-  auto mayAlias = [&](tt::StoreOp store) {
-    return ttg::assumeNoAlias(load.getPtr(), store.getPtr()) ? WalkResult::advance() : WalkResult::interrupt();
-  };
-  return loop.walk(mayAlias).wasInterrupted();
+std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
+  LaunchGuards guards;
+  WalkResult walk = loop.walk([&](Operation *op) {
+    if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
+    auto store = dyn_cast<tt::StoreOp>(op);
+    std::optional<LaunchGuard> guard = store ? ttg::noAliasGuard(load.getPtr(), store.getPtr()) : std::nullopt;
+    if (guard) guards.push_back(*guard);
+    return store && !guard ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
 
 /// Whether cp.async can do what the load and the store to its buffer do.
@@ -51,7 +53,7 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
-  if (mayBeWritten(load, loop)) return Failure{"the loop may write what it reads"};
+  if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
   if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
   if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};

@@ -58,6 +58,7 @@ std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
 void Relayout::keepAccessWidth(tt::LoadOp load, const Layout &want) {
   load->removeAttr(ttg::vectorName);
   AxisAnalysis axes(function);
+  ttg::relyOn(function, axes.guards());
   int64_t width = vectorIn(accessProperties(axes, load.getPtr(), load.getMask()), want);
   if (width > 1) load->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(load.getContext(), 32), width));
 }

@@ -12,6 +12,7 @@
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/tiles/demanded_extent.h"
+#include "ir/address/divisibility.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -78,18 +79,15 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
 
 /// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
 /// SM gets from there takes longer than the MMAs.
-static bool startsInSectors(const Copy &copy, tt::FuncOp function) {
+static bool mayStartWithinSector(const Copy &copy, tt::FuncOp function) {
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   auto map = load ? dyn_cast<BlockArgument>(load.getMap()) : BlockArgument();
   auto recipe = map ? function.getArgAttrOfType<ttg::TensorMapAttr>(map.getArgNumber(), ttg::tensorMapName) : ttg::TensorMapAttr();
   if (!recipe) return false;
   auto isOdd = [&](Attribute term) {
     ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef(); // a coefficient, and arguments
-    int64_t bytes = numbers.front() * recipe.getElement().getIntOrFloatBitWidth() / 8;
-    for (int64_t argument : numbers.drop_front())
-      if (auto known = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), tt::divisibilityName))
-        bytes *= known.getInt();
-    return bytes % sectorBytes != 0;
+    int64_t elementBytes = recipe.getElement().getIntOrFloatBitWidth() / 8;
+    return address::divisorOfTerm(function, numbers.front(), numbers.drop_front()) * elementBytes % sectorBytes != 0;
   };
   return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
 }
@@ -141,7 +139,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   };
   auto isOdd = [&](const LoopSchedule &schedule) {
     return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
-      return llvm::any_of(circular.copies, [&](const Copy &copy) { return startsInSectors(copy, function); });
+      return llvm::any_of(circular.copies, [&](const Copy &copy) { return mayStartWithinSector(copy, function); });
     });
   };
   if (config.getCtas() != 1) {

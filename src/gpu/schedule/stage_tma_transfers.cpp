@@ -42,8 +42,7 @@ static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp sto
   ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
   ttg::FenceAsyncOp::create(b, loc);
   ttg::CtaBarrierOp::create(b, loc);
-  auto started = ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getAdds());
-  if (Attribute split = store->getAttr(ttg::ctaSplitName)) started->setAttr(ttg::ctaSplitName, split);
+  ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getAdds());
   ttg::TmaStoreWaitOp::create(b, loc, 0);
   store.erase();
   return success();

@@ -121,7 +121,7 @@ static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   if (failed(lowerElementwise(t, op))) return failure();
   compareOnce(t, op);
   std::optional<RowLength> row = rowLengthOf(op);
-  if (!row || cast<RankedTensorType>(op.getType()).getNumElements() != row->block) return success();
+  if (!row || row->isBroadcast) return success();
   std::optional<int64_t> minLength = row->constant, maxLength = row->constant;
   if (row->length) {
     auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
@@ -542,6 +542,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     arguments.push_back(t.scalarType(type));
   }
   t.hasProducer = source->hasAttr(ttg::warpSpecializedName);
+  t.partialSums = partialSums(source);
   t.b.setInsertionPoint(source);
   auto lowered = tt::FuncOp::create(t.b, source.getName(), t.b.getFunctionType(arguments, {}));
   Block *entry = t.b.createBlock(&lowered.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));

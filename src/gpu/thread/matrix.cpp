@@ -503,11 +503,10 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
 }
 
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
-  Sums sums = partialSums(op->getParentOfType<tt::FuncOp>());
   auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
     if (isDoneAtOnce(tile)) return false;
-    auto sum = sums.find(tile);
-    return sum == sums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
+    auto sum = t.partialSums.find(tile);
+    return sum == t.partialSums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
   };
   ThreadValues values;
   for (Value tile : op.getTiles())

@@ -64,25 +64,33 @@ static bool isOrdered(ThreadContext &t, const GlobalAccess &before, const Global
   return !before.changes && before.pointer == next.pointer && t.config.getCtas() == 1 && isExclusive(next.pointer);
 }
 
-/// ttg::assumeNoAlias, cached for each pair of arguments: a kernel may have thousands of accesses.
-static bool basesAreDisjoint(ThreadContext &t, Value pointer, Value base, const GlobalAccess &before) {
-  if (!base || !before.base || base == before.base) return false;
-  auto [known, isNew] = t.disjointBases.try_emplace({base, before.base}, false);
-  if (isNew) known->second = ttg::assumeNoAlias(pointer, before.pointer);
-  return known->second;
+/// True if two kernel arguments may be assumed disjoint; their pointers are `pointer` and `other`.
+static bool mayAssumeNoAlias(ThreadContext &t, std::pair<Value, Value> bases, Value pointer, Value other) {
+  if (!bases.first || !bases.second || bases.first == bases.second) return false;
+  auto [known, isNew] = t.noAlias.try_emplace(bases);
+  if (isNew) known->second.guard = ttg::noAliasGuard(pointer, other);
+  return known->second.guard.has_value();
 }
 
 /// Inserts a barrier of all threads if one of them may have made an access that the next access must not overtake. Returns true if it
 /// did.
 static bool barrierBeforeAccess(ThreadContext &t, const GlobalAccess &next) {
   Value base = address::baseArgument(next.pointer);
+  SmallVector<std::pair<Value, Value>> disjoint;
   bool clashes = llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
-    return (next.writes || before.writes) && !isOrdered(t, before, next) && !basesAreDisjoint(t, next.pointer, base, before);
+    if ((!next.writes && !before.writes) || isOrdered(t, before, next)) return false;
+    disjoint.push_back({base, before.base});
+    return !mayAssumeNoAlias(t, disjoint.back(), next.pointer, before.pointer);
   });
-  if (!clashes) return false;
-  clusterBarrier(t);
-  t.sinceBarrier.clear();
-  return true;
+  if (clashes) {
+    clusterBarrier(t);
+    t.sinceBarrier.clear();
+    return true;
+  }
+  for (std::pair<Value, Value> bases : disjoint)
+    if (NoAlias &pair = t.noAlias[bases]; !std::exchange(pair.isReliedOn, true))
+      ttg::relyOn(cast<tt::FuncOp>(cast<BlockArgument>(base).getOwner()->getParentOp()), *pair.guard);
+  return false;
 }
 
 /// The effect on memory of a load, copy, store or atomic operation; null for other operations. Atomic operations of one kind commute,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/thread/access_log.h"
+#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/ttg.h"
 #include "support/target.h"
 
@@ -19,6 +20,12 @@ using mlir::Value;
 /// The scalars of a value, one for each register of the thread.
 using ThreadValues = llvm::SmallVector<Value, 4>;
 
+/// The guard under which the memory of two kernel arguments is disjoint (ttg::noAliasGuard), and whether the kernel relies on it.
+struct NoAlias {
+  std::optional<LaunchGuard> guard;
+  bool isReliedOn = false;
+};
+
 struct ThreadContext {
   ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
       : config(config), target(std::move(target)), b(loc, loc.getContext()) {}
@@ -28,9 +35,9 @@ struct ThreadContext {
   mlir::ImplicitLocOpBuilder b;
   Value thread, lane, warp; ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its CTA
   llvm::DenseMap<Value, ThreadValues> parts;
+  Sums partialSums; ///< of the kernel
   AccessLog sinceBarrier;
-  llvm::DenseMap<std::pair<Value, Value>, bool>
-      disjointBases; ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
+  llvm::DenseMap<std::pair<Value, Value>, NoAlias> noAlias; ///< by pairs of kernel arguments: a kernel may have thousands of accesses
   bool hasProducer =
       false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
   bool hasArrived = false; ///< the CTA has arrived at a cluster barrier, and has not waited for it

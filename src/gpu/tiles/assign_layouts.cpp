@@ -4,8 +4,7 @@
 //   after:  %row = tt.reduce %x axis 1 : tensor<64x64xf32, #a> -> tensor<64xf32, #a without dim 1>
 //           %r = ttg.convert_layout %row : -> tensor<64xf32, #b>       only if the class of %r is in #b
 // Rematerializable values (addresses, masks) are computed once in each layout that a user needs, at the position of the original. Loads and
-// stores get `ttg.vector`: the number of contiguous elements in one access. Attributes record the reasons (`ttg.dot_choice`, `ttg.access`,
-// `ttg.choices`).
+// stores get `ttg.vector`: the number of contiguous elements in one access. `ttg.dot_choice` and remarks record the reasons.
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
@@ -35,7 +34,9 @@ public:
       noteRepeats(op);
     for (Operation *op : all)
       assign(op);
-    function->setAttr(ttg::choicesName, plan.choices());
+    for (const auto &[layout, text] : plan.choices())
+      ttg::remark(function, "assign-layouts", layout, text);
+    ttg::relyOn(function, plan.guards());
     ttg::eraseDead(function);
     // Every remaining tile must have a layout: later passes need one.
     WalkResult walk = function.getBody().walk([](Operation *op) -> WalkResult {
@@ -162,9 +163,6 @@ private:
     if (access.unaligned && vector > 1) op->setAttr(ttg::unalignedName, UnitAttr::get(op->getContext()));
     if (!access.properties.repeats.empty())
       op->setAttr(ttg::blockRepeatsName, DenseI64ArrayAttr::get(op->getContext(), access.properties.repeats));
-    if (!access.pointer) return;
-    bool narrowed = access.narrowedByMask && access.layout.registersPerThread() > vector;
-    op->setAttr(ttg::accessName, ttg::AccessAttr::get(op->getContext(), accessSectors(access.properties, access.layout), narrowed));
   }
 
   void assignDot(tt::DotOp op) {

@@ -71,18 +71,16 @@ int64_t AxisInfo::divisibilityOfAll() const {
 
 //===------------------------------------------------------------------------------------------------------------ lattice
 
-AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises)
+AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises, function_ref<int64_t(BlockArgument)> divisibilityOf)
     : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
-    auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
-    infos[argument] = uniform(argument.getType(), known ? powerIn(known.getInt()) : 1, std::nullopt);
+    infos[argument] = uniform(argument.getType(), powerIn(divisibilityOf(argument)), std::nullopt);
   }
   do {
     changed = false;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   } while (changed);
-  ttg::relyOn(function, indices.guards());
 }
 
 const AxisInfo *AxisAnalysis::find(Value value) const {
@@ -481,6 +479,7 @@ static Rule ruleOf(Operation *op) {
     addRule<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(rules, ofIntegerCast);
     addRule<tt::PtrToIntOp, tt::IntToPtrOp, tt::BitcastOp>(rules, ofPointerCast);
     addRule<tt::LoadOp>(rules, ofLoad);
+    addRule<ttg::ConvertLayoutOp>(rules, [](const Transfer &t) { return t.in[0]; });
     return rules;
   }();
   return table.lookup(op->getName().getTypeID());
@@ -514,6 +513,20 @@ int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {
       std::min({maxAccessBytes / std::min(maxAccessBytes, info.unit), info.contiguity[dim], info.divisibility[dim] / info.unit});
   if (mask) width = std::min(width, of(mask).constancy[dim]);
   return std::max<int64_t>(1, width);
+}
+
+SmallVector<int64_t> AxisAnalysis::accessWidths(tt::FuncOp function) const {
+  SmallVector<int64_t> widths;
+  auto add = [&](auto access) {
+    auto tile = dyn_cast<RankedTensorType>(access.getPtr().getType());
+    if (!tile) return;
+    int64_t &widest = widths.emplace_back(1);
+    for (int64_t dim = 0; dim < tile.getRank(); ++dim)
+      widest = std::max(widest, vectorWidth(access.getPtr(), access.getMask(), static_cast<size_t>(dim)));
+  };
+  function.walk([&](tt::LoadOp load) { add(load); });
+  function.walk([&](tt::StoreOp store) { add(store); });
+  return widths;
 }
 
 } // namespace tilewright::gpu

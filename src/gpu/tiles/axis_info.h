@@ -8,6 +8,7 @@
 // only for nonnegative dividends. That is proven, or a launch guard checks it.
 #pragma once
 
+#include "ir/address/divisibility.h"
 #include "ir/address/indices.h"
 #include "ir/tt.h"
 
@@ -42,14 +43,19 @@ struct AxisInfo {
 class AxisAnalysis {
 public:
   /// Analyzes the whole function at once, with loops to a fixpoint. Without `trustsPromises` it ignores the hints of the kernel's author
-  /// (tl.multiple_of, max_contiguous, max_constancy).
-  explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true);
+  /// (tl.multiple_of, max_contiguous, max_constancy). Another `divisibilityOf` the kernel's arguments is a hypothesis.
+  explicit AxisAnalysis(tt::FuncOp function, bool trustsPromises = true,
+                        llvm::function_ref<int64_t(mlir::BlockArgument)> divisibilityOf = address::divisibilityOf);
 
   /// Returns the analysis result of an integer or pointer, or a tile of them. Other values get the defaults, which assert nothing.
   AxisInfo of(mlir::Value value) const;
   /// Returns how many adjacent elements along `dim` one access may cover. They are contiguous, aligned to the size of the access, at most
   /// 16 bytes, and share one value of `mask` (may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, size_t dim) const;
+  /// Returns for each load and store of tiles in the function how many elements one access may cover, along the best dimension.
+  llvm::SmallVector<int64_t> accessWidths(tt::FuncOp function) const;
+  /// Returns the assumptions that the results rest on.
+  const std::vector<LaunchGuard> &guards() const { return indices.guards(); }
 
 private:
   void visit(mlir::Operation *op);
@@ -63,7 +69,7 @@ private:
 
   bool trustsPromises;
   address::FailedGuards failedGuards;
-  address::Indices indices; // of the function during construction
+  address::Indices indices; // usable during construction
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos; // no entry: not reached yet
   bool changed = false;

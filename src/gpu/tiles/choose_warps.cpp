@@ -7,6 +7,8 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/accumulator_bits.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/explanation.h"
+#include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -25,7 +27,8 @@ LogicalResult chooseWarps(ModuleOp module) {
     function.walk([&](tt::ElementwiseInlineAsmOp) { isFixed = true; });
     if (warps == config.getWarps() || isFixed) return success();
     MLIRContext *context = function.getContext();
-    function->setAttr(ttg::requestedWarpsName, IntegerAttr::get(IntegerType::get(context, 64), config.getWarps()));
+    ttg::remark(function, "choose-warps", function.getLoc(),
+                "raised from " + countText(config.getWarps(), "warp") + ", whose registers cannot hold the accumulators");
     function->setAttr(ttg::configName, ttg::ConfigAttr::get(context, warps, config.getCtas(), config.getStages(), config.getMaxRegisters(),
                                                             config.getTarget()));
     return success();

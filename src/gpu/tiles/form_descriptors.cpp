@@ -191,10 +191,10 @@ public:
       return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
     for (auto &[base, count] : accesses)
-      if (count.stores.size() > 1 && int64_t(count.stores.size()) == count.writes && storesAreDisjoint(count)) count.writes = 1;
+      mergeDisjointStores(count);
     for (Operation *op : candidates) {
       Result<void> converted = convert(op);
-      if (!converted) op->setAttr(ttg::noDescriptorName, b.getStringAttr(converted.error()));
+      if (!converted) ttg::remark(function, "form-descriptors", op->getLoc(), "no tensor map: " + converted.error());
     }
     function.walk([&](tt::LoadOp load) {
       if (goesWithTiles(load)) (void)convertLoad(load);
@@ -256,28 +256,36 @@ private:
     return false;
   }
 
-  /// True if no two stores of one tensor write to one address, in one execution of their block. Then they need no order.
-  bool storesAreDisjoint(const Accesses &count) {
+  /// Counts the stores of a tensor as one if no two of them write to one address, in one execution of their block. Then they need no order.
+  void mergeDisjointStores(Accesses &count) {
+    if (count.stores.size() < 2 || int64_t(count.stores.size()) != count.writes) return;
+    std::optional<LaunchGuards> guards = disjointStoresGuards(count);
+    if (!guards) return;
+    ttg::relyOn(function, *guards);
+    count.writes = 1;
+  }
+
+  /// Returns the launch guards under which that holds; null if it may not hold.
+  std::optional<LaunchGuards> disjointStoresGuards(const Accesses &count) {
     Indices indices(function, failedGuards);
     std::vector<MapPlan> plans;
     bool compared = false;
     for (size_t i = 0; i < count.stores.size(); ++i) {
       tt::StoreOp store = count.stores[i];
-      if (!isCandidate(store.getValue().getType())) return false;
+      if (!isCandidate(store.getValue().getType())) return {};
       Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask(), ttg::shapeOf(store.getValue().getType()));
-      if (!plan) return false;
+      if (!plan) return {};
       for (size_t j = 0; j < i; ++j) {
         tt::StoreOp other = count.stores[j];
         if (areExclusive(store, other)) continue;
         if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue()))
-          return false;
+          return {};
         compared = true;
       }
       plans.push_back(std::move(*plan));
     }
-    if (compared && !hasOneIndexEach(indices, plans.front())) return false;
-    ttg::relyOn(function, indices.guards());
-    return true;
+    if (compared && !hasOneIndexEach(indices, plans.front())) return {};
+    return indices.guards();
   }
 
   /// True if each element of a map's tensor has one index: no row begins before the previous one ends. A launch guard checks that.
@@ -290,12 +298,17 @@ private:
     return true;
   }
 
-  /// TMA copies are not ordered with other accesses to their memory, so no other argument may access it.
-  Result<void> checkOtherAccesses(BlockArgument base, bool writes) {
-    for (auto [argument, count] : accesses)
-      if (argument != base && (count.changes() || (writes && count.reads)) && !ttg::assumeNoAlias(base, argument))
-        return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
-    return {};
+  /// TMA copies are not ordered with other accesses to their memory, so no other argument may access it. Returns the guards that this
+  /// needs.
+  Result<LaunchGuards> checkOtherAccesses(BlockArgument base, bool writes) {
+    LaunchGuards guards;
+    for (auto [argument, count] : accesses) {
+      if (argument == base || !(count.changes() || (writes && count.reads))) continue;
+      std::optional<LaunchGuard> guard = ttg::noAliasGuard(base, argument);
+      if (!guard) return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
+      guards.push_back(*guard);
+    }
+    return guards;
   }
 
   /// Copies count mbarrier phases in loop-carried values; the condition of a while loop has none.
@@ -352,10 +365,12 @@ private:
     if (!plan) return Failure{plan.error()};
     if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is unknown"};
     if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
-    if (Result<void> disjoint = checkOtherAccesses(plan->base, /*writes=*/false); !disjoint) return disjoint;
+    Result<LaunchGuards> disjoint = checkOtherAccesses(plan->base, /*writes=*/false);
+    if (!disjoint) return Failure{disjoint.error()};
     if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
       return Failure{"the tiles of an iteration are small and are read by threads"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
+    ttg::relyOn(function, *disjoint);
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
@@ -363,7 +378,6 @@ private:
                                                 static_cast<uint32_t>(op.getEvict()));
     if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
       loaded->setAttr(ttg::copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
-    if (Attribute split = op->getAttr(ttg::ctaSplitName)) loaded->setAttr(ttg::ctaSplitName, split);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};
@@ -394,8 +408,8 @@ private:
         });
   }
 
-  /// Succeeds if TMA may write to the tensor, or add to it.
-  Result<void> checkWrite(BlockArgument base, bool adds) {
+  /// Returns the guards under which TMA may write to the tensor, or add to it.
+  Result<LaunchGuards> checkWrite(BlockArgument base, bool adds) {
     const Accesses count = accesses[base];
     if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
     if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
@@ -411,14 +425,15 @@ private:
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
-    if (Result<void> fits = checkWrite(plan->base, adds); !fits) return fits;
+    Result<LaunchGuards> disjoint = checkWrite(plan->base, adds);
+    if (!disjoint) return Failure{disjoint.error()};
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
     if (Result<void> worth = checkWorth(); !worth) return worth;
+    ttg::relyOn(function, *disjoint);
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
     Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
-    auto stored = ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
-    if (Attribute split = op->getAttr(ttg::ctaSplitName)) stored->setAttr(ttg::ctaSplitName, split);
+    ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
     op->erase();
     return {};
   }

@@ -175,14 +175,11 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
     } else {
       access.properties.repeats = provenRepeats(op, provenAxes ? *provenAxes : axes);
     }
-    access.narrowedByMask = !access.unaligned && accessProperties(axes, pointer, Value()).vectorLimit > access.properties.vectorLimit;
   } else {
     access.properties = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
-  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) {
+  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op))
     access.properties.vectorLimit = std::min(access.properties.vectorLimit, contiguousOfAtomic(op, config));
-    access.narrowedByMask = false;
-  }
   accessOf[op] = accesses.size();
   if (std::optional<size_t> owner = members.find(tile)) classes[*owner].accesses.push_back(accesses.size());
   accesses.push_back(std::move(access));
@@ -445,13 +442,24 @@ LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
     access.layout = cheapestAccess(access, layoutOf(access.tile)).layout;
 }
 
-ArrayAttr LayoutPlan::choices() const {
-  MLIRContext *context = config.getContext();
-  SmallVector<Attribute> all;
-  for (const Class &one : classes)
-    all.push_back(
-        ttg::ChoiceAttr::get(context, ttg::LayoutAttr::get(context, *one.layout), one.candidates, one.cost, one.next.value_or(-1)));
-  return ArrayAttr::get(context, all);
+LaunchGuards LayoutPlan::guards() const {
+  LaunchGuards all = axes.guards();
+  if (provenAxes) llvm::append_range(all, provenAxes->guards());
+  return all;
+}
+
+llvm::MapVector<ttg::LayoutAttr, std::string> LayoutPlan::choices() const {
+  llvm::MapVector<ttg::LayoutAttr, const Class *> chosen;
+  for (const Class &one : classes) {
+    const Class *&most = chosen[ttg::LayoutAttr::get(config.getContext(), *one.layout)];
+    if (!most || most->cost < one.cost) most = &one;
+  }
+  llvm::MapVector<ttg::LayoutAttr, std::string> texts;
+  for (auto [layout, one] : chosen)
+    texts[layout] = (one->candidates == 1 ? "the only candidate" : "best of " + std::to_string(one->candidates) + " candidates") +
+                    ", at a cost of " + std::to_string(one->cost) +
+                    (one->next ? "; the next best costs " + std::to_string(*one->next) : "");
+  return texts;
 }
 
 Layout LayoutPlan::layoutOf(Value tile) const {

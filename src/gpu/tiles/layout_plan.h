@@ -11,6 +11,8 @@
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace tilewright::gpu {
 
 /// A load, a store or an atomic on tiles.
@@ -19,9 +21,8 @@ struct MemoryAccess {
   mlir::Value pointer, mask; ///< pointer null: a descriptor access
   mlir::Value tile;          ///< the loaded or stored tile; its class prefers layouts that make the access cheap
   AccessProperties properties;
-  bool unaligned = false;      ///< loads through aligned words, from any address (thread/unaligned_load.cpp)
-  bool narrowedByMask = false; ///< elements contiguous in memory have different masks
-  Layout layout;               ///< layout of the access; differs from the tile's if a conversion is cheaper than bad accesses
+  bool unaligned = false; ///< loads through aligned words, from any address (thread/unaligned_load.cpp)
+  Layout layout;          ///< layout of the access; differs from the tile's if a conversion is cheaper than bad accesses
 };
 
 class LayoutPlan {
@@ -37,8 +38,10 @@ public:
   const DotChoice &dotChoice(tt::DotOp op) const { return dotChoices.find(op.getOperation())->second; }
   /// Returns how many adjacent elements along each dimension are proven equal; empty if no two are.
   Dims provenConstancy(mlir::Value tile) const;
-  /// Returns the classes' layout choices: `ttg.choices` of the kernel.
-  mlir::ArrayAttr choices() const;
+  /// Returns the assumptions that the choices rest on.
+  LaunchGuards guards() const;
+  /// Returns for each layout how it was chosen, of the most expensive class with this layout.
+  llvm::MapVector<ttg::LayoutAttr, std::string> choices() const;
 
 private:
   /// A layout conversion point: the operation determines the layout of `to` from that of `from`.

@@ -8,6 +8,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
+#include "ir/address/divisibility.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -58,8 +59,7 @@ public:
     if (!pointer) return Failure{pointer.error()};
     plan_.base = dyn_cast<BlockArgument>(pointer->base);
     if (!plan_.base || plan_.base.getOwner() != &function.getBody().front()) return Failure{"its base is not an argument of the kernel"};
-    auto aligned = function.getArgAttrOfType<IntegerAttr>(plan_.base.getArgNumber(), tt::divisibilityName);
-    if (!aligned || aligned.getInt() % tmaAlignment != 0)
+    if (address::divisibilityOf(plan_.base) % tmaAlignment != 0)
       return unaligned(indices.text(Polynomial(Term{1, -1, {int64_t(plan_.base.getArgNumber())}})));
     offset = pointer->offset;
     rest = offset.along(-1);

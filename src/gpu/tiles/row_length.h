@@ -14,6 +14,8 @@ namespace tilewright::gpu {
 /// Holds the operands of `columns < n`: the number of columns, and either an argument of the kernel (null: none) or a constant.
 struct RowLength {
   int64_t block = 0;
+  int64_t dim = 0;          ///< of the compared tiles, along which the columns run
+  bool isBroadcast = false; ///< the compared tiles have further rows
   mlir::BlockArgument length;
   std::optional<int64_t> constant;
 };

@@ -12,10 +12,14 @@
 #include "ir/address/indices.h"
 #include "support/target.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
+
+using address::divisibilityOf;
 
 constexpr int64_t defaultDivisor = 16, powers[] = {8, 4, 2};
 
@@ -35,11 +39,6 @@ public:
   }
 
 private:
-  int64_t divisibilityOf(BlockArgument argument) {
-    auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
-    return known ? known.getInt() : 1;
-  }
-
   bool isCandidate(BlockArgument argument) {
     Type type = argument.getType();
     bool counts = isa<tt::PointerType>(type) || type.isInteger(32) || type.isInteger(64);
@@ -56,51 +55,25 @@ private:
     return guard;
   }
 
-  void setDivisibility(BlockArgument argument, int64_t divisor) {
-    auto number = IntegerAttr::get(IntegerType::get(function.getContext(), 32), divisor);
-    if (divisor > 1)
-      function.setArgAttr(argument.getArgNumber(), tt::divisibilityName, number);
-    else
-      function.removeArgAttr(argument.getArgNumber(), tt::divisibilityName);
-  }
-
   void applyFailedGuards(BlockArgument argument) {
     for (int64_t divisor : powers) {
       if (divisor <= divisibilityOf(argument) || !failedGuards.contains(guardOf(argument, divisor, true).name)) continue;
       LaunchGuard guard = guardOf(argument, divisor, false);
       if (failedGuards.contains(guard.name)) continue;
-      setDivisibility(argument, divisor);
+      function.setArgAttr(argument.getArgNumber(), tt::divisibilityName,
+                          IntegerAttr::get(IntegerType::get(function.getContext(), 32), divisor));
       ttg::relyOn(function, guard);
     }
   }
 
   /// Returns the sum of the widths of all accesses, if all candidates were multiples of `others` (none: unchanged), and `one` of `divisor`.
   int64_t widthWith(std::optional<int64_t> others, BlockArgument one = {}, int64_t divisor = 1) {
-    SmallVector<int64_t> before;
-    Attribute guards = function->getAttr(ttg::guardsName);
-    for (BlockArgument argument : candidates) {
-      before.push_back(divisibilityOf(argument));
-      if (others) setDivisibility(argument, argument == one ? divisor : *others);
-    }
-    AxisAnalysis axes(function);
-    int64_t width = 0;
-    auto add = [&](Value pointer, Value mask) {
-      int64_t widest = 1;
-      auto tile = dyn_cast<RankedTensorType>(pointer.getType());
-      for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
-        widest = std::max(widest, axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-      width += widest;
+    auto hypothesis = [&](BlockArgument argument) {
+      if (!others || !llvm::is_contained(candidates, argument)) return divisibilityOf(argument);
+      return argument == one ? divisor : *others;
     };
-    function.walk([&](tt::LoadOp load) { add(load.getPtr(), load.getMask()); });
-    function.walk([&](tt::StoreOp store) { add(store.getPtr(), store.getMask()); });
-    for (auto [argument, number] : llvm::zip(candidates, before))
-      setDivisibility(argument, number);
-    // The trial must not add guards.
-    if (guards)
-      function->setAttr(ttg::guardsName, guards);
-    else
-      function->removeAttr(ttg::guardsName);
-    return width;
+    SmallVector<int64_t> widths = AxisAnalysis(function, /*trustsPromises=*/true, hypothesis).accessWidths(function);
+    return std::accumulate(widths.begin(), widths.end(), int64_t(0));
   }
 
   void requestVersions(BlockArgument argument) {

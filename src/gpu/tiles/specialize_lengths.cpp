@@ -22,11 +22,20 @@ namespace tilewright::gpu {
 
 std::optional<RowLength> rowLengthOf(arith::CmpIOp compare) {
   Value columns = compare.getLhs(), length = compare.getRhs();
-  while (auto expand = columns.getDefiningOp<tt::ExpandDimsOp>())
-    columns = expand.getSrc();
+  SmallVector<int64_t> unitDims; // the outermost expand_dims first
+  bool isBroadcast = false;
+  while (Operation *op = columns.getDefiningOp()) {
+    auto expand = dyn_cast<tt::ExpandDimsOp>(op);
+    if (!expand && !isa<tt::BroadcastOp>(op)) break;
+    if (expand) unitDims.push_back(expand.getAxis());
+    isBroadcast |= !expand;
+    columns = op->getOperand(0);
+  }
   auto range = columns.getDefiningOp<tt::MakeRangeOp>();
   if (compare.getPredicate() != arith::CmpIPredicate::slt || !range || range.getStart() != 0) return std::nullopt;
-  RowLength row{static_cast<int64_t>(range.getEnd()), {}, {}};
+  RowLength row{static_cast<int64_t>(range.getEnd()), 0, isBroadcast, {}, {}};
+  for (int64_t unit : llvm::reverse(unitDims))
+    row.dim += unit <= row.dim;
   APInt constant;
   if (matchPattern(length, m_ConstantInt(&constant))) {
     row.constant = constant.getSExtValue();
@@ -45,25 +54,6 @@ static LaunchGuard guardOf(BlockArgument argument, int64_t bound, bool isVersion
   guard.max = bound;
   guard.isVersioningRequest = isVersioningRequest;
   return guard;
-}
-
-/// Returns the maximum number of elements in one access of a thread: they can only be omitted together.
-static int64_t widestAccess(tt::FuncOp function) {
-  Attribute guards = function->getAttr(ttg::guardsName);
-  AxisAnalysis axes(function);
-  int64_t widest = 1;
-  auto look = [&](Value pointer, Value mask) {
-    auto tile = dyn_cast<RankedTensorType>(pointer.getType());
-    for (int64_t dim = 0; tile && dim < tile.getRank(); ++dim)
-      widest = std::max(widest, axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
-  };
-  function.walk([&](tt::LoadOp load) { look(load.getPtr(), load.getMask()); });
-  function.walk([&](tt::StoreOp store) { look(store.getPtr(), store.getMask()); });
-  if (guards) // this query must not add guards
-    function->setAttr(ttg::guardsName, guards);
-  else
-    function->removeAttr(ttg::guardsName);
-  return widest;
 }
 
 /// `together`: columns of the row that the threads of a CTA access at once.
@@ -89,12 +79,13 @@ LogicalResult specializeLengths(ModuleOp module) {
     llvm::SmallDenseMap<unsigned, RowLength> rows; // by argument; for several blocks, the largest
     kernel.walk([&](arith::CmpIOp compare) {
       std::optional<RowLength> row = rowLengthOf(compare);
-      if (!row || !row->length || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
+      if (!row || !row->length || row->isBroadcast || kernel.getArgAttr(row->length.getArgNumber(), ttg::notSpecializedName)) return;
       auto [it, inserted] = rows.try_emplace(row->length.getArgNumber(), *row);
       if (!inserted && row->block > it->second.block) it->second = *row;
     });
     if (rows.empty() || failedGuards.contains(everyGuard)) return success();
-    int64_t together = widestAccess(kernel) * config.getWarps() << laneBits;
+    SmallVector<int64_t> widths = AxisAnalysis(kernel).accessWidths(kernel); // the elements of one access can only be omitted together
+    int64_t together = (widths.empty() ? 1 : *llvm::max_element(widths)) * config.getWarps() << laneBits;
     for (BlockArgument argument : kernel.getArguments())
       if (auto row = rows.find(argument.getArgNumber()); row != rows.end()) specialize(kernel, row->second, together, failedGuards);
     return success();

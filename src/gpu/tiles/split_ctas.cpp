@@ -489,7 +489,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
     if (unevenSplit && type.getDimSize(unsigned(*form.dim)) == unevenSplit->extent && statesValidExtent(op, *form.dim, *unevenSplit)) {
-      Value own = ownedElements(b, part.getShape(), *form.dim, *unevenSplit, ownedColumns);
+      Value own = ownedElements(b, part.getShape(), *form.dim, *unevenSplit);
       forms[own] = form;
       return copies[{value, form.dim}] = own;
     }
@@ -502,7 +502,7 @@ private:
     if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
       int64_t extent = part.getNumElements(), own = unevenSplit && type.getNumElements() == unevenSplit->extent ? unevenSplit->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
-      dropValidExtent(range);
+      range->removeAttr(tt::validExtentName); // of a slice
       Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // a no-op that gives range analysis the bounds
       Value start = arith::MulIOp::create(b, bounded, i32(own));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
@@ -643,13 +643,15 @@ private:
   }
 
   /// Records the split of operations that `explain` reports.
-  void recordDecision(Operation *op, const Forms &its) {
+  void remarkSplit(Operation *op, const Forms &its) {
     if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::ReduceOp>(op)) return;
     bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
     if (!isTile(consumes ? op->getOperand(0) : op->getResult(0))) return;
     CtaSplit form = (consumes ? its.operands : its.results)[0];
-    int64_t split = alongK.dots.contains(op) ? ttg::splitAlongK : form.dim.value_or(ttg::notSplit);
-    op->setAttr(ttg::ctaSplitName, b.getI64IntegerAttr(split));
+    std::string split = alongK.dots.contains(op) ? "each CTA computes a part of K, and the CTAs add their sums after the loop"
+                        : form.dim               ? "split across CTAs along dimension " + std::to_string(*form.dim)
+                                                 : "replicated in every CTA";
+    ttg::remark(function, "split-ctas", op->getLoc(), split);
   }
 
   void rewriteSum(Operation *op, CtaSplit form) {
@@ -681,10 +683,10 @@ private:
       splitValidExtent(dot, *its.results[0].dim, blocks, unevenSplit ? std::optional(unevenSplit->own) : std::nullopt);
     b.setInsertionPoint(op);
     if (auto store = dyn_cast<tt::StoreOp>(op); store && unevenSplit && its.operands[0].dim)
-      storeOwn(b, store, *its.operands[0].dim, *unevenSplit, ownedColumns);
+      storeOwn(b, store, *its.operands[0].dim, *unevenSplit);
     bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == replicated)) guard(op);
-    recordDecision(op, its);
+    remarkSplit(op, its);
     auto reduce = dyn_cast<tt::ReduceOp>(op);
     bool isPart = reduce && its.operands[0].isShardedAlong(reduce.getAxis());
     SmallVector<SmallVector<OpOperand *>> uses;
@@ -708,7 +710,6 @@ private:
   int64_t warps, blocks;
   SplitK alongK;
   std::optional<UnevenSplit> unevenSplit;
-  OwnedColumns ownedColumns;
   ImplicitLocOpBuilder b;
   Value rank, isFirst;
   RematerializableTiles cheap;
@@ -771,7 +772,7 @@ LogicalResult splitCtas(ModuleOp module) {
       function->setAttr(ttg::configName, config);
       std::string why = std::to_string(blocks) + " CTAs share a program, because the registers of one cannot hold its " +
                         (forRows > 1 ? "rows" : "accumulators");
-      function->setAttr(ttg::moreCtasName, StringAttr::get(function.getContext(), why));
+      ttg::remark(function, "split-ctas", function.getLoc(), why);
     }
     if (config.getCtas() == 1) return success();
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});

@@ -11,6 +11,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Iterators.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -278,9 +279,9 @@ void ttg::relyOn(tt::FuncOp kernel, ArrayRef<LaunchGuard> guards) {
   if (!all.empty()) kernel->setAttr(guardsName, ArrayAttr::get(kernel.getContext(), all));
 }
 
-bool ttg::assumeNoAlias(Value pointer, Value other) {
+std::optional<LaunchGuard> ttg::noAliasGuard(Value pointer, Value other) {
   BlockArgument a = address::baseArgument(pointer), b = address::baseArgument(other);
-  if (!a || !b || a == b) return false;
+  if (!a || !b || a == b) return {};
   if (a.getArgNumber() > b.getArgNumber()) std::swap(a, b);
   auto kernel = cast<tt::FuncOp>(a.getOwner()->getParentOp());
   LaunchGuard guard{address::nameOf(a) + " and " + address::nameOf(b) + " do not overlap",
@@ -290,9 +291,25 @@ bool ttg::assumeNoAlias(Value pointer, Value other) {
                     int64_t(a.getArgNumber()),
                     int64_t(b.getArgNumber())};
   address::FailedGuards failedGuards = failedGuardsOf(kernel);
-  if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
-  relyOn(kernel, guard);
-  return true;
+  return failedGuards.contains(everyGuard) || failedGuards.contains(guard.name) ? std::nullopt : std::optional(guard);
+}
+
+//===---------------------------------------------------------------------------------------------------------------- remarks
+
+void ttg::remark(tt::FuncOp kernel, StringRef pass, Attribute about, StringRef text) {
+  SmallVector<Attribute> all;
+  if (auto before = kernel->getAttrOfType<ArrayAttr>(remarksName)) all.assign(before.begin(), before.end());
+  Attribute made = RemarkAttr::get(kernel.getContext(), pass, about, text);
+  if (!llvm::is_contained(all, made)) all.push_back(made); // an unrolled operation has several copies
+  kernel->setAttr(remarksName, ArrayAttr::get(kernel.getContext(), all));
+}
+
+std::string ttg::remarksOf(tt::FuncOp kernel, StringRef pass, Attribute about) {
+  SmallVector<StringRef> texts;
+  if (auto all = kernel->getAttrOfType<ArrayAttr>(remarksName))
+    for (auto each : all.getAsRange<RemarkAttr>())
+      if (each.getPass() == pass && each.getAbout() == about) texts.push_back(each.getText());
+  return llvm::join(texts, "; ");
 }
 
 //===--------------------------------------------------------------------------------------------------------- generated

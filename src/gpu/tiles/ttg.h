@@ -21,7 +21,9 @@ class ModuleOp;
 }
 namespace tilewright {
 struct GpuTarget;
-}
+/// The launch guards that an answer about a kernel rests on. An analysis records nothing: the pass that acts on the answer calls relyOn.
+using LaunchGuards = std::vector<LaunchGuard>;
+} // namespace tilewright
 
 namespace tilewright::ttg {
 
@@ -31,9 +33,13 @@ ConfigAttr configOf(mlir::Operation *function);
 address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
 /// Records that the kernel's code relies on the guards.
 void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
-/// True if the memory of one pointer may be assumed disjoint from that of the other: they come from two arguments whose tensors do not
-/// overlap. If so, records the assumption as a launch guard of the kernel.
-bool assumeNoAlias(mlir::Value pointer, mlir::Value other);
+/// Returns the launch guard under which the memory of one pointer is disjoint from that of the other: they come from two arguments whose
+/// tensors do not overlap. Null if this cannot be assumed.
+std::optional<LaunchGuard> noAliasGuard(mlir::Value pointer, mlir::Value other);
+/// Records for explain what a pass has decided about an operation with a location, or about a layout, and why.
+void remark(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about, llvm::StringRef text);
+/// Returns a pass's remarks about an operation's location or a layout, each text once; "" for none.
+std::string remarksOf(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about);
 /// Runs a pass on each kernel of the module, which it may replace. Reports an error if a kernel has no config, or one for an unknown
 /// target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,

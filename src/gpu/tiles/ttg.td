@@ -82,17 +82,10 @@ def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
   let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
   let assemblyFormat = "`<` struct(params) `>`";
 }
-def TTG_Access : TTGAttr<"Access", "access"> {
-  let summary = "the cost of an access to a tile in global memory; the attribute `ttg.access` of loads, stores and atomics. `sectors`: "
-                "32-byte sectors that a warp touches with one instruction. `narrowed`: the access would be wider if contiguous elements "
-                "shared one mask value";
-  let parameters = (ins "int64_t":$sectors, "bool":$narrowed);
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-def TTG_Choice : TTGAttr<"Choice", "choice"> {
-  let summary = "how a class of tiles got its layout; an element of the list `ttg.choices` of the kernel. Costs are issue slots of a "
-                "warp. `next`: the cost of the best other candidate, -1 without one";
-  let parameters = (ins "::tilewright::ttg::LayoutAttr":$layout, "int64_t":$candidates, "int64_t":$cost, "int64_t":$next);
+def TTG_Remark : TTGAttr<"Remark", "remark"> {
+  let summary = "what a pass has decided and why, as text for users; an element of the list `ttg.remarks` of the kernel. `about`: the "
+                "location of an operation, or a layout";
+  let parameters = (ins StringRefParameter<>:$pass, "::mlir::Attribute":$about, StringRefParameter<>:$text);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 // ---- the software pipeline of a loop

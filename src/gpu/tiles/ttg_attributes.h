@@ -24,12 +24,8 @@ constexpr llvm::StringLiteral failedGuardsName = "ttg.failed_guards";
 constexpr llvm::StringLiteral notSpecializedName = "ttg.not_specialized";
 /// On an argument (an integer): an upper bound of its value. Written by specialize-lengths, read by lower-to-threads.
 constexpr llvm::StringLiteral maxValueName = "ttg.max_value";
-/// Candidates and costs of the layouts (Choices). Written by assign-layouts, read by explain.
-constexpr llvm::StringLiteral choicesName = "ttg.choices";
-/// The number of warps that the author asked for, where choose-warps has changed it (an integer). Read by explain.
-constexpr llvm::StringLiteral requestedWarpsName = "ttg.requested_warps";
-/// Why the kernel runs with more CTAs than requested (a string). Written by split-ctas.
-constexpr llvm::StringLiteral moreCtasName = "ttg.more_ctas";
+/// What passes have decided and why (Remarks, ttg::remark). Read by explain.
+constexpr llvm::StringLiteral remarksName = "ttg.remarks";
 /// Shared memory of a CTA in bytes (an integer). Written by allocate-shared, read by lower-to-threads.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 /// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
@@ -39,8 +35,6 @@ constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
 constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
 
 // ---- on accesses to global memory
-/// On a load, store or atomic: an Access, its cost. Written by assign-layouts, read by explain.
-constexpr llvm::StringLiteral accessName = "ttg.access";
 /// On an access (an integer): that many consecutive registers of a thread are contiguous in memory, aligned to their common size (16 bytes
 /// at most), and share one mask element. Written by assign-layouts, read by pipeline-loops and lower-to-threads.
 constexpr llvm::StringLiteral vectorName = "ttg.vector";
@@ -60,8 +54,6 @@ constexpr llvm::StringLiteral blockRepeatsName = "ttg.block_repeats";
 /// On an operation that extends 32 bits to 64 (arith.extsi, tt.addptr; a unit attribute): the 32-bit arithmetic before it does not wrap
 /// around. Written by assume-no-wrap, read by lower-to-threads and cse-addresses.
 constexpr llvm::StringLiteral noWrapName = "ttg.no_wrap";
-/// On a load or store of a dot: why it has no tensor map (a string). Written by form-descriptors.
-constexpr llvm::StringLiteral noDescriptorName = "ttg.no_descriptor";
 /// On a load in a loop: why it is not pipelined (a string). Written by schedule-loops.
 constexpr llvm::StringLiteral notPipelinedName = "ttg.not_pipelined";
 
@@ -73,10 +65,6 @@ constexpr llvm::StringLiteral dotChoiceName = "ttg.dot_choice";
 constexpr llvm::StringLiteral copiedExtentName = "ttg.copied_extent";
 
 // ---- CTAs of a cluster; all written by split-ctas
-/// On an operation (an integer): the dimension along which the CTAs share its tile. `notSplit`: every CTA holds all of it. `splitAlongK`:
-/// each CTA computes a part of a dot's K. Read by explain; passes that replace the operation copy it.
-constexpr llvm::StringLiteral ctaSplitName = "ttg.cta_split";
-constexpr int64_t notSplit = -1, splitAlongK = -2;
 /// On an atomic operation (a unit attribute): only the first CTA of the cluster performs it. Read by lower-to-threads.
 constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
 

@@ -3,12 +3,12 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/demanded_extent.h"
+#include "gpu/tiles/row_length.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 #include "gpu/tiles/tile_equivalence.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -69,30 +69,16 @@ std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int
 
 bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &split) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt) return false;
-  DenseIntElementsAttr bound;
-  if (!matchPattern(compare.getRhs(), m_Constant(&bound)) || !bound.isSplat()) return false;
-  Value index = compare.getLhs();
-  while (isa_and_nonnull<tt::ExpandDimsOp, tt::BroadcastOp>(index.getDefiningOp())) {
-    if (auto expand = index.getDefiningOp<tt::ExpandDimsOp>()) {
-      int64_t axis = expand.getAxis();
-      if (axis == dim) return false; // the comparison is on the rows, which have the same extent
-      if (axis < dim) --dim;
-    }
-    index = index.getDefiningOp()->getOperand(0);
-  }
-  auto range = index.getDefiningOp<tt::MakeRangeOp>();
-  return range && range.getStart() == 0 && ttg::shapeOf(range.getType())[0] == split.extent &&
-         bound.getSplatValue<APInt>().getSExtValue() == split.own * split.blocks;
+  std::optional<RowLength> row = compare ? rowLengthOf(compare) : std::nullopt;
+  return row && row->dim == dim && row->block == split.extent && row->constant == split.own * split.blocks;
 }
 
-Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split, OwnedColumns &comparisons) {
+Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split) {
   int64_t extent = shape[size_t(dim)], rank = int64_t(shape.size());
   auto indices = RankedTensorType::get({extent}, b.getI32Type());
   Value index = tt::MakeRangeOp::create(b, indices, 0, uint32_t(extent));
   Value own = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, b.getI32IntegerAttr(int32_t(split.own))));
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, own);
-  comparisons.insert(mask);
   SmallVector<int64_t> grown = {extent};
   for (int64_t other = 0; other < rank; ++other) {
     if (other == dim) continue;
@@ -102,23 +88,23 @@ Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t di
   return rank == 1 ? mask : Value(tt::BroadcastOp::create(b, RankedTensorType::get(shape, b.getI1Type()), mask));
 }
 
-static bool leavesOutNext(Value mask, const OwnedColumns &comparisons) {
-  if (comparisons.contains(mask)) return true;
+/// True if a mask of a slice only selects owned elements.
+static bool leavesOutNext(Value mask, const UnevenSplit &split) {
   Operation *op = mask.getDefiningOp();
+  if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
+    std::optional<RowLength> row = rowLengthOf(compare);
+    return row && row->block * split.blocks == split.extent && row->constant == split.own;
+  }
   return isa_and_nonnull<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) { return leavesOutNext(operand, comparisons); });
+         llvm::any_of(op->getOperands(), [&](Value operand) { return leavesOutNext(operand, split); });
 }
 
-void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split, OwnedColumns &comparisons) {
+void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(store.getPtr().getType()).getShape();
   Value mask = store.getMask();
-  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask, comparisons))) return;
-  Value own = ownedElements(b, shape, dim, split, comparisons);
+  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask, split))) return;
+  Value own = ownedElements(b, shape, dim, split);
   store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
-}
-
-void dropValidExtent(tt::MakeRangeOp range) {
-  range->removeAttr(tt::validExtentName);
 }
 
 } // namespace tilewright::gpu

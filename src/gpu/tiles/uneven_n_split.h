@@ -10,8 +10,6 @@
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-#include "llvm/ADT/DenseSet.h"
-
 namespace tilewright::gpu {
 
 /// The split of a dimension of `extent` elements: each of `blocks` slices owns its first `own` elements.
@@ -28,14 +26,9 @@ bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &split);
 
 /// True if a comparison selects the valid elements of a tile along `dim`. In a slice it selects the owned ones.
 bool statesValidExtent(mlir::Operation *op, int64_t dim, const UnevenSplit &split);
-/// The comparisons that select the owned elements of slices.
-using OwnedColumns = llvm::DenseSet<mlir::Value>;
-/// Returns a mask of the owned elements along `dim` of a slice of this shape. Adds its comparison to `comparisons`.
-mlir::Value ownedElements(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split,
-                          OwnedColumns &comparisons);
-/// Masks a store of a slice so that it leaves out the next slice's elements, unless its mask has one of the comparisons.
-void storeOwn(mlir::ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split, OwnedColumns &comparisons);
-/// Removes the range's valid extent: the range belongs to a slice.
-void dropValidExtent(tt::MakeRangeOp range);
+/// Returns a mask of the owned elements along `dim` of a slice of this shape.
+mlir::Value ownedElements(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split);
+/// Masks a store of a slice so that it leaves out the next slice's elements, unless its mask does that.
+void storeOwn(mlir::ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split);
 
 } // namespace tilewright::gpu

@@ -3,6 +3,8 @@
 //     in the loop   %d = init + (iv - lower) * stride                after it   init + (upper - lower) * stride, if 64 divides that
 #include "ir/address/indices.h"
 
+#include "ir/address/divisibility.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -40,12 +42,34 @@ static int64_t powerOfTwoIn(int64_t number) {
 }
 
 int64_t Indices::divisorOf(const Term &term) {
-  int64_t divisor = powerOfTwoIn(term.coefficient);
-  for (int64_t factor : term.factors) {
-    if (!isArgument(factor)) continue;
-    auto divisibility = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(factor), tt::divisibilityName);
-    if (divisibility) divisor *= powerOfTwoIn(divisibility.getInt());
-  }
+  SmallVector<int64_t> arguments =
+      llvm::to_vector(llvm::make_filter_range(term.factors, [&](int64_t factor) { return isArgument(factor); }));
+  return divisorOfTerm(function, term.coefficient, arguments);
+}
+
+int64_t divisibilityOf(BlockArgument argument) {
+  auto kernel = cast<tt::FuncOp>(argument.getOwner()->getParentOp());
+  auto known = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
+  return known ? known.getInt() : 1;
+}
+
+int64_t divisorOf(Value integer) {
+  constexpr int64_t maxDivisor = int64_t(1) << 30;
+  APInt constant;
+  if (matchPattern(integer, m_ConstantInt(&constant)))
+    return constant.isZero() ? maxDivisor : std::min(maxDivisor, powerOfTwoIn(constant.getSExtValue()));
+  auto argument = dyn_cast<BlockArgument>(integer);
+  if (argument && isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return std::min(maxDivisor, powerOfTwoIn(divisibilityOf(argument)));
+  Operation *op = integer.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op)) return std::min(maxDivisor, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) return std::min(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  return 1;
+}
+
+int64_t divisorOfTerm(tt::FuncOp kernel, int64_t coefficient, ArrayRef<int64_t> arguments) {
+  int64_t divisor = powerOfTwoIn(coefficient);
+  for (int64_t argument : arguments)
+    divisor *= powerOfTwoIn(divisibilityOf(kernel.getArgument(static_cast<unsigned>(argument))));
   return divisor;
 }
 

@@ -261,15 +261,16 @@ bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
   return false;
 }
 
-/// Returns the persistent loop around such a loop if it may run twice as a whole, or null. It must not store to memory that it loads, and
+/// Returns the persistent loop around such a loop if it is to run twice as a whole, or null. It must not store to memory that it loads, and
 /// its store addresses must not depend on the dots.
-scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias assumeNoAlias) {
+scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumptions &assumptions) {
   constexpr int64_t minElements = 256 * 128; // of a tile whose operands a separate warpgroup dequantizes
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!assumeNoAlias || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
+  if (!assumptions.noAliasGuard || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
   if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
   SmallVector<tt::LoadOp> loads;
   SmallVector<tt::StoreOp> stores;
+  std::vector<LaunchGuard> guards;
   for (Operation &each : tiles.getBody()->without_terminator()) {
     if (&each == loop) continue;
     auto load = dyn_cast<tt::LoadOp>(each);
@@ -284,8 +285,13 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, AssumeNoAlias as
   llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
   for (tt::StoreOp store : stores) {
     if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
-    if (!llvm::all_of(loads, [&](tt::LoadOp load) { return assumeNoAlias(load.getPtr(), store.getPtr()); })) return {};
+    for (tt::LoadOp load : loads) {
+      std::optional<LaunchGuard> guard = assumptions.noAliasGuard(load.getPtr(), store.getPtr());
+      if (!guard) return {};
+      guards.push_back(*guard);
+    }
   }
+  assumptions.relyOn(cast<tt::FuncOp>(tiles->getParentOp()), guards);
   return tiles;
 }
 
@@ -363,8 +369,8 @@ scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, Unpa
 ///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
 ///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
 ///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
-void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
-  scf::ForOp tiles = repeatableTiles(op, loop, assumeNoAlias), whole = tiles ? tiles : loop;
+void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, const Assumptions &assumptions) {
+  scf::ForOp tiles = repeatableTiles(op, loop, assumptions), whole = tiles ? tiles : loop;
   ImplicitLocOpBuilder b(whole.getLoc(), whole);
   SmallVector<Value> inits;
   SmallVector<int64_t> limits;
@@ -405,14 +411,14 @@ void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2
 } // namespace
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module) {
-  return expandScaledDots(module, UnpackE2m1(), AssumeNoAlias());
+  return expandScaledDots(module, UnpackE2m1(), Assumptions());
 }
 
-LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, AssumeNoAlias assumeNoAlias) {
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions) {
   SmallVector<tt::DotScaledOp> dots;
   module.walk([&](tt::DotScaledOp op) { dots.push_back(op); });
   for (tt::DotScaledOp op : dots)
-    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumeNoAlias);
+    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumptions);
   WalkResult walk =
       module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
   return failure(walk.wasInterrupted());
