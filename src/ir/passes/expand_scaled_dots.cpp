@@ -270,7 +270,7 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumption
   if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
   SmallVector<tt::LoadOp> loads;
   SmallVector<tt::StoreOp> stores;
-  LaunchGuards guards;
+  std::vector<LaunchGuard> guards;
   for (Operation &each : tiles.getBody()->without_terminator()) {
     if (&each == loop) continue;
     auto load = dyn_cast<tt::LoadOp>(each);
