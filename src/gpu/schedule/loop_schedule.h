@@ -119,12 +119,9 @@ int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, con
 /// while MMAs read the others. Loads to registers start an iteration early, if a thread's `registers` suffice.
 void overlapComputedOperands(LoopSchedule &schedule, int64_t registers);
 
-/// Replaces a load of bytes an iteration early, before `insertionPoint`, by a word of memory
-/// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *insertionPoint);
-/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
-/// load's bytes move by `step` in every iteration.
-bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *insertionPoint);
+/// Replaces a load by a load of words, each of which holds the elements of several iterations. The next words are loaded an iteration early,
+/// before `insertionPoint`. `registers`: those of a thread that may hold words. False if no word holds several iterations (widen_loads.cpp).
+bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, mlir::Operation *insertionPoint);
 
 /// True if an iteration of the loop, from its first MMA `firstMma` on,
 /// can be cut into two parts, the second of which runs one iteration late.

@@ -140,7 +140,7 @@ void prefetchLoads(LoopSchedule &schedule, int64_t registers, function_ref<Opera
     OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
     if (before) b.setInsertionPointAfter(before);
     if (!barrier) barrier = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
-    if (!loadScaleWords(schedule, load, barrier)) prefetchLoad(schedule, load, barrier);
+    if (!widenLoad(schedule, load, registers / 2 - held, barrier)) prefetchLoad(schedule, load, barrier);
   }
 }
 
