@@ -17,6 +17,7 @@
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -268,15 +269,11 @@ private:
 
   /// Whether an operation of that kind, in the loop, makes what the value is computed from.
   template <typename Op> bool dependsOn(Value value) const {
-    llvm::SetVector<Value> sources;
-    sources.insert(value);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      Operation *op = sources[i].getDefiningOp();
-      if (!op || op->getBlock() != c.loop.getBody()) continue;
-      if (isa<Op>(op)) return true;
-      sources.insert_range(op->getOperands());
-    }
-    return false;
+    return tt::dependsOn(value, [&](Value source) {
+      Operation *op = source.getDefiningOp();
+      if (!op || op->getBlock() != c.loop.getBody()) return tt::Search::skip;
+      return isa<Op>(op) ? tt::Search::found : tt::Search::follow;
+    });
   }
 
   static ttg::BufferType plainBuffer(RankedTensorType tile) {
@@ -491,12 +488,10 @@ private:
     c.loop = withMoreCarried(c.loop, init);
     Value fresh = c.loop.getRegionIterArgs().back();
     b.setInsertionPointAfter(made);
-    Operation *copy = b.clone(*made);
-    copy->setOperands(isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh});
-    copy->getResult(0).setType(fresh.getType());
+    Value next = tt::cloneAs(b, made, isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh}, fresh.getType());
     Operation *yield = c.loop.getBody()->getTerminator();
     yield->setOperand(i, c.loop.getRegionIterArg(i));
-    yield->insertOperands(yield->getNumOperands(), copy->getResult(0));
+    yield->insertOperands(yield->getNumOperands(), next);
     OpResult old = c.loop->getResult(i), result = c.loop->getResults().back();
     if (tiles) {
       OpOperand &use = *old.use_begin();

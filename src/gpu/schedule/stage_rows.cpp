@@ -7,11 +7,11 @@
 // Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
 // again, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/loop_schedule.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -106,10 +106,8 @@ private:
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       fresh = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
     } else {
-      IRMapping map;
-      for (Value operand : op->getOperands())
-        map.map(operand, remake(operand, user));
-      fresh = b.clone(*op, map)->getResult(0);
+      SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return remake(operand, user); });
+      fresh = tt::cloneAs(b, op, operands, value.getType());
     }
     return made[{value, regions.lookup(user)}] = fresh;
   }

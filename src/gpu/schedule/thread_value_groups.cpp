@@ -1,8 +1,9 @@
 #include "gpu/schedule/thread_value_groups.h"
 
 #include "gpu/tiles/tile_equivalence.h"
+#include "ir/slice.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -61,30 +62,19 @@ Layout Reorder::before(const Layout &result) const {
 //===----------------------------------------------------------------------------------------------------------- rows' halves
 
 Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
-  if (Value known = (which ? highs : lows).lookup(tile)) return known;
+  if (Value known = halves[which].lookup(tile)) return known;
   Operation *op = tile.getDefiningOp();
-  auto type = cast<RankedTensorType>(tile.getType());
-  Value made;
-  auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
-  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (dense && dense.isSplat()) {
-    made = arith::ConstantOp::create(b, tile.getLoc(), dense.resizeSplat(cast<ShapedType>(halved(type))));
-  } else if (op && isElementwiseOnTiles(op) && op->getNumResults() == 1) {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isTile(operand) ? half(b, operand, which) : operand);
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(halved(type));
-    made = copy->getResult(0);
-  } else if (auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op); unpack && unpack.getDim() != rows) {
-    Value bytes = half(b, unpack.getBytes(), which);
-    made = ttg::UnpackE2m1Op::create(b, tile.getLoc(), halved(type), bytes, unpack.getDim(), unpack.getSmall());
-  } else {
+  auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+  SplatElementsAttr splat;
+  bool isInHalves = op && op->getNumResults() == 1 &&
+                    (matchPattern(op, m_Constant(&splat)) || isElementwiseOnTiles(op) || (unpack && unpack.getDim() != rows));
+  if (!isInHalves) {
     cut(tile);
-    return (which ? highs : lows).lookup(tile);
+    return halves[which].lookup(tile);
   }
-  return (which ? highs : lows)[tile] = made;
+  SmallVector<Value> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? half(b, operand, which) : operand; });
+  return halves[which][tile] = tt::cloneAs(b, op, operands, halved(cast<RankedTensorType>(tile.getType())));
 }
 
 Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
@@ -113,8 +103,8 @@ void RowHalves::cut(Value tile) {
   Dims way = order();
   Value parts = transposed(b, reshaped(b, tile, splitRows(type)), SmallVector<int32_t>(way.begin(), way.end()));
   auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
-  lows[tile] = split.getOutLHS();
-  highs[tile] = split.getOutRHS();
+  halves[0][tile] = split.getOutLHS();
+  halves[1][tile] = split.getOutRHS();
 }
 
 } // namespace tilewright::gpu

@@ -43,7 +43,7 @@ private:
   void cut(mlir::Value tile);
 
   int64_t rows;
-  llvm::DenseMap<mlir::Value, mlir::Value> lows, highs;
+  llvm::DenseMap<mlir::Value, mlir::Value> halves[2];
 };
 
 } // namespace tilewright::gpu

@@ -8,6 +8,7 @@
 #include "gpu/tiles/registers.h"
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,16 +30,12 @@ int64_t bitsOf(Value tile) {
 Operation *lastUse(tt::DotOp dot) {
   Block *block = dot->getBlock();
   Operation *last = dot;
-  SmallVector<Operation *> reached = {dot};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!reached.empty()) {
-    for (Operation *user : reached.pop_back_val()->getUsers()) {
-      Operation *op = block->findAncestorOpInBlock(*user);
-      if (!op || !seen.insert(op).second) continue;
-      if (last->isBeforeInBlock(op)) last = op;
-      if (isElementwiseOnTiles(op) || isa<tt::FpToFpOp>(op)) reached.push_back(op);
-    }
-  }
+  (void)tt::reaches(dot.getResult(), [&](OpOperand &use) {
+    Operation *op = block->findAncestorOpInBlock(*use.getOwner());
+    if (!op) return tt::Search::skip;
+    if (last->isBeforeInBlock(op)) last = op;
+    return isElementwiseOnTiles(op) || isa<tt::FpToFpOp>(op) ? tt::Search::follow : tt::Search::skip;
+  });
   return last;
 }
 

@@ -7,6 +7,7 @@
 // resets is not changed.
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -87,11 +88,9 @@ static Value summed(OpBuilder &b, tt::ReduceOp like, Value tile, int64_t axis) {
   Layout layout = ttg::layoutOf(tile.getType()).withoutDim(axis);
   Type type = cast<RankedTensorType>(tile.getType()).getElementType();
   if (!layout.shape.empty()) type = ttg::withLayout(RankedTensorType::get(layout.shape, type), layout);
-  Operation *sum = b.clone(*like);
-  sum->setOperand(0, tile);
-  cast<tt::ReduceOp>(sum).setAxis(static_cast<uint32_t>(axis));
-  sum->getResult(0).setType(type);
-  return sum->getResult(0);
+  Value sum = tt::cloneAs(b, like, tile, type);
+  sum.getDefiningOp<tt::ReduceOp>().setAxis(static_cast<uint32_t>(axis));
+  return sum;
 }
 
 /// Reduces the tile inside each thread: the dimension becomes as long as there are threads along it.
@@ -125,12 +124,7 @@ static scf::ForOp hoist(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction 
   rewriter.setInsertionPoint(loop);
   Value zeros = arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, rewriter.getZeroAttr(type.getElementType())));
   Value init = loop.getInitArgs()[sum.carried];
-  auto added = [&](OpBuilder &b, Value x, Value y) {
-    Operation *add = b.clone(*sum.add);
-    add->setOperands({x, y});
-    add->getResult(0).setType(x.getType());
-    return add->getResult(0);
-  };
+  auto added = [&](OpBuilder &b, Value x, Value y) { return tt::cloneAs(b, sum.add, {x, y}, x.getType()); };
   auto yields = [&](OpBuilder &b, Location, ArrayRef<BlockArgument> carried) {
     return SmallVector<Value>{added(b, carried[0], inThreads)};
   };

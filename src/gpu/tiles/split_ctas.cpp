@@ -29,6 +29,7 @@
 #include "gpu/tiles/ttg.h"
 #include "gpu/tiles/uneven_n_split.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 
@@ -486,9 +487,8 @@ private:
     RankedTensorType part = typeIn(type, form);
     CtaSplit source = form;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceSplit(op, form);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? inForm(operand, source) : operand; });
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
     if (unevenSplit && type.getDimSize(unsigned(*form.dim)) == unevenSplit->extent && statesValidExtent(op, *form.dim, *unevenSplit)) {
@@ -496,13 +496,8 @@ private:
       forms[own] = form;
       return copies[{value, form.dim}] = own;
     }
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(part);
-    Value result = copy->getResult(0);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(DenseElementsAttr::get(part, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
-    if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
+    Value result = tt::cloneAs(b, op, operands, part);
+    if (auto range = result.getDefiningOp<tt::MakeRangeOp>()) {
       int64_t extent = part.getNumElements(), own = unevenSplit && type.getNumElements() == unevenSplit->extent ? unevenSplit->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
       dropValidExtent(range);
