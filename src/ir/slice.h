@@ -17,6 +17,13 @@ bool dependsOn(mlir::ValueRange values, llvm::function_ref<Search(mlir::Value)> 
 /// Searches the uses of the value, and those of the results of operations that it follows. A yield has no results.
 bool reaches(mlir::Value value, llvm::function_ref<Search(mlir::OpOperand &)> visit);
 
+/// Returns the value before all operations of these kinds, of which it is the first operand.
+template <typename... Ops> mlir::Value lookThrough(mlir::Value value) {
+  for (mlir::Operation *op = value.getDefiningOp(); llvm::isa_and_nonnull<Ops...>(op); op = value.getDefiningOp())
+    value = op->getOperand(0);
+  return value;
+}
+
 /// Clones an operation with one result, for other operands and another type of its result. A constant has the type's shape.
 mlir::Value cloneAs(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, mlir::Type type);
 

@@ -240,11 +240,7 @@ private:
         findScales(operand);
       return;
     }
-    while (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(op)) {
-      tile = op->getOperand(0);
-      op = tile.getDefiningOp();
-      if (!op) return;
-    }
+    tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
     auto type = cast<RankedTensorType>(tile.getType());
     constexpr int64_t rowsOfThread = 2, widest = 8;
     bool isNarrow =
@@ -259,10 +255,7 @@ private:
   static bool isSmallOfBytes(Value tile) {
     auto scaled = tile.getDefiningOp<arith::MulFOp>();
     return scaled && llvm::any_of(scaled->getOperands(), [](Value operand) {
-             Operation *op = operand.getDefiningOp();
-             while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
-               op = op->getOperand(0).getDefiningOp();
-             auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+             auto unpack = tt::lookThrough<ttg::ConvertLayoutOp>(operand).getDefiningOp<ttg::UnpackE2m1Op>();
              return unpack && unpack.getSmall();
            });
   }

@@ -18,6 +18,7 @@
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -31,12 +32,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 ttg::AllocOp allocOf(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (auto alloc = dyn_cast<ttg::AllocOp>(op)) return alloc;
-    if (!isa<ttg::StageOp, ttg::ViewOp>(op)) return {};
-    buffer = op->getOperand(0);
-  }
-  return {};
+  return tt::lookThrough<ttg::StageOp, ttg::ViewOp>(buffer).getDefiningOp<ttg::AllocOp>();
 }
 
 static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
