@@ -97,8 +97,8 @@ public:
     return true;
   }
 
-  /// Chooses a word for each element, of 8 bytes, or of 4 if a thread has fewer `registers` for it. One access may load several contiguous
-  /// elements now, but each of them gets a word of its own: false if that makes as many loads.
+  /// Chooses a word for each element, of 8 bytes, or of 4 if a thread has too few `registers` left. False if it has too few for that, too,
+  /// or if it would make as many loads: one access may load several contiguous elements now, but each of them gets a word of its own.
   bool chooseElements(int64_t registers) {
     if (layout.registersPerThread() > registers) word = maxWordBytes / 2;
     auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
@@ -114,6 +114,8 @@ public:
       // If all rows begin at a word, the offsets in words are those of the columns.
       if (AxisAnalysis(loop->getParentOfType<tt::FuncOp>()).of(parts[0]).divisibilityOfAll() % word == 0) return true;
     }
+    constexpr int64_t offsetRegisters = 4; // otherwise each element has an offset and an address of its own
+    if (offsetRegisters * layout.registersPerThread() > registers) return false;
     Value first = inBytes(iterations.ofIteration(b, load.getPtr(), 0).front());
     offset = arith::AndIOp::create(b, loc, tt::PtrToIntOp::create(b, loc, offsets, first), constant(offsets, word - 1));
     start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(offsets, 0), offset));
