@@ -192,9 +192,8 @@ private:
   bool areAlignedRows(ArrayRef<Value> operands) {
     AxisAnalysis axes(loop->getParentOfType<tt::FuncOp>());
     AxisInfo pointers = axes.of(operands[0]);
-    int64_t columns = layout.shape[1];
-    if (pointers.contiguity[1] < columns || pointers.divisibilityAt(1, columns) < columns * bits / 8) return false;
-    return pointers.divisibility[1] % rowBytes == 0 && (operands.size() == 1 || axes.of(operands[1]).constancy[1] >= columns);
+    return pointers.contiguity[1] >= layout.shape[1] && pointers.divisibility[1] % rowBytes == 0 &&
+           (operands.size() == 1 || axes.of(operands[1]).constancy[1] >= layout.shape[1]);
   }
 
   Value reshaped(Value value, const Dims &shape) {
@@ -214,19 +213,18 @@ private:
     return reshaped(value, {layout.shape[0]});
   }
 
-  /// A value of each row, for all columns.
-  Value inColumns(Value value, const Layout &to) {
-    Type element = getElementTypeOrSelf(value.getType());
-    Value expanded = tt::ExpandDimsOp::create(b, loc, typed(ttg::layoutOf(value.getType()).withUnitDim(1), element), value, 1U);
+  /// Repeats a tile along a new dimension.
+  Value repeated(Value line, unsigned dim, const Layout &to) {
+    Type element = getElementTypeOrSelf(line.getType());
+    Value expanded = tt::ExpandDimsOp::create(b, loc, typed(ttg::layoutOf(line.getType()).withUnitDim(dim), element), line, dim);
     return tt::BroadcastOp::create(b, loc, typed(to, element), expanded);
   }
+  Value inColumns(Value value, const Layout &to) { return repeated(value, 1, to); }
 
   /// The number of each column.
   Value columnsOf(const Layout &of) {
-    Layout row = of.withoutDim(0);
-    Value range = tt::MakeRangeOp::create(b, loc, typed(row, b.getI32Type()), 0, static_cast<uint32_t>(of.shape[1]));
-    Value expanded = tt::ExpandDimsOp::create(b, loc, typed(row.withUnitDim(0), b.getI32Type()), range, 0U);
-    return tt::BroadcastOp::create(b, loc, typed(of, b.getI32Type()), expanded);
+    RankedTensorType row = typed(of.withoutDim(0), b.getI32Type());
+    return repeated(tt::MakeRangeOp::create(b, loc, row, 0, static_cast<uint32_t>(of.shape[1])), 0, of);
   }
 
   Value masked(Value way, int64_t mask) { return arith::AndIOp::create(b, loc, way, constant(way.getType(), mask)); }
