@@ -16,6 +16,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
+#include "gpu/tiles/tile_shapes.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
 #include "support/target.h"
@@ -377,10 +378,7 @@ private:
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
-    if (c.first->order[0] == 0) return half;
-    Layout transposed = ttg::layoutOf(half.getType()).transposed({1, 0});
-    auto type = ttg::withLayout(RankedTensorType::get(transposed.shape, getElementTypeOrSelf(half.getType())), transposed);
-    return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
+    return c.first->order[0] == 0 ? half : transposed(b, half, {1, 0});
   }
 
   /// Two MMAs of half as many rows, of which one runs while the other one's rows are dequantized:

@@ -1,6 +1,7 @@
 #include "gpu/schedule/thread_value_groups.h"
 
 #include "gpu/tiles/tile_equivalence.h"
+#include "gpu/tiles/tile_shapes.h"
 #include "ir/slice.h"
 
 #include "mlir/IR/Matchers.h"
@@ -8,19 +9,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-static RankedTensorType typed(RankedTensorType tile, const Layout &layout) {
-  return ttg::withLayout(RankedTensorType::get(layout.shape, tile.getElementType()), layout);
-}
-
-static Value reshaped(OpBuilder &b, Value tile, const Layout &layout) {
-  return tt::ReshapeOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, false, false);
-}
-
-static Value transposed(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
-  Layout layout = ttg::layoutOf(tile.getType()).transposed(Dims(order.begin(), order.end()));
-  return tt::TransOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, order);
-}
 
 //===------------------------------------------------------------------------------------------------------------ K's order
 
@@ -44,9 +32,7 @@ std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
 
 Value Reorder::apply(OpBuilder &b, Value value) const {
   auto [extents, order] = steps();
-  Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(extents.begin(), extents.end())));
-  Value inOrder = transposed(b, parts, order);
-  return reshaped(b, inOrder, ttg::layoutOf(inOrder.getType()).reshaped(ttg::shapeOf(tile)));
+  return reshaped(b, transposed(b, reshaped(b, value, extents), order), tile.getShape());
 }
 
 Layout Reorder::before(const Layout &result) const {
@@ -78,33 +64,28 @@ Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
 }
 
 Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
-  Layout joined = ttg::layoutOf(low.getType()).joined();
-  Value both = tt::JoinOp::create(b, low.getLoc(), typed(type, joined), low, high);
-  both = transposed(b, both, {2, 0, 1});
-  both = reshaped(b, both, ttg::layoutOf(both.getType()).reshaped(ttg::shapeOf(type)));
+  Value both = reshaped(b, transposed(b, joined(b, low, high), {2, 0, 1}), type.getShape());
   return ttg::ConvertLayoutOp::create(b, low.getLoc(), type, both);
 }
 
-Layout RowHalves::splitRows(RankedTensorType type) const {
+Dims RowHalves::splitRows(RankedTensorType type) const {
   Dims parts = ttg::shapeOf(type);
   parts[static_cast<size_t>(rows)] /= 2;
   parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
-  return ttg::layoutOf(type).reshaped(parts);
+  return parts;
 }
 
 RankedTensorType RowHalves::halved(RankedTensorType type) const {
-  return typed(type, splitRows(type).transposed(order()).splitHalves()->layout);
+  Layout layout = ttg::layoutOf(type).reshaped(splitRows(type)).transposed(order()).splitHalves()->layout;
+  return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
 }
 
 void RowHalves::cut(Value tile) {
   OpBuilder b(tile.getContext());
   b.setInsertionPointAfterValue(tile);
-  auto type = cast<RankedTensorType>(tile.getType());
   Dims way = order();
-  Value parts = transposed(b, reshaped(b, tile, splitRows(type)), SmallVector<int32_t>(way.begin(), way.end()));
-  auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
-  halves[0][tile] = split.getOutLHS();
-  halves[1][tile] = split.getOutRHS();
+  Value parts = reshaped(b, tile, splitRows(cast<RankedTensorType>(tile.getType())));
+  std::tie(halves[0][tile], halves[1][tile]) = halvesOf(b, transposed(b, parts, SmallVector<int32_t>(way.begin(), way.end())));
 }
 
 } // namespace tilewright::gpu

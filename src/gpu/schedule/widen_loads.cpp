@@ -9,6 +9,7 @@
 //   after:  %w = load 16 bytes (%rows)    for i { %s = bytes 2 * i mod 16, and on, of %w    ... }
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/axis_info.h"
+#include "gpu/tiles/tile_shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -196,21 +197,14 @@ private:
            (operands.size() == 1 || axes.of(operands[1]).constancy[1] >= layout.shape[1]);
   }
 
-  Value reshaped(Value value, const Dims &shape) {
-    Layout now = ttg::layoutOf(value.getType()).reshaped(shape);
-    return tt::ReshapeOp::create(b, loc, typed(now, getElementTypeOrSelf(value.getType())), value, false, false);
-  }
-
   /// Half of the columns, again and again, until one is left; null if that is more than a choice of registers.
   Value firstColumn(Value value) {
     for (int64_t columns = layout.shape[1]; columns > 1; columns /= 2) {
-      value = reshaped(value, {layout.shape[0], columns / 2, 2});
-      std::optional<Halves> halves = ttg::layoutOf(value.getType()).splitHalves();
-      if (!halves) return {};
-      RankedTensorType half = typed(halves->layout, getElementTypeOrSelf(value.getType()));
-      value = tt::SplitOp::create(b, loc, TypeRange{half, half}, value).getOutLHS();
+      value = reshaped(b, value, {layout.shape[0], columns / 2, 2});
+      if (!ttg::layoutOf(value.getType()).splitHalves()) return {};
+      value = halvesOf(b, value).first;
     }
-    return reshaped(value, {layout.shape[0]});
+    return reshaped(b, value, layout.shape[0]);
   }
 
   /// Repeats a tile along a new dimension.
@@ -247,10 +241,9 @@ private:
 
   Value bitsOfRows(Value words, Value way) {
     Layout rows = ttg::layoutOf(start.getType());
-    RankedTensorType half = typed(rows, b.getI64Type());
-    auto both = tt::SplitOp::create(b, loc, TypeRange{half, half}, words);
+    auto [low, high] = halvesOf(b, words);
     Value second = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked(way, maxWordBytes), constant(way.getType(), 0));
-    Value moved = arith::SelectOp::create(b, loc, splat(second, rows), both.getOutRHS(), both.getOutLHS());
+    Value moved = arith::SelectOp::create(b, loc, splat(second, rows), high, low);
     Value shift = arith::ShLIOp::create(b, loc, masked(way, maxWordBytes - 1), constant(way.getType(), 3));
     moved = arith::ShRUIOp::create(b, loc, moved, splat(shift, rows));
     Type part = layout.shape[1] * bits > 32 ? b.getI64Type() : b.getI32Type();

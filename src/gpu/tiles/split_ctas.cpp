@@ -542,16 +542,12 @@ private:
 
   /// Returns the half of a tile that is selected by a bit of this CTA's rank, and the other half.
   std::pair<Value, Value> halved(Value all, size_t dim, int64_t bit) {
-    auto type = cast<RankedTensorType>(all.getType());
-    SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
-    half[dim] /= 2;
+    SmallVector<int64_t> halves(cast<RankedTensorType>(all.getType()).getShape());
     halves[dim] /= 2;
     halves.insert(halves.begin() + int64_t(dim), 2);
-    Type part = RankedTensorType::get(half, type.getElementType());
-    auto split = tt::SplitOp::create(b, part, part, moved(b, reshaped(b, all, halves), dim, halves.size() - 1));
+    auto [low, high] = halvesOf(b, moved(b, reshaped(b, all, halves), dim, halves.size() - 1));
     Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
-    return {arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS()),
-            arith::SelectOp::create(b, isLater, split.getOutLHS(), split.getOutRHS())};
+    return {arith::SelectOp::create(b, isLater, high, low), arith::SelectOp::create(b, isLater, low, high)};
   }
 
   /// Returns this CTA's slice by repeated halving.
