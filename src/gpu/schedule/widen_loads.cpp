@@ -10,6 +10,7 @@
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/tile_shapes.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -44,6 +45,14 @@ static std::optional<int64_t> quotientsGrowth(Operation *division, scf::ForOp lo
   return *by > 0 && *first >= 0 && *step > 0 && *step % *by == 0 ? std::optional(*step / *by) : std::nullopt;
 }
 
+/// True if the offset of `moved` cannot wrap around from one iteration to the next: it has 64 bits, or is the induction variable or its
+/// quotient, or assume-no-wrap has marked it.
+static bool isExact(tt::AddPtrOp moved, scf::ForOp loop) {
+  if (getElementTypeOrSelf(moved.getOffset().getType()).isInteger(64) || moved->hasAttr(ttg::noWrapName)) return true;
+  Value number = tt::lookThrough<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp>(moved.getOffset());
+  return !loop.getUnsignedCmp() && tt::lookThrough<arith::DivSIOp, arith::DivUIOp>(number) == loop.getInductionVar();
+}
+
 /// By how much all elements grow in every iteration, in bytes if they are pointers;
 /// null if that is unknown. Narrow offsets count only where they are exact.
 static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
@@ -57,9 +66,8 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   if (!first || !second) return {};
   auto moved = dyn_cast<tt::AddPtrOp>(op);
   if (!moved) return *first + *second;
-  bool isExact = getElementTypeOrSelf(moved.getOffset().getType()).isInteger(64) || moved->hasAttr(ttg::noWrapName) || *second == 0;
   Type pointee = cast<tt::PointerType>(getElementTypeOrSelf(moved.getType())).getPointeeType();
-  if (!isExact || !pointee.isIntOrFloat()) return {};
+  if ((*second != 0 && !isExact(moved, loop)) || !pointee.isIntOrFloat()) return {};
   return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
 }
 
