@@ -11,6 +11,7 @@
 #include "cpu/analysis.h"
 
 #include "cpu/lower_volatile_load.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -686,9 +687,7 @@ bool isNotPositive(Value value, bool fused) {
   auto difference = dyn_cast_or_null<arith::SubFOp>(op);
   if (!difference) return false;
   Value x = difference.getLhs();
-  Operation *source = x.getDefiningOp();
-  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(source))
-    source = source->getOperand(0).getDefiningOp();
+  Operation *source = lookThrough<SplatOp, BroadcastOp, ExpandDimsOp, TransOp>(x).getDefiningOp();
   if (fused && isa_and_nonnull<arith::MulFOp, arith::NegFOp>(source)) return false;
   llvm::SmallVector<int64_t> dims;
   for (size_t d = 0; d < shapeOf(x).size(); ++d)

@@ -5,6 +5,7 @@
 #include "cpu/conditions.h"
 #include "cpu/evaluate.h"
 #include "cpu/loops.h"
+#include "ir/slice.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -73,11 +74,7 @@ static Divisions collectDivisions(Context &ctx, ValueRange roots, int64_t vector
 
 /// Returns the scalar that all elements of a tile are equal to, if splats and broadcasts show it.
 static Value scalarOf(Value tile) {
-  while (Operation *op = tile.getDefiningOp()) {
-    if (!isa<SplatOp, BroadcastOp, ExpandDimsOp>(op)) break;
-    tile = op->getOperand(0);
-  }
-  return tile;
+  return lookThrough<SplatOp, BroadcastOp, ExpandDimsOp>(tile);
 }
 
 /// Whether one divisor is a multiple of another; likely: unless a multiplication overflows.

@@ -62,3 +62,31 @@ def test_two_buffers_do_not_fit():
     out = np.full((64, 256), np.nan, np.float32)
     large_kernel[(1,)](a, b, out, 512, BLOCK=64, BLOCK_N=256, BLOCK_K=256, num_warps=4, num_stages=2)
     assert np.array_equal(out, a.astype(np.float32) @ b)
+
+
+@triton.jit
+def grouped_kernel(a_ptr, b_ptr, scale_ptr, out_ptr, N, K, stride, first, M: tl.constexpr, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    """out = a @ (b * scale), with b in int8 and an element of the scale for BLOCK_K elements of each column of b, from group `first` on."""
+    rows, columns, offs_k = tl.arange(0, M), tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
+    acc = tl.zeros((M, BLOCK), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        k = start + offs_k
+        scale = tl.load(scale_ptr + columns * stride + (first + start // BLOCK_K), mask=columns < N, other=2)
+        b = tl.load(b_ptr + k[:, None] + columns[None, :] * K).to(tl.float16) * scale.to(tl.float16)[None, :]
+        acc = tl.dot(tl.load(a_ptr + rows[:, None] * K + k[None, :]), b, acc)
+    tl.store(out_ptr + rows[:, None] * BLOCK + columns[None, :], acc)
+
+
+@pytest.mark.parametrize("M", [16, 64])
+@pytest.mark.parametrize("type", [np.uint8, np.float16, np.float32])
+@pytest.mark.parametrize("groups, stride, first", [(1, 16, 0), (9, 16, 0), (9, 11, 2), (16, 17, 1)])
+def test_words_of_scales(groups, stride, first, type, M):
+    """A thread loads words that hold the scales of several iterations, from rows that begin anywhere."""
+    rng = np.random.default_rng(groups)
+    K, N = 32 * groups, 50
+    a, b = rng.integers(-3, 4, (M, K)).astype(np.float16), rng.integers(-4, 5, (64, K), np.int8)
+    scales = rng.integers(1, 5, (64, stride)).astype(type)
+    out = np.full((M, 64), np.nan, np.float32)
+    grouped_kernel[(1,)](a, b, scales, out, N, K, stride, first, M=M, BLOCK=64, BLOCK_K=32, num_warps=4, num_stages=3)
+    valid = np.where(np.arange(64)[:, None] < N, scales[:, first:first + groups].astype(np.float32), 2)
+    assert np.array_equal(out, a.astype(np.float32) @ (b * np.repeat(valid, 32, axis=1)).T)

@@ -18,7 +18,7 @@ namespace {
 bool scheduleStreaming(LoopSchedule &schedule, const PolicyContext &context) {
   if (!schedule.circularBuffers.empty() || !schedule.computed.empty() || multipliesByThreads(schedule.loop)) return false;
   int64_t registers = registersForTiles(context.config, context.target, /*warpSpecialized=*/false) - accumulatorsOf(schedule.loop);
-  schedule.registerLoads = prefetchableRegisterLoads(schedule, registers);
+  addRegisterLoads(schedule, registers);
   return !schedule.registerLoads.empty();
 }
 

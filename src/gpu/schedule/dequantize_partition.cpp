@@ -16,7 +16,9 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/relayout.h"
 #include "gpu/schedule/thread_value_groups.h"
+#include "gpu/tiles/tile_shapes.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -237,11 +239,7 @@ private:
         findScales(operand);
       return;
     }
-    while (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(op)) {
-      tile = op->getOperand(0);
-      op = tile.getDefiningOp();
-      if (!op) return;
-    }
+    tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
     auto type = cast<RankedTensorType>(tile.getType());
     constexpr int64_t rowsOfThread = 2;
     bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfGroup && type.getDimSize(1) <= maxForwardedScales;
@@ -255,25 +253,18 @@ private:
   static bool isSmallOfBytes(Value tile) {
     auto scaled = tile.getDefiningOp<arith::MulFOp>();
     return scaled && llvm::any_of(scaled->getOperands(), [](Value operand) {
-             Operation *op = operand.getDefiningOp();
-             while (isa_and_nonnull<ttg::ConvertLayoutOp>(op))
-               op = op->getOperand(0).getDefiningOp();
-             auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+             auto unpack = tt::lookThrough<ttg::ConvertLayoutOp>(operand).getDefiningOp<ttg::UnpackE2m1Op>();
              return unpack && unpack.getSmall();
            });
   }
 
   /// Whether an operation of that kind, in the loop, makes what the value is computed from.
   template <typename Op> bool dependsOn(Value value) const {
-    llvm::SetVector<Value> sources;
-    sources.insert(value);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      Operation *op = sources[i].getDefiningOp();
-      if (!op || op->getBlock() != c.loop.getBody()) continue;
-      if (isa<Op>(op)) return true;
-      sources.insert_range(op->getOperands());
-    }
-    return false;
+    return tt::dependsOn(value, [&](Value source) {
+      Operation *op = source.getDefiningOp();
+      if (!op || op->getBlock() != c.loop.getBody()) return tt::Search::skip;
+      return isa<Op>(op) ? tt::Search::found : tt::Search::follow;
+    });
   }
 
   static ttg::BufferType plainBuffer(RankedTensorType tile) {
@@ -383,10 +374,7 @@ private:
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
     half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
-    if (c.first->order[0] == 0) return half;
-    Layout transposed = ttg::layoutOf(half.getType()).transposed({1, 0});
-    auto type = ttg::withLayout(RankedTensorType::get(transposed.shape, getElementTypeOrSelf(half.getType())), transposed);
-    return tt::TransOp::create(b, half.getLoc(), type, half, ArrayRef<int32_t>{1, 0});
+    return c.first->order[0] == 0 ? half : transposed(b, half, {1, 0});
   }
 
   /// Two MMAs of half as many rows, of which one runs while the other one's rows are dequantized:
@@ -487,12 +475,10 @@ private:
     c.loop = withMoreCarried(c.loop, init);
     Value fresh = c.loop.getRegionIterArgs().back();
     b.setInsertionPointAfter(made);
-    Operation *copy = b.clone(*made);
-    copy->setOperands(isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh});
-    copy->getResult(0).setType(fresh.getType());
+    Value next = tt::cloneAs(b, made, isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh}, fresh.getType());
     Operation *yield = c.loop.getBody()->getTerminator();
     yield->setOperand(i, c.loop.getRegionIterArg(i));
-    yield->insertOperands(yield->getNumOperands(), copy->getResult(0));
+    yield->insertOperands(yield->getNumOperands(), next);
     OpResult old = c.loop->getResult(i), result = c.loop->getResults().back();
     if (tiles) {
       OpOperand &use = *old.use_begin();

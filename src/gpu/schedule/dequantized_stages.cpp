@@ -6,6 +6,7 @@
 // Or the consumers release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
 #include "gpu/schedule/dequantize_partition.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,10 +98,8 @@ LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value pa
 /// Whether the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
   return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-           Operation *stage = operand.getDefiningOp();
-           while (isa_and_nonnull<ttg::ViewOp>(stage))
-             stage = stage->getOperand(0).getDefiningOp();
-           return isa_and_nonnull<ttg::StageOp>(stage) && llvm::is_contained(buffers, stage->getOperand(0));
+           auto stage = tt::lookThrough<ttg::ViewOp>(operand).getDefiningOp<ttg::StageOp>();
+           return stage && llvm::is_contained(buffers, stage->getOperand(0));
          });
 }
 

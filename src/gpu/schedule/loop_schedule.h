@@ -68,6 +68,7 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;                     ///< of a thread, which widened register loads may hold in addition
   llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
@@ -119,17 +120,14 @@ mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp ar
 
 /// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled while MMAs read the others.
 void multiBuffer(LoopSchedule &schedule);
-/// Returns the loop's loads to registers that can run an iteration ahead; none if `registers` of a thread do not suffice for them.
-llvm::SmallVector<tt::LoadOp> prefetchableRegisterLoads(const LoopSchedule &schedule, int64_t registers);
+/// Schedules the loop's loads to registers one iteration ahead, as far as they can be; none if `registers` of a thread do not suffice.
+void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
 /// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
 void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 
-/// Replaces a load of bytes an iteration early, before `insertionPoint`, by a word of memory
-/// that serves several iterations; false if a word does not hold them (load_scale_words.cpp).
-bool loadScaleWords(LoopSchedule &schedule, tt::LoadOp load, mlir::Operation *insertionPoint);
-/// The same, 16 bytes at a time, where each thread has rows to itself that begin with a multiple of 16 bytes (load_scale_rows.cpp). The
-/// load's bytes move by `step` in every iteration.
-bool loadScaleRows(LoopSchedule &schedule, tt::LoadOp load, int64_t step, mlir::Operation *insertionPoint);
+/// Replaces a load by a load of words, each of which holds the elements of several iterations. The next words are loaded an iteration early,
+/// before `insertionPoint`. `registers`: those of a thread that may hold words. False if no word holds several iterations (widen_loads.cpp).
+bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, mlir::Operation *insertionPoint);
 
 /// True if an iteration of the loop, from its first MMA `firstMma` on,
 /// can be cut into two parts, the second of which runs one iteration late.

@@ -118,13 +118,14 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *ins
   load.erase();
 }
 
-SmallVector<tt::LoadOp> prefetchableRegisterLoads(const LoopSchedule &schedule, int64_t registers) {
+void addRegisterLoads(LoopSchedule &schedule, int64_t registers) {
   SmallVector<tt::LoadOp> loads = movableLoads(schedule);
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
-  if (2 * held > registers) loads.clear();
-  return loads;
+  if (2 * held > registers) return;
+  schedule.registerLoads = std::move(loads);
+  schedule.registersForWords = registers / 2 - held;
 }
 
 void prefetchRegisterLoads(LoopSchedule &schedule, function_ref<Operation *(tt::LoadOp)> after) {
@@ -134,7 +135,7 @@ void prefetchRegisterLoads(LoopSchedule &schedule, function_ref<Operation *(tt::
     OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
     if (before) b.setInsertionPointAfter(before);
     if (!barrier) barrier = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
-    if (!loadScaleWords(schedule, load, barrier)) prefetchLoad(schedule, load, barrier);
+    if (!widenLoad(schedule, load, schedule.registersForWords, barrier)) prefetchLoad(schedule, load, barrier);
   }
 }
 

@@ -5,36 +5,23 @@
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/demanded_extent.h"
+#include "ir/slice.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether a value is the same in all CTAs: it is computed from arguments and program numbers alone.
+/// Whether values are the same in all CTAs: they are computed from arguments and program numbers alone. Bounds of loops around them are
+/// among the values.
 static bool isSameInBlocks(ValueRange values) {
-  llvm::SmallSetVector<Value, 16> seen(values.begin(), values.end());
-  for (size_t i = 0; i < seen.size(); ++i) {
-    auto visit = [&](ValueRange more) { seen.insert_range(more); };
-    if (auto argument = dyn_cast<BlockArgument>(seen[i])) {
-      Operation *around = argument.getOwner()->getParentOp();
-      if (isa<tt::FuncOp>(around)) continue;
-      auto loop = dyn_cast<scf::ForOp>(around);
-      if (!loop) return false;
-      visit({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
-      if (argument == loop.getInductionVar()) continue;
-      visit({loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()});
-      continue;
-    }
-    Operation *op = seen[i].getDefiningOp();
-    if (isa<ptx::ClusterRankOp>(op) || op->getNumRegions() != 0) return false;
-    if (!isMemoryEffectFree(op)) return false;
-    visit(op->getOperands());
-  }
-  return true;
+  return !tt::dependsOn(values, [](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op) return isa<tt::FuncOp, scf::ForOp>(value.getParentBlock()->getParentOp()) ? tt::Search::follow : tt::Search::found;
+    bool isSame = !isa<ptx::ClusterRankOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op);
+    return isSame ? tt::Search::follow : tt::Search::found;
+  });
 }
 
 std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks) {

@@ -2,6 +2,7 @@
 
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/layout_plan.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,13 +92,9 @@ Value Relayout::make(Value tile, const Layout &want) {
   SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return make(operand, source); });
   OpBuilder b(function.getContext());
   b.setInsertionPointAfter(op);
-  Operation *copy = b.clone(*op);
-  copy->setOperands(operands);
-  copy->getResult(0).setType(key.second);
-  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(cast<ShapedType>(key.second)));
-  if (auto load = dyn_cast<tt::LoadOp>(copy)) keepAccessWidth(load, want);
-  return made[key] = copy->getResult(0);
+  Value copy = tt::cloneAs(b, op, operands, key.second);
+  if (auto load = copy.getDefiningOp<tt::LoadOp>()) keepAccessWidth(load, want);
+  return made[key] = copy;
 }
 
 } // namespace tilewright::gpu

@@ -286,7 +286,7 @@ private:
     if (schedule.computed.empty() && !byThreads) return;
     int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
-    schedule.registerLoads = prefetchableRegisterLoads(schedule, registers);
+    addRegisterLoads(schedule, registers);
   }
 
   /// Why there are fewer stages than requested; empty if there are not.

@@ -7,11 +7,11 @@
 // Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
 // again, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
 #include "gpu/schedule/loop_schedule.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -60,10 +60,15 @@ private:
   /// Whether a tile is made before a reduction and used after it by `user`. What follows
   /// only from numbers (masks, addresses) is not held but computed where it is used.
   bool isHeld(Value value, Operation *user) {
+    return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user) && registersOf(value.getType()) > 1;
+  }
+
+  /// Whether the block makes a tile of floats of other tiles, or loads it.
+  bool isMadeHere(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     Operation *op = value.getDefiningOp();
-    if (!tile || !isa<FloatType>(tile.getElementType()) || !op || op->getBlock() != &block || isa<tt::SplatOp>(op)) return false;
-    return regions.lookup(op) != regions.lookup(user) && !op->hasTrait<OpTrait::ConstantLike>() && registersOf(tile) > 1;
+    return tile && isa<FloatType>(tile.getElementType()) && op && op->getBlock() == &block && !isa<tt::SplatOp>(op) &&
+           !op->hasTrait<OpTrait::ConstantLike>();
   }
 
   /// A load whose elements are narrow, and which cp.async can do.
@@ -78,24 +83,20 @@ private:
   }
 
   bool canRematerialize(Value value) {
+    if (!isMadeHere(value)) return true;
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &block || !isa<RankedTensorType>(value.getType())) return true;
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       if (isRow(load)) rows.insert(load);
       return isRow(load);
     }
-    if (!isa<FloatType>(getElementTypeOrSelf(value.getType())) || isa<tt::SplatOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
-      return true;
     if (!isa<arith::ExtFOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp>(op)) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canRematerialize(operand); });
   }
 
   /// The same value, computed before `user` from what is in shared memory.
   Value remake(Value value, Operation *user) {
+    if (!isMadeHere(value)) return value;
     Operation *op = value.getDefiningOp();
-    bool isTile = op && op->getBlock() == &block && isa<RankedTensorType>(value.getType()) &&
-                  isa<FloatType>(getElementTypeOrSelf(value.getType())) && !isa<tt::SplatOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
-    if (!isTile) return value;
     if (regions.contains(op) && regions.lookup(op) == regions.lookup(user)) return value;
     Value &known = made[{value, regions.lookup(user)}];
     if (known) return known;
@@ -104,10 +105,8 @@ private:
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       fresh = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
     } else {
-      IRMapping map;
-      for (Value operand : op->getOperands())
-        map.map(operand, remake(operand, user));
-      fresh = b.clone(*op, map)->getResult(0);
+      SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return remake(operand, user); });
+      fresh = tt::cloneAs(b, op, operands, value.getType());
     }
     return made[{value, regions.lookup(user)}] = fresh;
   }

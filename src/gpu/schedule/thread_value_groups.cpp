@@ -1,25 +1,14 @@
 #include "gpu/schedule/thread_value_groups.h"
 
 #include "gpu/tiles/tile_equivalence.h"
+#include "gpu/tiles/tile_shapes.h"
+#include "ir/slice.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-static RankedTensorType typed(RankedTensorType tile, const Layout &layout) {
-  return ttg::withLayout(RankedTensorType::get(layout.shape, tile.getElementType()), layout);
-}
-
-static Value reshaped(OpBuilder &b, Value tile, const Layout &layout) {
-  return tt::ReshapeOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, false, false);
-}
-
-static Value transposed(OpBuilder &b, Value tile, ArrayRef<int32_t> order) {
-  Layout layout = ttg::layoutOf(tile.getType()).transposed(Dims(order.begin(), order.end()));
-  return tt::TransOp::create(b, tile.getLoc(), typed(cast<RankedTensorType>(tile.getType()), layout), tile, order);
-}
 
 //===------------------------------------------------------------------------------------------------------------ K's order
 
@@ -43,9 +32,7 @@ std::pair<SmallVector<int64_t>, SmallVector<int32_t>> Reorder::steps() const {
 
 Value Reorder::apply(OpBuilder &b, Value value) const {
   auto [extents, order] = steps();
-  Value parts = reshaped(b, value, ttg::layoutOf(value.getType()).reshaped(Dims(extents.begin(), extents.end())));
-  Value inOrder = transposed(b, parts, order);
-  return reshaped(b, inOrder, ttg::layoutOf(inOrder.getType()).reshaped(ttg::shapeOf(tile)));
+  return reshaped(b, transposed(b, reshaped(b, value, extents), order), tile.getShape());
 }
 
 Layout Reorder::before(const Layout &result) const {
@@ -61,60 +48,44 @@ Layout Reorder::before(const Layout &result) const {
 //===----------------------------------------------------------------------------------------------------------- rows' halves
 
 Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
-  if (Value known = (which ? highs : lows).lookup(tile)) return known;
+  if (Value known = halves[which].lookup(tile)) return known;
   Operation *op = tile.getDefiningOp();
-  auto type = cast<RankedTensorType>(tile.getType());
-  Value made;
-  auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
-  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (dense && dense.isSplat()) {
-    made = arith::ConstantOp::create(b, tile.getLoc(), dense.resizeSplat(cast<ShapedType>(halved(type))));
-  } else if (op && isElementwiseOnTiles(op) && op->getNumResults() == 1) {
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isTile(operand) ? half(b, operand, which) : operand);
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(halved(type));
-    made = copy->getResult(0);
-  } else if (auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op); unpack && unpack.getDim() != rows) {
-    Value bytes = half(b, unpack.getBytes(), which);
-    made = ttg::UnpackE2m1Op::create(b, tile.getLoc(), halved(type), bytes, unpack.getDim(), unpack.getSmall());
-  } else {
+  auto unpack = dyn_cast_or_null<ttg::UnpackE2m1Op>(op);
+  SplatElementsAttr splat;
+  bool isInHalves = op && op->getNumResults() == 1 &&
+                    (matchPattern(op, m_Constant(&splat)) || isElementwiseOnTiles(op) || (unpack && unpack.getDim() != rows));
+  if (!isInHalves) {
     cut(tile);
-    return (which ? highs : lows).lookup(tile);
+    return halves[which].lookup(tile);
   }
-  return (which ? highs : lows)[tile] = made;
+  SmallVector<Value> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? half(b, operand, which) : operand; });
+  return halves[which][tile] = tt::cloneAs(b, op, operands, halved(cast<RankedTensorType>(tile.getType())));
 }
 
 Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {
-  Layout joined = ttg::layoutOf(low.getType()).joined();
-  Value both = tt::JoinOp::create(b, low.getLoc(), typed(type, joined), low, high);
-  both = transposed(b, both, {2, 0, 1});
-  both = reshaped(b, both, ttg::layoutOf(both.getType()).reshaped(ttg::shapeOf(type)));
+  Value both = reshaped(b, transposed(b, joined(b, low, high), {2, 0, 1}), type.getShape());
   return ttg::ConvertLayoutOp::create(b, low.getLoc(), type, both);
 }
 
-Layout RowHalves::splitRows(RankedTensorType type) const {
+Dims RowHalves::splitRows(RankedTensorType type) const {
   Dims parts = ttg::shapeOf(type);
   parts[static_cast<size_t>(rows)] /= 2;
   parts.insert(parts.begin() + static_cast<ptrdiff_t>(rows), 2);
-  return ttg::layoutOf(type).reshaped(parts);
+  return parts;
 }
 
 RankedTensorType RowHalves::halved(RankedTensorType type) const {
-  return typed(type, splitRows(type).transposed(order()).splitHalves()->layout);
+  Layout layout = ttg::layoutOf(type).reshaped(splitRows(type)).transposed(order()).splitHalves()->layout;
+  return ttg::withLayout(RankedTensorType::get(layout.shape, type.getElementType()), layout);
 }
 
 void RowHalves::cut(Value tile) {
   OpBuilder b(tile.getContext());
   b.setInsertionPointAfterValue(tile);
-  auto type = cast<RankedTensorType>(tile.getType());
   Dims way = order();
-  Value parts = transposed(b, reshaped(b, tile, splitRows(type)), SmallVector<int32_t>(way.begin(), way.end()));
-  auto split = tt::SplitOp::create(b, tile.getLoc(), TypeRange{halved(type), halved(type)}, parts);
-  lows[tile] = split.getOutLHS();
-  highs[tile] = split.getOutRHS();
+  Value parts = reshaped(b, tile, splitRows(cast<RankedTensorType>(tile.getType())));
+  std::tie(halves[0][tile], halves[1][tile]) = halvesOf(b, transposed(b, parts, SmallVector<int32_t>(way.begin(), way.end())));
 }
 
 } // namespace tilewright::gpu

@@ -36,14 +36,14 @@ public:
   static mlir::Value whole(mlir::OpBuilder &b, mlir::Value low, mlir::Value high, mlir::RankedTensorType type);
 
 private:
-  /// The layout with the rows as two dimensions: the half, and the row in it.
-  Layout splitRows(mlir::RankedTensorType type) const;
+  /// The shape with the rows as two dimensions: the half, and the row in it.
+  Dims splitRows(mlir::RankedTensorType type) const;
   Dims order() const { return rows == 0 ? Dims{1, 2, 0} : Dims{0, 2, 1}; }
   mlir::RankedTensorType halved(mlir::RankedTensorType type) const;
   void cut(mlir::Value tile);
 
   int64_t rows;
-  llvm::DenseMap<mlir::Value, mlir::Value> lows, highs;
+  llvm::DenseMap<mlir::Value, mlir::Value> halves[2];
 };
 
 } // namespace tilewright::gpu

@@ -10,6 +10,7 @@
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -97,17 +98,11 @@ private:
   Value recomputed(Operation *op, RankedTensorType type, const Layout &want) {
     Layout source = want;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp>(op)) source = *sourceLayout(op, want);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isTile(operand) ? inLayout(operand, source) : operand);
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? inLayout(operand, source) : operand; });
     OpBuilder b(function.getContext());
     b.setInsertionPointAfter(op);
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(type);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) constant.setValueAttr(dense.reshape(type));
-    return copy->getResult(0);
+    return tt::cloneAs(b, op, operands, type);
   }
 
   void want(Operation *op, const Layout &layout) {

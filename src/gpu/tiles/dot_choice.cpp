@@ -5,44 +5,32 @@
 #include "gpu/tiles/dot_choice.h"
 
 #include "gpu/cost_model/hardware.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
+bool isElementwise(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
+}
+
 /// True if `tile` is computed element by element from another dot's result in the same block, such as the weights of attention, with or
 /// without a mask. Such an operand is already in registers, in an accumulator's layout.
 static bool comesFromDot(Value tile, Block *block) {
-  constexpr size_t longest = 64;
-  llvm::SetVector<Operation *> seen;
-  std::function<void(Value)> visit = [&](Value value) {
+  return tt::dependsOn(tile, [&](Value value) {
     Operation *op = value.getDefiningOp();
-    if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return;
-    auto branch = dyn_cast<scf::IfOp>(op);
-    if (!branch) return void(seen.insert(op));
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    visit(branch.thenYield().getOperand(number));
-    visit(branch.elseYield().getOperand(number));
-  };
-  visit(tile);
-  for (size_t i = 0; i < seen.size() && i < longest; ++i) {
-    Operation *op = seen[i];
-    if (isa<tt::DotOp, ttg::WgmmaWaitOp>(op)) return true;
-    StringRef dialect = op->getName().getDialectNamespace();
-    bool elementwise =
-        (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, ttg::ConvertLayoutOp, tt::ClampFOp>(op)) && op->getNumRegions() == 0;
-    if (elementwise)
-      for (Value operand : op->getOperands())
-        visit(operand);
-  }
-  return false;
+    if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return tt::Search::skip;
+    if (isa<tt::DotOp, ttg::WgmmaWaitOp>(op)) return tt::Search::found;
+    return isElementwise(op) || isa<scf::IfOp, ttg::ConvertLayoutOp>(op) ? tt::Search::follow : tt::Search::skip;
+  });
 }
 
 /// Returns the element bits of the operands; 0: no tensor core supports these types.
@@ -185,9 +173,10 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
 }
 
 bool feedsDot(Value tile) {
-  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
-    if (isa<tt::DotOp>(use.getOwner())) return use.getOperandNumber() < 2;
-    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(use.getOwner()) && feedsDot(use.getOwner()->getResult(0));
+  return tt::reaches(tile, [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tt::DotOp>(user)) return use.getOperandNumber() < 2 ? tt::Search::found : tt::Search::skip;
+    return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(user) ? tt::Search::follow : tt::Search::skip;
   });
 }
 

@@ -34,6 +34,9 @@ ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config);
 /// rows are contiguous in memory.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns = false);
 
+/// True if the operation computes each element from those at the same index, or is a constant.
+bool isElementwise(mlir::Operation *op);
+
 /// True if a dot has the tile as an operand.
 bool feedsDot(mlir::Value tile);
 

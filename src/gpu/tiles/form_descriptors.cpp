@@ -24,6 +24,7 @@
 #include "gpu/tiles/map_plan.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/scaled_dot.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/artifact.h"
 #include "support/target.h"
@@ -32,7 +33,6 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -46,50 +46,31 @@ constexpr int64_t farBefore = -(1 << 24); // farther from 0 than the extent of a
 
 //===------------------------------------------------------------------------------------------------------------- function
 
-bool isElementwise(Operation *op) {
-  StringRef dialect = op->getName().getDialectNamespace();
-  return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
-}
-
 /// True if the tile is computed from a dot's result.
 bool comesFromDot(Value tile) {
-  llvm::SetVector<Value> seen;
-  seen.insert(tile);
-  for (size_t i = 0; i < seen.size(); ++i) {
-    auto visit = [&](ValueRange values) { seen.insert_range(values); };
-    if (auto argument = dyn_cast<BlockArgument>(seen[i])) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (!loop || argument == loop.getInductionVar()) continue;
-      visit({loop.getInitArgs()[argument.getArgNumber() - 1], loop.getYieldedValues()[argument.getArgNumber() - 1]});
-      continue;
-    }
-    Operation *op = seen[i].getDefiningOp();
-    if (!isa<RankedTensorType>(seen[i].getType())) continue;
-    size_t result = cast<OpResult>(seen[i]).getResultNumber();
-    if (isa<tt::DotOp>(op)) return true;
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      visit({loop.getInitArgs()[result], loop.getYieldedValues()[result]});
-    else if (auto branch = dyn_cast<scf::IfOp>(op))
-      visit({branch.thenYield().getOperand(unsigned(result)), branch.elseYield().getOperand(unsigned(result))});
-    else if (isElementwise(op) || isa<tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op))
-      visit(op->getOperands());
-  }
-  return false;
+  return tt::dependsOn(tile, [](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!isa<RankedTensorType>(value.getType())) return tt::Search::skip;
+    if (isa_and_nonnull<tt::DotOp>(op)) return tt::Search::found;
+    bool passes = !op || isElementwise(op) || isa<scf::ForOp, scf::IfOp, tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op);
+    return passes ? tt::Search::follow : tt::Search::skip;
+  });
 }
 
 /// True if threads compute a dot's operand from the tile, element by element, and from no other dot. Then the tile can be prefetched to
 /// shared memory in its narrow type, and takes no registers until it is dequantized.
 bool isDequantizedForDot(Value tile) {
-  llvm::SetVector<Value> made;
-  made.insert(tile);
-  for (size_t i = 0; i < made.size(); ++i)
-    for (OpOperand &use : made[i].getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) return !comesFromDot(made[i]);
-      bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
-      if (passes && isa<RankedTensorType>(user->getResult(0).getType())) made.insert(user->getResult(0));
+  Value operand;
+  (void)tt::reaches(tile, [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) {
+      operand = use.get();
+      return tt::Search::found;
     }
-  return false;
+    bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
+    return passes ? tt::Search::follow : tt::Search::skip;
+  });
+  return operand && !comesFromDot(operand);
 }
 
 int64_t bytesOf(Type tile) {
@@ -113,20 +94,13 @@ void dropDeadCarried(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [index, carried] : llvm::enumerate(loop.getRegionIterArgs())) {
     if (isa<RankedTensorType>(carried.getType()) || !loop.getResult(unsigned(index)).use_empty()) continue;
-    llvm::SetVector<Value> reached;
-    reached.insert(carried);
-    bool dead = true;
-    for (size_t i = 0; i < reached.size() && dead; ++i)
-      for (OpOperand &use : reached[i].getUses()) {
-        Operation *user = use.getOwner();
-        if (user == yield)
-          dead &= use.getOperandNumber() == index;
-        else if (isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>())
-          reached.insert_range(user->getResults());
-        else
-          dead = false;
-      }
-    if (dead) yield->setOperand(unsigned(index), carried);
+    bool isUsed = tt::reaches(carried, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (user == yield) return use.getOperandNumber() == index ? tt::Search::skip : tt::Search::found;
+      bool passes = isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>();
+      return passes ? tt::Search::follow : tt::Search::found;
+    });
+    if (!isUsed) yield->setOperand(unsigned(index), carried);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,25 +35,27 @@ static bool areSame(Value one, Value other, int64_t depth) {
   return OperationEquivalence::isEquivalentTo(first, second, compare, nullptr, OperationEquivalence::IgnoreLocations);
 }
 
-/// True if the value is defined before the branch, or can be computed there.
-static bool canBeBefore(scf::IfOp branch, Value value, int64_t depth) {
+/// True if the value is available, or pure operations can compute it from available ones.
+static bool canBeComputed(Value value, function_ref<bool(Value)> isAvailable, int64_t depth) {
   Operation *op = value.getDefiningOp();
-  if (!branch->isAncestor(value.getParentBlock()->getParentOp())) return true;
+  if (isAvailable(value)) return true;
   return op && depth > 0 && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeBefore(branch, operand, depth - 1); });
+         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeComputed(operand, isAvailable, depth - 1); });
 }
 
-static void moveBefore(scf::IfOp branch, Operation *op) {
+/// Moves the operation, after what computes those of its operands that are not available.
+static void moveWithOperands(Operation *op, function_ref<bool(Value)> isAvailable, function_ref<void(Operation *)> move) {
   for (Value operand : op->getOperands())
-    if (branch->isAncestor(operand.getParentBlock()->getParentOp())) moveBefore(branch, operand.getDefiningOp());
-  op->moveBefore(branch);
+    if (!isAvailable(operand)) moveWithOperands(operand.getDefiningOp(), isAvailable, move);
+  move(op);
 }
 
-static bool comesFromMemory(Value value, int64_t depth) {
-  Operation *op = value.getDefiningOp();
-  if (!op || depth == 0) return false;
-  if (isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return true;
-  return isPure(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromMemory(operand, depth - 1); });
+static bool comesFromMemory(Value value) {
+  return tt::dependsOn(value, [](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (isa_and_nonnull<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return tt::Search::found;
+    return op && isPure(op) ? tt::Search::follow : tt::Search::skip;
+  });
 }
 
 /// True if the operation neither signals another program nor waits for one.
@@ -77,7 +80,7 @@ static bool isStoredAfter(scf::IfOp branch, tt::LoadOp load) {
 }
 
 static void loadBefore(scf::IfOp branch) {
-  bool waits = comesFromMemory(branch.getCondition(), maxDepth);
+  bool waits = comesFromMemory(branch.getCondition());
   if (!waits || !isNonSynchronizing(branch.getThenRegion()) || !isNonSynchronizing(branch.getElseRegion())) return;
   for (Region *arm : {&branch.getThenRegion(), &branch.getElseRegion()}) {
     if (arm->empty()) continue;
@@ -86,29 +89,12 @@ static void loadBefore(scf::IfOp branch) {
       auto load = dyn_cast<tt::LoadOp>(op);
       if (!load && !isMemoryEffectFree(op)) break; // it may write what a later load reads
       if (!load || !isStoredAfter(branch, load)) continue;
-      if (!llvm::all_of(load->getOperands(), [&](Value operand) { return canBeBefore(branch, operand, maxDepth); })) continue;
-      moveBefore(branch, load);
+      auto isBefore = [&](Value value) { return !branch->isAncestor(value.getParentBlock()->getParentOp()); };
+      if (!llvm::all_of(load->getOperands(), [&](Value operand) { return canBeComputed(operand, isBefore, maxDepth); })) continue;
+      moveWithOperands(load, isBefore, [&](Operation *moved) { moved->moveBefore(branch); });
       load->setAttr(ttg::hoistedName, UnitAttr::get(load.getContext()));
     }
   }
-}
-
-/// True if the value is available after `last`, or can be computed there.
-static bool canBeAfter(Operation *last, Value value, int64_t depth) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != last->getBlock() || op == last || op->isBeforeInBlock(last)) return true;
-  return depth > 0 && op->getNumRegions() == 0 && isPure(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return canBeAfter(last, operand, depth - 1); });
-}
-
-/// Moves the operation, after its operands, directly after `last`; each moved operation becomes the new `last`. Operations up to `last`
-/// stay in place, so each operand is defined before its user, in any order of the operands.
-static void moveAfter(Operation *&last, Operation *op) {
-  if (op == last || op->isBeforeInBlock(last)) return;
-  for (Value operand : op->getOperands())
-    if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == last->getBlock()) moveAfter(last, made);
-  op->moveAfter(last);
-  last = op;
 }
 
 /// Returns the 32-bit registers of a thread that hold a tile in its memory type.
@@ -132,8 +118,16 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
     isAfter |= isa<tt::ReduceOp>(op);
     if (!tile || !isAfter || !last) continue;
     registers += registersOf(tile, threads);
-    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeAfter(last, operand, maxDepth); });
-    if (registers <= maxHoistedRegisters && isReady) moveAfter(last, &op);
+    auto isUpToLast = [&](Value value) {
+      Operation *made = value.getDefiningOp();
+      return !made || made->getBlock() != &block || made == last || made->isBeforeInBlock(last);
+    };
+    bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeComputed(operand, isUpToLast, maxDepth); });
+    if (registers > maxHoistedRegisters || !isReady) continue;
+    moveWithOperands(&op, isUpToLast, [&](Operation *moved) {
+      moved->moveAfter(last);
+      last = moved;
+    });
   }
 }
 

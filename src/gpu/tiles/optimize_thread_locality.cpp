@@ -6,7 +6,9 @@
 // shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
 // resets is not changed.
 #include "gpu/passes.h"
+#include "gpu/tiles/tile_shapes.h"
 #include "gpu/tiles/ttg.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -77,27 +79,19 @@ static std::optional<HoistedReduction> hoistedReduction(scf::ForOp loop, unsigne
   return sum.runs.empty() ? std::nullopt : std::optional(sum);
 }
 
-static Value reshaped(OpBuilder &b, Location loc, Value tile, const Dims &shape) {
-  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(tile.getType()).getElementType());
-  return tt::ReshapeOp::create(b, loc, ttg::withLayout(type, ttg::layoutOf(tile.getType()).reshaped(shape)), tile, false, false);
-}
-
 /// Creates the same reduction of another tile.
 static Value summed(OpBuilder &b, tt::ReduceOp like, Value tile, int64_t axis) {
   Layout layout = ttg::layoutOf(tile.getType()).withoutDim(axis);
   Type type = cast<RankedTensorType>(tile.getType()).getElementType();
   if (!layout.shape.empty()) type = ttg::withLayout(RankedTensorType::get(layout.shape, type), layout);
-  Operation *sum = b.clone(*like);
-  sum->setOperand(0, tile);
-  cast<tt::ReduceOp>(sum).setAxis(static_cast<uint32_t>(axis));
-  sum->getResult(0).setType(type);
-  return sum->getResult(0);
+  Value sum = tt::cloneAs(b, like, tile, type);
+  sum.getDefiningOp<tt::ReduceOp>().setAxis(static_cast<uint32_t>(axis));
+  return sum;
 }
 
 /// Reduces the tile inside each thread: the dimension becomes as long as there are threads along it.
 static Value summedInThreads(OpBuilder &b, HoistedReduction &sum) {
   Value tile = sum.reduce.getSrcs()[0];
-  Location loc = sum.reduce.getLoc();
   Dims shape = ttg::shapeOf(tile.getType());
   auto dim = static_cast<size_t>(sum.reduce.getAxis());
   Dims split(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(dim)), left = split;
@@ -110,10 +104,10 @@ static Value summedInThreads(OpBuilder &b, HoistedReduction &sum) {
   split.insert(split.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
   left.insert(left.end(), shape.begin() + static_cast<ptrdiff_t>(dim) + 1, shape.end());
   if (threads == shape[dim]) return tile;
-  tile = reshaped(b, loc, tile, split);
+  tile = reshaped(b, tile, split);
   for (size_t run = sum.runs.size(); run-- > 0;)
     if (sum.runs[run].inRegisters) tile = summed(b, sum.reduce, tile, static_cast<int64_t>(dim + run));
-  return reshaped(b, loc, tile, left);
+  return reshaped(b, tile, left);
 }
 
 /// Rewrites the loop to carry per-thread sums, and returns it.
@@ -125,12 +119,7 @@ static scf::ForOp hoist(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction 
   rewriter.setInsertionPoint(loop);
   Value zeros = arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, rewriter.getZeroAttr(type.getElementType())));
   Value init = loop.getInitArgs()[sum.carried];
-  auto added = [&](OpBuilder &b, Value x, Value y) {
-    Operation *add = b.clone(*sum.add);
-    add->setOperands({x, y});
-    add->getResult(0).setType(x.getType());
-    return add->getResult(0);
-  };
+  auto added = [&](OpBuilder &b, Value x, Value y) { return tt::cloneAs(b, sum.add, {x, y}, x.getType()); };
   auto yields = [&](OpBuilder &b, Location, ArrayRef<BlockArgument> carried) {
     return SmallVector<Value>{added(b, carried[0], inThreads)};
   };

@@ -30,6 +30,7 @@
 #include "gpu/tiles/ttg.h"
 #include "gpu/tiles/uneven_n_split.h"
 #include "ir/refusal.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 
@@ -483,9 +484,8 @@ private:
     RankedTensorType part = typeIn(type, form);
     CtaSplit source = form;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceSplit(op, form);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isTile(operand) ? inForm(operand, source) : operand);
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? inForm(operand, source) : operand; });
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
     if (unevenSplit && type.getDimSize(unsigned(*form.dim)) == unevenSplit->extent && statesValidExtent(op, *form.dim, *unevenSplit)) {
@@ -493,13 +493,8 @@ private:
       forms[own] = form;
       return copies[{value, form.dim}] = own;
     }
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(part);
-    Value result = copy->getResult(0);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(DenseElementsAttr::get(part, cast<DenseElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
-    if (auto range = dyn_cast<tt::MakeRangeOp>(copy)) {
+    Value result = tt::cloneAs(b, op, operands, part);
+    if (auto range = result.getDefiningOp<tt::MakeRangeOp>()) {
       int64_t extent = part.getNumElements(), own = unevenSplit && type.getNumElements() == unevenSplit->extent ? unevenSplit->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
       range->removeAttr(tt::validExtentName); // of a slice
@@ -544,16 +539,12 @@ private:
 
   /// Returns the half of a tile that is selected by a bit of this CTA's rank, and the other half.
   std::pair<Value, Value> halved(Value all, size_t dim, int64_t bit) {
-    auto type = cast<RankedTensorType>(all.getType());
-    SmallVector<int64_t> halves(type.getShape()), half(type.getShape());
-    half[dim] /= 2;
+    SmallVector<int64_t> halves(cast<RankedTensorType>(all.getType()).getShape());
     halves[dim] /= 2;
     halves.insert(halves.begin() + int64_t(dim), 2);
-    Type part = RankedTensorType::get(half, type.getElementType());
-    auto split = tt::SplitOp::create(b, part, part, moved(b, reshaped(b, all, halves), dim, halves.size() - 1));
+    auto [low, high] = halvesOf(b, moved(b, reshaped(b, all, halves), dim, halves.size() - 1));
     Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, rank, i32(bit)), i32(0));
-    return {arith::SelectOp::create(b, isLater, split.getOutRHS(), split.getOutLHS()),
-            arith::SelectOp::create(b, isLater, split.getOutLHS(), split.getOutRHS())};
+    return {arith::SelectOp::create(b, isLater, high, low), arith::SelectOp::create(b, isLater, low, high)};
   }
 
   /// Returns this CTA's slice by repeated halving.

@@ -43,7 +43,7 @@ constexpr llvm::StringLiteral vectorName = "ttg.vector";
 /// (gpu/thread/unaligned_load.cpp). Written by assign-layouts, read by pipeline-loops and lower-to-threads.
 constexpr llvm::StringLiteral unalignedName = "ttg.unaligned";
 /// On a tt.load (a unit attribute): its elements are aligned words, some bytes of which may lie outside the tensor. Written by
-/// pipeline-loops (load_scale_words.cpp), read by lower-to-threads.
+/// pipeline-loops (widen_loads.cpp), read by lower-to-threads.
 constexpr llvm::StringLiteral alignedWordsName = "ttg.aligned_words";
 /// On a tt.load (a unit attribute): it was hoisted above a branch to run while the branch waits. Written by hoist-loads, read by
 /// lower-to-threads.

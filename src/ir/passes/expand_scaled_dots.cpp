@@ -10,14 +10,13 @@
 #include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -244,21 +243,12 @@ scf::ForOp repeatableLoop(tt::DotScaledOp op) {
 
 /// True if a value depends on results of `loop`, which is in the persistent loop `tiles`.
 bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
-  llvm::SetVector<Value> sources;
-  sources.insert(value);
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (auto argument = dyn_cast<BlockArgument>(sources[i])) {
-      if (argument.getOwner() == tiles.getBody() && argument != tiles.getInductionVar())
-        sources.insert(tiles.getTiedLoopYieldedValue(argument)->get());
-      continue;
-    }
-    Operation *op = sources[i].getDefiningOp();
-    if (op == loop) return true;
-    if (!tiles->isProperAncestor(op)) continue;
-    if (op->getNumRegions() != 0) return true; // regions are not analyzed
-    sources.insert_range(op->getOperands());
-  }
-  return false;
+  return tt::dependsOn(value, [&](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (!op) return source.getParentBlock() == tiles.getBody() ? tt::Search::follow : tt::Search::skip;
+    if (!tiles->isProperAncestor(op)) return tt::Search::skip;
+    return op->getNumRegions() != 0 ? tt::Search::found : tt::Search::follow; // regions are not analyzed
+  });
 }
 
 /// Returns the persistent loop around such a loop if it is to run twice as a whole, or null. It must not store to memory that it loads, and

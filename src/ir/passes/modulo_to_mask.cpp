@@ -6,6 +6,7 @@
 // reaches the same row of stored tiles. Every store must mask rows from M on. The index x must not be negative, so that the modulo
 // changes nothing below M. The pass proves this, or a launch guard checks it.
 #include "ir/modulo_to_mask.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -179,18 +180,10 @@ private:
     if (!isPassedThrough(op) && !isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::TransOp>(op)) return value;
     auto found = made.find(value);
     if (found != made.end()) return found->second;
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(without(operand, wrap, made));
-    Value result = value;
-    if (!llvm::equal(operands, op->getOperands())) {
-      OpBuilder b(op);
-      Operation *copy = b.clone(*op);
-      copy->setOperands(operands);
-      result = copy->getResult(0);
-    }
-    made[value] = result;
-    return result;
+    SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return without(operand, wrap, made); });
+    OpBuilder b(op);
+    bool isSame = llvm::equal(operands, op->getOperands());
+    return made[value] = isSame ? value : tt::cloneAs(b, op, operands, value.getType());
   }
 
   void drop(tt::LoadOp load, const Wraparound &wrap) {
