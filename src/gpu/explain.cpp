@@ -376,10 +376,6 @@ struct Explainer::Impl {
     if (auto asked = kernel->getAttrOfType<IntegerAttr>(ttg::requestedWarpsName))
       heading += "; raised from " + countText(asked.getInt(), "warp") + ", whose registers cannot hold the accumulators";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::moreCtasName)) heading += "; " + why.str();
-    if (kernel->hasAttr(ttg::dequantizePartitionName))
-      heading += "; one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot";
-    else if (kernel->hasAttr(ttg::warpSpecializedName))
-      heading += "; one extra warp starts the copies of the loops (warp specialization)";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp specialization: " + why.str();
     llvm::SmallPtrSet<const void *, 16> reported; // a loop and its prologue of copies have the same location
     auto add = [&](Operation *op, const std::string &text) {
@@ -409,6 +405,15 @@ struct Explainer::Impl {
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
           .Case([&](ttg::WgmmaOp o) { seeOperand(o); })
           .Case([&](scf::ForOp o) { seeLoop(o); });
+    });
+  }
+
+  void seePartitions(tt::FuncOp kernel) {
+    kernel.walk([&](ttg::WarpSpecializeOp op) {
+      bool dequantizes = op.getPartitions().size() > 1;
+      heading += dequantizes ? "; one extra warp starts the copies of a loop, " + countText(op.getPartitionNumWarps()[1], "extra warp") +
+                                   " dequantize the second operand of its dot"
+                             : "; one extra warp starts the copies of the loops (warp specialization)";
     });
   }
 
@@ -707,6 +712,7 @@ void Explainer::see(StringRef step, ModuleOp module) {
     if (step == "configure") impl->seeAddresses(kernel);
     if (step == "assign-layouts") impl->seeTiles(kernel);
     if (step == "allocate-shared") impl->seeMachine(kernel);
+    if (step == "specialize-warps") impl->seePartitions(kernel);
   }
 }
 

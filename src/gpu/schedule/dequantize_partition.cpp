@@ -148,7 +148,7 @@ private:
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*dequantizes=*/true);
+    bool sumsFit = columns / 2 + otherRegistersNextToSums <= firstRegisters(config, target, /*partitionGroups=*/2);
     constexpr int64_t sumsOfBlock = 128; // with fewer another CTA fits next to this one, and fills its gaps
     bool fills = registersOf(result) >= sumsOfBlock;
     bool twoBlocks = result.getDimSize(0) == 4 * rowsOfInstruction; // of rows, for each of two warpgroups

@@ -26,8 +26,6 @@ void prefetchLoadsInPartitions(LoopSchedule &schedule, int64_t registers);
 void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
                       mlir::Value parity);
 
-/// The registers of a thread at the start, in a CTA with a producer and, perhaps, a warpgroup that dequantizes.
-int64_t firstRegisters(ttg::ConfigAttr config, const GpuTarget &target, bool dequantizes);
 /// Whether a kernel may learn that another program has written something: a partition that does not wait with the other partitions would
 /// read too early.
 bool mayLearnOfWrites(tt::FuncOp function);

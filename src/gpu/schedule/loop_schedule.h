@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/tiles/registers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -17,9 +17,6 @@ struct GpuTarget;
 }
 
 namespace tilewright::gpu {
-
-/// Warps that wgmma multiplies with together.
-constexpr int64_t warpsOfGroup = 4;
 
 /// A load that only feeds a buffer.
 struct Copy {

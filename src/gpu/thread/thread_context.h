@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/thread/access_log.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/tiles/registers.h"
 #include "support/target.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -21,21 +21,22 @@ using ThreadValues = llvm::SmallVector<Value, 4>;
 
 struct ThreadContext {
   ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
-      : config(config), target(std::move(target)), b(loc, loc.getContext()) {}
+      : config(config), target(std::move(target)), b(loc, loc.getContext()), warps(config.getWarps()) {}
 
   ttg::ConfigAttr config;
   GpuTarget target;
   mlir::ImplicitLocOpBuilder b;
-  Value thread, lane, warp; ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its CTA
+  Value thread, lane, warp;        ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its partition
+  int64_t warps;                   ///< of the partition, or of the kernel
+  std::optional<uint32_t> barrier; ///< the named barrier of the partition
   llvm::DenseMap<Value, ThreadValues> parts;
   AccessLog sinceBarrier;
   llvm::DenseMap<std::pair<Value, Value>, bool>
-      disjointBases; ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
-  bool hasProducer =
-      false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
-  bool hasArrived = false; ///< the CTA has arrived at a cluster barrier, and has not waited for it
-  bool isAlone = false;    ///< the code being lowered runs in one thread of the CTA, without barriers
-  int64_t sharedBytes = 0; ///< of scratch memory that operations have requested
+      disjointBases;                ///< by the kernel arguments of pointers: cached results of ttg::assumeNoAlias
+  ttg::WarpSpecializeOp partitions; ///< null if all warps run one program
+  bool hasArrived = false;          ///< the CTA has arrived at a cluster barrier, and has not waited for it
+  bool isAlone = false;             ///< the code being lowered runs in one thread of the CTA, without barriers
+  int64_t sharedBytes = 0;          ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -69,7 +70,7 @@ Value programCount(ThreadContext &t, int64_t axis);
 
 // ---- what threads do together
 
-/// Inserts a barrier of the CTA's threads that hold tiles.
+/// Inserts a barrier of the partition's threads, or of the CTA's.
 void ctaBarrier(ThreadContext &t);
 /// Inserts a barrier of all threads of the program, in all CTAs of the cluster. After it, they see each other's writes.
 void clusterBarrier(ThreadContext &t);
