@@ -3,6 +3,7 @@
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
 #include "gpu/layout/verify_plan.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/demanded_extent.h"
