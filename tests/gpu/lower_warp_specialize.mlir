@@ -47,8 +47,6 @@ tt.func public @exchange(%p: !tt.ptr<f16>, %y: i32, %x: !ptx.tensor_map {ttg.ten
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
-#two = #ttg.layout<128, reg [[64]], lane [[1], [2], [4], [8], [16]], warp [[32]], block []>
 
 // A partition has threads from number 0 on, and a barrier of its own. Without a request it keeps its registers.
 // CHECK-LABEL: tt.func @numbers
@@ -82,7 +80,7 @@ tt.func public @numbers() attributes {ttg.config = #config} {
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
 
-// Layouts are those of a partition's own warps.
+// The warps of a partition hold all elements of its tiles.
 tt.func public @layout_of_partition() attributes {ttg.config = #config} {
   ttg.warp_specialize()
   default {
@@ -92,6 +90,27 @@ tt.func public @layout_of_partition() attributes {ttg.config = #config} {
   partition0() num_warps(2) {
     // expected-error @+1 {{the layout does not cover all elements of its tile with the 2 warps that run this operation}}
     %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+#two = #ttg.layout<128, reg [[64]], lane [[1], [2], [4], [8], [16]], warp [[32]], block []>
+
+// So it cannot use a tile of the kernel's warps.
+tt.func public @tile_from_outside() attributes {ttg.config = #config} {
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
+  ttg.warp_specialize()
+  default {
+    ttg.warp_yield
+  }
+  partition0() num_warps(2) {
+    // expected-error @+1 {{the layout does not cover all elements of its tile with the 2 warps that run this operation}}
+    %j = ttg.convert_layout %i : tensor<128xi32, #four> -> tensor<128xi32, #two>
     ttg.warp_return
   } : () -> ()
   tt.return

@@ -42,8 +42,8 @@ private:
 };
 } // namespace
 
-static Value compareWarp(ThreadContext &t, arith::CmpIPredicate predicate, int64_t number) {
-  return arith::CmpIOp::create(t.b, predicate, t.warp, t.i32(number));
+static Value isFromWarp(ThreadContext &t, int64_t first) {
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, t.warp, t.i32(first));
 }
 
 /// The default region waits for its registers until the other warps have released theirs. What it does before it reads the first tile, as
@@ -62,6 +62,8 @@ static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
 /// All warps of the partition's warp groups set their registers; those beyond its number of warps do nothing else.
 static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
   int64_t firstWarp = op.firstWarp(t.config.getWarps(), i), warps = op.getPartitionNumWarps()[i];
+  Value warp = t.warp;
+  PartitionScope scope(t, firstWarp, warps, partitionBarrier + i);
   if (op.getRequestedRegisters()) {
     int64_t first = firstRegisters(t.config, t.target, static_cast<int64_t>(op.registersOfGroups().size()));
     int64_t registers = (*op.getRequestedRegisters())[i];
@@ -69,12 +71,11 @@ static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, 
   }
   OpBuilder::InsertionGuard guard(t.b);
   if (warps < warpsOfGroup) {
-    Value runs =
-        warps == 1 ? compareWarp(t, arith::CmpIPredicate::eq, firstWarp) : compareWarp(t, arith::CmpIPredicate::ult, firstWarp + warps);
+    auto predicate = warps == 1 ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ult;
+    Value runs = arith::CmpIOp::create(t.b, predicate, warp, t.i32(warps == 1 ? firstWarp : firstWarp + warps));
     t.b.setInsertionPointToStart(scf::IfOp::create(t.b, runs, /*withElseRegion=*/false).thenBlock());
   }
   AccessLog::Mark before = t.sinceBarrier.mark();
-  PartitionScope scope(t, firstWarp, warps, partitionBarrier + i);
   LogicalResult lowered = lowerPart(t, op.getPartitions()[i].front());
   t.sinceBarrier.takeSince(before); // the other partitions do not come after them
   return lowered;
@@ -83,7 +84,7 @@ static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, 
 /// The branches of the partitions from number `i` on, at the insertion point.
 static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
   if (i + 1 == op.getPartitions().size()) return lowerPartition(t, op, i);
-  Value isLater = compareWarp(t, arith::CmpIPredicate::uge, op.firstWarp(t.config.getWarps(), i + 1));
+  Value isLater = isFromWarp(t, op.firstWarp(t.config.getWarps(), i + 1));
   auto branch = scf::IfOp::create(t.b, isLater, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(branch.thenBlock());
@@ -95,7 +96,7 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
 LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
   if (op != t.partitions) return bug(op, "partitions must be the last operation of their kernel");
   waitAtBarrier(t);
-  auto branch = scf::IfOp::create(t.b, compareWarp(t, arith::CmpIPredicate::uge, t.config.getWarps()), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.config.getWarps()), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(branch.thenBlock());
   if (failed(lowerPartitions(t, op, 0))) return failure();

@@ -130,8 +130,9 @@ public:
   explicit LayoutCheck(int64_t warps) : warps(warps) {}
 
   LogicalResult check(Operation *op) {
-    for (Value result : op->getResults())
-      if (failed(check(op, result.getType()))) return failure();
+    for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types)
+        if (failed(check(op, type))) return failure();
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (Value argument : block.getArguments())
