@@ -13,7 +13,7 @@
 // CHECK: %[[warp:.*]] = ptx.warp_id
 // CHECK: %[[helps:.*]] = arith.cmpi uge, %[[warp]]
 // CHECK: scf.if %[[helps]] {
-// CHECK-NEXT: ptx.max_registers false 24
+// CHECK: ptx.max_registers false 24
 // CHECK: %[[runs:.*]] = arith.cmpi eq, %[[warp]]
 // CHECK: scf.if %[[runs]] {
 // CHECK: %[[first:.*]] = arith.cmpi eq, %[[lane]]
