@@ -259,10 +259,6 @@ struct Explainer::Impl {
     heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
               std::to_string(stagesWanted);
     heading += remarkText(kernel, "choose-warps") + remarkText(kernel, "split-ctas");
-    if (kernel->hasAttr(ttg::dequantizePartitionName))
-      heading += "; one extra warp starts the copies of a loop, 4 extra warps dequantize the second operand of its dot";
-    else if (kernel->hasAttr(ttg::warpSpecializedName))
-      heading += "; one extra warp starts the copies of the loops (warp specialization)";
     if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp specialization: " + why.str();
     llvm::SmallPtrSet<const void *, 16> reported; // a loop and its prologue of copies have the same location
     auto add = [&](Operation *op, const std::string &text) {
@@ -293,6 +289,15 @@ struct Explainer::Impl {
           .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
           .Case([&](ttg::WgmmaOp o) { seeOperand(o); })
           .Case([&](scf::ForOp o) { seeLoop(o); });
+    });
+  }
+
+  void seePartitions(tt::FuncOp kernel) {
+    kernel.walk([&](ttg::WarpSpecializeOp op) {
+      bool dequantizes = op.getPartitions().size() > 1;
+      heading += dequantizes ? "; one extra warp starts the copies of a loop, " + countText(op.getPartitionNumWarps()[1], "extra warp") +
+                                   " dequantize the second operand of its dot"
+                             : "; one extra warp starts the copies of the loops (warp specialization)";
     });
   }
 
@@ -507,6 +512,7 @@ void Explainer::see(StringRef step, ModuleOp module) {
     if (step == "configure") impl->seeAddresses(kernel);
     if (step == "assign-layouts") impl->seeTiles(kernel);
     if (step == "allocate-shared") impl->seeMachine(kernel);
+    if (step == "specialize-warps") impl->seePartitions(kernel);
   }
 }
 

@@ -3,6 +3,7 @@
 // later steps lose their operations:
 //     assign-layouts    tiles and their layouts, the width of accesses, the instruction of each dot
 //     allocate-shared   the loads that became copies, circular buffers, buffers, conversions
+//     specialize-warps  the warps of the partitions
 #pragma once
 
 #include "ir/explanation.h"

@@ -92,8 +92,8 @@ llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 /// ones.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
-/// Separates the producer's program from that of the warps that compute, if the schedule gives copies a producer; the producer releases
-/// registers to them.
+/// Makes a region of each partition's program (ttg.warp_specialize), if the schedule gives copies a producer. Afterwards no operation
+/// has a mark of its partition.
 llvm::LogicalResult specializeWarps(mlir::ModuleOp module);
 
 /// Lowers tiles to the elements of each thread: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func then takes

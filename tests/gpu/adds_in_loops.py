@@ -16,8 +16,7 @@ import triton.language as tl
 # Two CTA barriers in each iteration: the weights are written, and the stored result is written. The previous TMA store has read its buffer before the
 # first one, and the readers of the weights are done after the second one. The MMA that accumulates in registers stays in flight across the back edge,
 # and the one that is added to `v` until the wait for the stored result.
-# CHECK: scf.for
-# CHECK: } else {
+# CHECK: default {
 # CHECK: scf.for
 # CHECK: %[[s:.*]] = ttg.wgmma
 # CHECK-NOT: ttg.cta_barrier

@@ -9,18 +9,18 @@ no scales, the dequantize partition loads 16 bytes of scales of a row at a time.
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a='randint(0,255):u8[256x416]' --arg b='randint(0,255):u8[128x416]' --arg sa='randint(107,117):u8[256x32]' --arg sb='randint(126,136):u8[128x32]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg width=416 --arg stride=32 --arg GROUP=32 --check out=%t.npy --rtol 1e-3 --atol 0.05
 # RUN: tilewright compile %s --kernel mixed --target cuda:sm_90a --emit ttg --signature 'a=*bf16:16,b=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,width=i32:16,stride=i32:16' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=MIXED
 
-# CHECK: ptx.max_registers false 72
+# CHECK: default {
+# CHECK: scf.for
+# CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
+# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
+# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: partition1() num_warps(4) {
 # CHECK: scf.for
 # CHECK: ttg.unpack_e2m1 {{.*}}small
 # CHECK: scf.yield
-# CHECK: ptx.max_registers true
-# CHECK: scf.for
-# CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
-# CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
 
-# MIXED: ptx.max_registers false 72
+# MIXED: partition1() num_warps(4) {
 # MIXED: ttg.unpack_e2m1
 # MIXED: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # MIXED: scf.yield

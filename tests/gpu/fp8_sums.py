@@ -42,7 +42,7 @@ def wide(a, b, c):
 
 # One warp group promotes while the other one runs its MMAs: a producer warp starts the copies, so they need not synchronize. No part is in flight
 # when a warp releases the stage.
-# LOOP: ptx.max_registers true
+# LOOP: default {
 # LOOP: scf.for
 # LOOP: ttg.barrier_wait
 # LOOP: %[[SUM:.*]] = ttg.wgmma {{.*}}promotionInterval = 128

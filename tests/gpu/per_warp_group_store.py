@@ -11,9 +11,7 @@ import triton.language as tl
 
 # The map's box is a warp group's half of a tile of 128 rows.
 # CHECK: tensor_map<base = 2, {{.*}} box = [64, 64], element = f16
-# CHECK: ptx.max_registers false
-# CHECK: ttg.tma_load
-# CHECK: } else {
+# CHECK: default {
 # CHECK: scf.for
 # CHECK: ttg.wgmma
 # CHECK: ttg.loop_schedule
@@ -25,6 +23,8 @@ import triton.language as tl
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
 # CHECK-NEXT: ttg.tma_store {{.*}} {perWarpGroup}
+# CHECK: partition0() num_warps(1) {
+# CHECK: ttg.tma_load
 # The id of a warp group's barrier is computed.
 # PTX: shr.u32 id, id, 7; add.u32 id, id, 4; bar.sync id, 128;
 # MMAs that accumulate into one tile are in one piece of inline assembly.

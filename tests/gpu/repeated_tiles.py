@@ -26,19 +26,18 @@ stored, each tile's inner loop is repeated instead."""
 # CHECK: tt.store {{.*}}tt.overwrites
 
 # Four stages of 40.5 KB next to the tile that is stored; the partition that loads the scales compares the largest exponents after all tiles.
-# ROLES: ptx.max_registers false 88
-# ROLES: ttg.alloc {{.*}} : <4 x i8, {{.*}}256x2
-# ROLES: scf.for
-# ROLES: scf.for
-# ROLES: arith.cmpi ugt
-# ROLES: ttg.barrier_arrive
-# ROLES: ptx.max_registers false 24
-# ROLES: ptx.max_registers true
+# ROLES: default {
 # ROLES: ttg.tma_store
 # ROLES: scf.if
 # ROLES: ttg.tma_store_wait 0 {untilWritten}
 # ROLES-NEXT: ttg.cta_barrier
 # ROLES: tt.store
+# ROLES: partition1() num_warps(4) {
+# ROLES: ttg.alloc {{.*}} : <4 x i8, {{.*}}256x2
+# ROLES: scf.for
+# ROLES: scf.for
+# ROLES: arith.cmpi ugt
+# ROLES: ttg.barrier_arrive
 
 # PTX: cp.async.bulk.wait_group 0
 

@@ -44,7 +44,7 @@ tt.func public @another_shape() attributes {ttg.config = #config} {
 #four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
 
 tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
-  // expected-error @+1 {{the layout does not cover all elements of its tile with the 8 warps of this kernel}}
+  // expected-error @+1 {{the layout does not cover all elements of its tile with the 8 warps that run this operation}}
   %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
   tt.return
 }

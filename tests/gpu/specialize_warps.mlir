@@ -3,30 +3,18 @@
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
-// Attention: threads compute between the MMAs, and the accumulators fill an SM. Warp 8 starts all copies of the loop, after eight warps have released
-// a stage; the consumer warps never synchronize in the loop. The warps that use the queries copy them. Keys are read before the values of the same
-// iteration, so their stages are released separately, when their MMA has finished.
+// Attention: threads compute between the MMAs, and the accumulators fill an SM. One warp of its own starts all copies of the loop, after eight warps
+// have released a stage; the consumer warps never synchronize in the loop. The warps that use the queries copy them. Keys are read before the values of
+// the same iteration, so their stages are released separately, when their MMA has finished.
 // CHECK-LABEL: tt.func public @attention
 // CHECK: %[[q:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <1>
 // CHECK: %[[valuesRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
 // CHECK: %[[keysRead:.*]] = ttg.alloc_barriers {arrivals = 8 : i32, ttg.offset = {{.*}}} : <3>
 // CHECK: %[[values:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
 // CHECK: %[[keys:.*]] = ttg.alloc_barriers {ttg.offset = {{.*}}} : <3>
-// CHECK: %[[warp:.*]] = ptx.warp_id
-// CHECK: arith.cmpi uge, %[[warp]]
-// CHECK: ptx.max_registers false 24
-// CHECK: arith.cmpi eq, %[[warp]]
-// CHECK: scf.for {{.*}} iter_args(%[[slot:[^ ]*]] =
-// CHECK: ttg.barrier_wait %[[keysRead]][%[[slot]]], %{{.*}} {ttg.producer}
-// CHECK: ttg.barrier_expect %[[keys]][%[[slot]]], 16384
-// CHECK: ttg.tma_load
-// CHECK: ttg.barrier_wait %[[valuesRead]][%[[slot]]], %{{.*}} {ttg.producer}
-// CHECK: ttg.barrier_expect %[[values]][%[[slot]]], 16384
-// CHECK: ttg.tma_load
-// CHECK-NOT: ttg.wgmma
-// CHECK: } else {
+// CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24>}
+// CHECK-NEXT: default {
 // CHECK: ttg.barrier_expect %[[q]]
-// CHECK: ptx.max_registers true 240
 // CHECK: ttg.barrier_wait %[[q]]
 // The first scores, if there are any; their result is passed to the second stage of the iteration.
 // CHECK: %[[first:.*]]:5 = scf.if
@@ -62,6 +50,17 @@
 // CHECK-NEXT: ttg.wgmma_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]]
 // CHECK: scf.yield
+// CHECK: ttg.warp_yield
+// CHECK: partition0() num_warps(1) {
+// CHECK: scf.for {{.*}} iter_args(%[[slot:[^ ]*]] =
+// CHECK: ttg.barrier_wait %[[keysRead]][%[[slot]]], %{{.*}} : <3>
+// CHECK: ttg.barrier_expect %[[keys]][%[[slot]]], 16384
+// CHECK: ttg.tma_load
+// CHECK: ttg.barrier_wait %[[valuesRead]][%[[slot]]], %{{.*}} : <3>
+// CHECK: ttg.barrier_expect %[[values]][%[[slot]]], 16384
+// CHECK: ttg.tma_load
+// CHECK-NOT: ttg.wgmma
+// CHECK: ttg.warp_return
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
   %nothing = arith.constant dense<0.0> : tensor<128x128xf32>
@@ -94,14 +93,10 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // continues.
 // CHECK-LABEL: tt.func public @unasked
 // CHECK-SAME: ttg.not_warp_specialized = "there is no computation between the dots to overlap with"
-// CHECK-NOT: max_registers
+// CHECK-NOT: ttg.warp_specialize
 // CHECK-LABEL: tt.func public @asked
 // CHECK: ttg.alloc_barriers {arrivals = 8
-// CHECK: scf.if
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: ttg.tma_load
-// CHECK: } else {
+// CHECK: default {
 // CHECK: scf.for
 // CHECK: scf.for %[[k:.*]] = %[[first:.*]] to
 // CHECK: ttg.wgmma
@@ -110,6 +105,10 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if %[[later]]
 // CHECK: ttg.wgmma_wait 0
 // CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if
+// CHECK: partition0() num_warps(1) {
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: ttg.tma_load
 tt.func public @unasked(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x256xf32>
   %c0 = arith.constant 0 : i32

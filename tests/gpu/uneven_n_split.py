@@ -36,7 +36,7 @@ number of valid columns."""
 # ROWS: tt.valid_extent = array<i64: 128, 216>
 
 # The consumer warps compute the addresses of their stores after the loop, because the accumulators take most registers in it.
-# AFTER: ptx.max_registers true 240
+# AFTER: default {
 # AFTER-NOT: tt.make_range
 # AFTER: scf.for
 # AFTER: ttg.wgmma_wait 0

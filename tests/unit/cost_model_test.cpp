@@ -14,29 +14,31 @@ TEST(CostModel, WarpSpecialization) {
   };
   for (Case each : {Case{4, 128, 232}, Case{8, 168, 240}, Case{16, 96, 112}}) {
     SCOPED_TRACE(each.warps);
-    EXPECT_EQ(firstRegisters(each.warps, target, /*dequantizes=*/false), each.first);
-    EXPECT_EQ(consumerRegisters(each.warps, target, /*keptByDequantize=*/0), each.consumer);
+    EXPECT_EQ(firstRegisters(each.warps, target, /*partitionGroups=*/1), each.first);
+    EXPECT_EQ(consumerRegisters(each.warps, target, producerRegisters), each.consumer);
   }
-  EXPECT_EQ(firstRegisters(8, target, /*dequantizes=*/true), 128);
-  EXPECT_EQ(consumerRegisters(8, target, dequantizeRegisters), 208);
-  EXPECT_EQ(consumerRegisters(8, target, loaderRegisters), 200);
+  EXPECT_EQ(firstRegisters(8, target, /*partitionGroups=*/2), 128);
+  EXPECT_EQ(consumerRegisters(8, target, {producerRegisters, dequantizeRegisters}), 208);
+  EXPECT_EQ(consumerRegisters(8, target, {producerRegisters, loaderRegisters}), 200);
 }
 
 /// All partitions together must fit on an SM.
 TEST(CostModel, PartitionsFitOnSM) {
   for (int64_t warps : {4, 8, 16})
-    for (int64_t kept : {int64_t(0), dequantizeRegisters, loaderRegisters}) {
+    for (int64_t dequantizes : {int64_t(0), dequantizeRegisters, loaderRegisters}) {
+      llvm::SmallVector<int64_t> kept = {producerRegisters};
+      if (dequantizes) kept.push_back(dequantizes);
       int64_t groups = warps / warpsOfGroup, ctas = groups == 1 ? 2 : 1;
-      int64_t registers = groups * consumerRegisters(warps, target, kept) + producerRegisters + kept;
-      EXPECT_TRUE(fitOnSM(ctas, threadsOfGroup, registers, target)) << warps << " warps, " << kept << " kept";
+      int64_t registers = groups * consumerRegisters(warps, target, kept) + producerRegisters + dequantizes;
+      EXPECT_TRUE(fitOnSM(ctas, threadsOfGroup, registers, target)) << warps << " warps, " << dequantizes << " kept";
     }
 }
 
 TEST(CostModel, SumsAtStart) {
-  EXPECT_TRUE(sumsFitAtStart(256, 32, 8, target, /*dequantizes=*/false)); // 154 of 168
-  EXPECT_FALSE(sumsFitAtStart(256, 32, 8, target, /*dequantizes=*/true)); // 154 of 128
-  EXPECT_TRUE(sumsFitAtStart(128, 32, 8, target, /*dequantizes=*/true));
-  EXPECT_FALSE(sumsFitAtStart(256, 32, 16, target, /*dequantizes=*/false)); // 154 of 96
+  EXPECT_TRUE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/1)); // 154 of 168
+  EXPECT_FALSE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/2)); // 154 of 128
+  EXPECT_TRUE(sumsFitAtStart(128, 32, 8, target, /*partitionGroups=*/2));
+  EXPECT_FALSE(sumsFitAtStart(256, 32, 16, target, /*partitionGroups=*/1)); // 154 of 96
 }
 
 /// Two CTAs of 256 threads fit with 128 registers; 147 without an eighth are 128.

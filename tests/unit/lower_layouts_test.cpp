@@ -100,7 +100,7 @@ protected:
                   const void *y, void *out) {
     std::string source = "tt.func public @kernel(%x: !tt.ptr<" + element + ">, %y: !tt.ptr<i32>, %out: !tt.ptr<" + outElement +
                          ">) attributes {ttg.config = #ttg.config<warps = " + std::to_string(warps) +
-                         ", ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_90a\">} {\n" + body + "tt.return\n}\n";
+                         ", ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_90a\">" + attributes + "} {\n" + body + "tt.return\n}\n";
     auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context, "test.mlir");
     if (!module) return "not parsed:\n" + source;
     if (mlir::failed(lowerToThreads(*module)) || mlir::failed(mlir::verify(*module))) return "not lowered:\n" + source;
@@ -116,6 +116,7 @@ protected:
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   std::mt19937_64 random{1};
+  std::string attributes; ///< more of the kernel's
 };
 
 TEST_F(LowerLayouts, conversions) {
@@ -245,6 +246,51 @@ TEST_F(LowerLayouts, histogramsAndCats) {
       ASSERT_EQ(both[i], x[i]);
       ASSERT_EQ(both[x.size() + i], 2 * x[i]);
     }
+  }
+}
+
+/// A tile goes from one partition to the next one, and then to the default region, through buffers and mbarriers. Conversions between
+/// layouts need scratch memory and a barrier of their partition.
+TEST_F(LowerLayouts, partitions) {
+  attributes = ", ttg.shared_bytes = 32768 : i64";
+  const Dims shape = {16, 32};
+  std::string buffer, registers[] = {"", "attributes {requestedRegisters = array<i32: 24, 80>}"};
+  llvm::raw_string_ostream(buffer) << mlir::Type(ttg::BufferType::get(
+      &context, 1, mlir::IntegerType::get(&context, 32), ttg::SharedAttr::get(&context, SharedLayout::rowMajor(shape, 32, {1, 0}))));
+  auto convert = [&](const std::string &name, const Layout &from, const Layout &to, int64_t offset) {
+    return "%" + name + "_converted = ttg.convert_layout %" + name + " {ttg.offset = " + std::to_string(offset) +
+           " : i64} : " + tile(from, "i32") + " -> " + tile(to, "i32") + "\n";
+  };
+  auto barriers = [](const std::string &name, int64_t warps, int64_t offset) {
+    return "%" + name + " = ttg.alloc_barriers {arrivals = " + std::to_string(warps) + " : i32, ttg.offset = " + std::to_string(offset) +
+           " : i64} : !ttg.barriers<1>\n";
+  };
+  for (int64_t trial = 0; trial < 24; ++trial) {
+    int64_t first = int64_t(1) << random() % 3, second = int64_t(1) << random() % 3;
+    auto layoutFor = [&](int64_t warps) { return randomLayout(shape, warps, random() % 2); };
+    Layout a = layoutFor(first), b = layoutFor(first), c = layoutFor(second), d = layoutFor(second), e = layoutFor(4);
+    auto transfer = [&](const std::string &name, const Layout &layout, const std::string &to, const std::string &barrier) {
+      return "ttg.store_shared %" + name + ", " + to + " : " + tile(layout, "i32") + ", " + buffer + "\nttg.barrier_arrive %" + barrier +
+             "[%zero] : !ttg.barriers<1>\nttg.warp_return\n";
+    };
+    auto receive = [&](const std::string &name, const Layout &layout, const std::string &from, const std::string &barrier) {
+      return "ttg.barrier_wait %" + barrier + "[%zero], %zero : !ttg.barriers<1>\n%" + name + " = ttg.load_shared " + from + " : " +
+             buffer + " -> " + tile(layout, "i32") + "\n";
+    };
+    std::string body = "%zero = arith.constant 0 : i32\n%ab = ttg.alloc {ttg.offset = 0 : i64} : " + buffer +
+                       "\n%cd = ttg.alloc {ttg.offset = 4096 : i64} : " + buffer + "\n" + barriers("full", first, 8192) +
+                       barriers("made", second, 8200) + "ttg.warp_specialize(%x, %ab) " + registers[trial % 2] + "\ndefault {\n" +
+                       receive("w", e, "%cd", "made") + store("w", "out", "i32", e) +
+                       "ttg.warp_yield\n}\npartition0(%p: !tt.ptr<i32>, %q: " + buffer + ") num_warps(" + std::to_string(first) + ") {\n" +
+                       load("v", "p", "i32", a) + convert("v", a, b, 12288) + transfer("v_converted", b, "%q", "full") +
+                       "}\npartition1(%p: !tt.ptr<i32>, %q: " + buffer + ") num_warps(" + std::to_string(second) + ") {\n" +
+                       receive("u", c, "%q", "full") + convert("u", c, d, 20480) + transfer("u_converted", d, "%cd", "made") +
+                       "} : (!tt.ptr<i32>, " + buffer + ") -> ()\n";
+    std::vector<uint32_t> x(size_t(elementCount(shape))), out(x.size());
+    for (uint32_t &value : x)
+      value = uint32_t(random());
+    ASSERT_EQ(run(4, "i32", "i32", body, x.data(), nullptr, out.data()), "");
+    ASSERT_EQ(x, out) << body;
   }
 }
 

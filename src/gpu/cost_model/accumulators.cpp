@@ -82,7 +82,7 @@ int64_t registersOfMmas(scf::ForOp loop) {
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized) {
   int64_t limit = config.getMaxRegisters(), available = availableRegisters(config.getWarps() << laneBits, limit, target);
   if (warpSpecialized) {
-    available = consumerRegisters(config.getWarps(), target, /*keptByDequantize=*/0) + copyRegisters;
+    available = consumerRegisters(config.getWarps(), target, producerRegisters) + copyRegisters;
     if (limit > 0) available = std::min(available, limit);
   }
   return available - otherRegisters;

@@ -4,6 +4,8 @@
 #include "gpu/cost_model/thresholds.h"
 #include "support/target.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <algorithm>
 
 namespace tilewright::gpu {
@@ -38,26 +40,28 @@ inline bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const Gpu
 
 // ---- warp specialization
 
-/// Returns the registers of a thread when a CTA with partitions starts. `warps`: of the consumers. Next to them are a producer's warp group
-/// and, if `dequantizes`, one that dequantizes. One consumer group cannot use half of an SM's registers, so two such CTAs share the SM.
-inline int64_t firstRegisters(int64_t warps, const GpuTarget &target, bool dequantizes) {
-  int64_t groups = warps / warpsOfGroup, helpers = dequantizes ? 2 : 1;
-  return registersForOccupancy(groups == 1 ? 2 : 1, (groups + helpers) * threadsOfGroup, target);
+/// Returns the registers of a thread when a CTA with partitions starts. `warps`: of the consumers. Next to them are `partitionGroups` warp
+/// groups. One consumer group cannot use half of an SM's registers, so two such CTAs share the SM.
+inline int64_t firstRegisters(int64_t warps, const GpuTarget &target, int64_t partitionGroups) {
+  int64_t groups = warps / warpsOfGroup;
+  return registersForOccupancy(groups == 1 ? 2 : 1, (groups + partitionGroups) * threadsOfGroup, target);
 }
 
-/// Returns the registers of a consumer thread: what the producer's warp group and the dequantize partition leave. The latter keeps
-/// `keptByDequantize` per thread (0: there is none).
-inline int64_t consumerRegisters(int64_t warps, const GpuTarget &target, int64_t keptByDequantize) {
-  int64_t groups = warps / warpsOfGroup, first = firstRegisters(warps, target, keptByDequantize != 0);
-  int64_t helpers = keptByDequantize != 0 ? 2 : 1, kept = producerRegisters + keptByDequantize;
-  return std::min(maxConsumerRegisters, (first * (groups + helpers) - kept) / groups / registerStep * registerStep);
+/// Returns the registers of a consumer thread: what the warp groups of the partitions leave. `kept`: what a thread of each of these groups
+/// keeps.
+inline int64_t consumerRegisters(int64_t warps, const GpuTarget &target, llvm::ArrayRef<int64_t> kept) {
+  int64_t groups = warps / warpsOfGroup, partitionGroups = static_cast<int64_t>(kept.size());
+  int64_t all = firstRegisters(warps, target, partitionGroups) * (groups + partitionGroups);
+  for (int64_t registers : kept)
+    all -= registers;
+  return std::min(maxConsumerRegisters, all / groups / registerStep * registerStep);
 }
 
 /// True if the accumulators of an instruction fit in the registers with which a CTA starts. ptxas requires that (C7602), whatever
 /// setmaxnreg adds later. m64n256 with sums of 32 bits takes 154 registers.
-inline bool sumsFitAtStart(int64_t columns, int64_t bits, int64_t warps, const GpuTarget &target, bool dequantizes) {
+inline bool sumsFitAtStart(int64_t columns, int64_t bits, int64_t warps, const GpuTarget &target, int64_t partitionGroups) {
   return registersOfElements(wgmmaRows * columns, bits, threadsOfGroup) + otherRegistersNextToSums <=
-         firstRegisters(warps, target, dequantizes);
+         firstRegisters(warps, target, partitionGroups);
 }
 
 } // namespace tilewright::gpu

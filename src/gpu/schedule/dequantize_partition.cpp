@@ -150,7 +150,7 @@ private:
     auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
     int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
     bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = sumsFitAtStart(columns, 32, config.getWarps(), target, /*dequantizes=*/true);
+    bool sumsFit = sumsFitAtStart(columns, 32, config.getWarps(), target, /*partitionGroups=*/2);
     bool fills = registersOf(result) >= minDequantizedSums;
     bool twoBlocks = result.getDimSize(0) == 4 * wgmmaRows; // of rows, for each of two warpgroups
     return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfGroup && depth >= minDequantizedDepth &&

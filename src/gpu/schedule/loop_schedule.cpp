@@ -66,7 +66,7 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      text(reason));
+                                      schedule.registersForWords, text(reason));
   }
 
 private:
@@ -144,6 +144,7 @@ public:
     schedule.continued = made.getContinued();
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
+    schedule.registersForWords = made.getRegistersForWords();
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())

@@ -8,7 +8,6 @@
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

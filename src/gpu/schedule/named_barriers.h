@@ -5,13 +5,15 @@
 
 namespace tilewright::gpu {
 
-/// All threads of the CTA; where copies have a producer, its warp and those that hold tiles.
+/// The threads of all partitions, or of the CTA if it has none.
 constexpr uint32_t allWarpsBarrier = 0;
-/// The threads that hold tiles, where copies have a producer.
-constexpr uint32_t tilesBarrier = 1;
+/// The threads of the default region, in a kernel with partitions.
+constexpr uint32_t defaultBarrier = 1;
 /// The ping-pong barrier of the first of two warpgroups; the second one has the next number (two_stage_pipeline.cpp).
 constexpr uint32_t pingPongBarrier = 2;
 /// For the first of two warpgroups alone, which stores its rows; the second one has the next number (per_warp_group_store.cpp).
 constexpr uint32_t groupBarrier = 4;
+/// The threads of the first partition; each other partition has the next number.
+constexpr uint32_t partitionBarrier = 6;
 
 } // namespace tilewright::gpu

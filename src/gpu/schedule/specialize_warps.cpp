@@ -2,10 +2,11 @@
 // addresses, and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another
 // multiplies.
 //   before: for i { wait until stage is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
-//   after:  if warp < 8 { for i { wait until it is full   multiply   arrive: read } }
-//           else if warp == 8 { for i { wait until stage is empty   start copies } }
+//   after:  ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24>}
+//           default { for i { wait until it is full   multiply   arrive: read } }
+//           partition0() num_warps(1) { for i { wait until stage is empty   start copies } }
 // The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
-// barriers that guard bytes of a circular buffer which had another use before (`all_warps`). It has a warpgroup to itself, because
+// barriers that guard bytes of a circular buffer which had another use before (`allWarps`). It has a warpgroup to itself, because
 // registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
@@ -71,7 +72,7 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
-    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), config.getWarps(), target, /*dequantizes=*/false);
+    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), config.getWarps(), target, /*partitionGroups=*/1);
     return fits ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
@@ -112,12 +113,12 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   for (const LoopSchedule &schedule : loops)
     if (config.getWarps() != 2 * warpsOfGroup &&
         accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*warpSpecialized=*/true))
-      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config.getWarps(), target, /*keptByDequantize=*/0)) +
+      return "its accumulators do not fit in " + std::to_string(consumerRegisters(config.getWarps(), target, producerRegisters)) +
              " registers per thread";
   for (const LoopSchedule &schedule : loops)
     if (!fitsAtFirst(schedule.loop, config, target))
       return "the accumulators of an MMA do not fit in the " +
-             std::to_string(firstRegisters(config.getWarps(), target, /*dequantizes=*/false)) +
+             std::to_string(firstRegisters(config.getWarps(), target, /*partitionGroups=*/1)) +
              " registers per thread at the start of a CTA";
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circular : schedule.circularBuffers) {
@@ -150,20 +151,6 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   return gainObstacle(loops, config, target);
 }
 
-/// A partition's program: the skeleton of a block of operations, after the change of registers. `only`: the one warp that runs it; null:
-/// all do.
-static void fillPartition(OpBuilder &b, Location loc, const Skeleton &skeleton, Block &from, int64_t registers, int64_t first, Value warp,
-                          Value only) {
-  ptx::MaxRegistersOp::create(b, loc, registers > first, static_cast<uint32_t>(registers));
-  OpBuilder::InsertionGuard guard(b);
-  if (only) {
-    auto one = scf::IfOp::create(b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, only), /*withElseRegion=*/false);
-    b.setInsertionPointToStart(one.thenBlock());
-  }
-  IRMapping map;
-  skeleton.clone(from, b, map);
-}
-
 /// A loop's initial value that is never used.
 static Value anything(Value init) {
   Type element = getElementTypeOrSelf(init.getType());
@@ -174,8 +161,9 @@ static Value anything(Value init) {
 }
 
 /// Of what a loop carries, the values that only operations of other partitions need stay what they are.
-static void keepUnneeded(tt::FuncOp function, Block &consumers) {
-  Skeleton needed(function, /*tiles=*/true);
+static void keepUnneeded(ttg::WarpSpecializeOp partitions) {
+  Skeleton needed(partitions, /*tiles=*/true);
+  Region &consumers = partitions.getDefaultRegion();
   consumers.walk([&](Operation *op) {
     bool structure = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
     if (!structure && op->getNumRegions() == 0 && !isMemoryEffectFree(op) && !wouldOpBeTriviallyDead(op)) needed.keep(op);
@@ -236,100 +224,88 @@ static void sinkAfterLoops(Block &block) {
 }
 
 namespace {
-/// What the warps that hold no accumulators run.
-struct Helpers {
-  Skeleton producer, dequantize;
-  bool hasDequantizePartition, loads; ///< whether one warpgroup dequantizes, and loads for the consumers
-  int64_t registers() const { return !hasDequantizePartition ? 0 : loads ? loaderRegisters : dequantizeRegisters; }
+/// The program of warps that hold no accumulators.
+struct Partition {
+  Skeleton program;
+  int32_t warps, registers;
 };
 } // namespace
 
-static FailureOr<Helpers> helpersOf(tt::FuncOp function) {
-  Helpers helpers{Skeleton(function), Skeleton(function, /*tiles=*/true), function->hasAttr(ttg::dequantizePartitionName),
-                  function->hasAttr(ttg::forwardsScalesName)};
+/// The part of the kernel with the attribute `mark`. All partitions take part in the barriers of all warps.
+static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
+  Skeleton program(function, tiles);
   function.walk([&](Operation *op) {
-    auto sync = dyn_cast<ttg::CtaBarrierOp>(op);
-    bool allWarps = sync && sync.getAllWarps();
-    if (op->hasAttr(ttg::producerName) || allWarps) helpers.producer.keep(op);
-    if (op != function && (op->hasAttr(ttg::dequantizePartitionName) || allWarps)) helpers.dequantize.keep(op);
+    auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
+    if (op != function && (op->hasAttr(mark) || (barrier && barrier.getAllWarps()))) program.keep(op);
   });
-  if (!helpers.producer.isComputable()) return bug(function, "the producer cannot compute its addresses"), failure();
-  if (helpers.hasDequantizePartition && !helpers.dequantize.isComputable())
-    return bug(function, "the dequantize partition cannot compute its operands"), failure();
-  return helpers;
+  return program;
 }
 
-/// The programs of the helpers, at the builder's insertion point.
-static void fillPartitions(OpBuilder &b, Location loc, const Helpers &helpers, Block &from, ttg::ConfigAttr config, const GpuTarget &target,
-                           Value warp, Value firstHelper) {
-  int64_t first = firstRegisters(config.getWarps(), target, helpers.hasDequantizePartition);
-  if (helpers.hasDequantizePartition) {
-    Value second = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps() + warpsOfGroup)));
-    Value isDequantizePartition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, second);
-    auto role = scf::IfOp::create(b, loc, isDequantizePartition, /*withElseRegion=*/true);
-    role->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
-    b.setInsertionPointToStart(role.thenBlock());
-    fillPartition(b, loc, helpers.dequantize, from, helpers.registers(), first, warp, Value());
-    b.setInsertionPointToStart(role.elseBlock());
+static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
+  SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
+  if (function->hasAttr(ttg::dequantizePartitionName))
+    partitions.push_back({programOf(function, ttg::dequantizePartitionName, /*tiles=*/true), warpsOfGroup,
+                          function->hasAttr(ttg::forwardsScalesName) ? loaderRegisters : dequantizeRegisters});
+  for (const Partition &partition : partitions)
+    if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
+  return partitions;
+}
+
+/// From the initialization of the barriers on, the kernel becomes the default region, and each partition a region with its own program.
+static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Partition> partitions) {
+  Block *entry = lastBarriers->getBlock();
+  OpBuilder b(entry->getTerminator());
+  Location loc = lastBarriers->getParentOp()->getLoc();
+  auto numbers = [&](int32_t Partition::*field) { return llvm::map_to_vector(partitions, [=](const Partition &p) { return p.*field; }); };
+  auto op = ttg::WarpSpecializeOp::create(b, loc, TypeRange(), ValueRange(), numbers(&Partition::warps),
+                                          b.getDenseI32ArrayAttr(numbers(&Partition::registers)), static_cast<unsigned>(partitions.size()));
+  Block &consumers = op.getDefaultRegion().emplaceBlock();
+  consumers.getOperations().splice(consumers.end(), entry->getOperations(), std::next(lastBarriers->getIterator()), op->getIterator());
+  b.setInsertionPointToEnd(&consumers);
+  ttg::WarpYieldOp::create(b, loc, ValueRange());
+  for (auto [region, partition] : llvm::zip(op.getPartitions(), partitions)) {
+    b.createBlock(&region);
+    IRMapping map;
+    partition.program.clone(consumers, b, map);
+    ttg::WarpReturnOp::create(b, loc);
   }
-  fillPartition(b, loc, helpers.producer, from, producerRegisters, first, warp, firstHelper);
+  return op;
 }
 
-/// The others are left with what is theirs.
-static void leaveToConsumers(tt::FuncOp function, Block &consumers, bool hasDequantizePartition) {
-  consumers.walk([](Operation *op) {
-    if (op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName)) op->erase();
-  });
-  if (!hasDequantizePartition) return;
-  keepUnneeded(function, consumers);
-  ttg::eraseDead(function);
-  sinkIntoBranches(consumers);
+static bool isOfPartition(Operation *op) {
+  return op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName);
 }
 
-static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  FailureOr<Helpers> helpers = helpersOf(function);
-  if (failed(helpers)) return failure();
-
-  // Barriers are made by all, before anybody parts.
-  Block &entry = function.getBody().front();
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
+  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function);
+  if (failed(partitions)) return failure();
   Operation *last = nullptr;
-  for (auto barriers : entry.getOps<ttg::AllocBarriersOp>())
+  for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
     last = barriers;
   if (!last) return bug(function, "a producer without barriers");
-  OpBuilder b(entry.getTerminator());
-  Location loc = function.getLoc();
-  Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
-  Value firstHelper = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(config.getWarps())));
-  Value helps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, firstHelper);
-  auto parted = scf::IfOp::create(b, loc, helps, /*withElseRegion=*/true);
-  Block *consumers = parted.elseBlock();
-  auto begin = std::next(last->getIterator());
-  consumers->getOperations().splice(consumers->begin(), entry.getOperations(), begin, warp.getDefiningOp()->getIterator());
-
-  b.setInsertionPointToStart(parted.thenBlock());
-  fillPartitions(b, loc, *helpers, *consumers, config, target, warp, firstHelper);
-  leaveToConsumers(function, *consumers, helpers->hasDequantizePartition);
+  ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
+  Block &consumers = op.getDefaultRegion().front();
+  consumers.walk([](Operation *inside) {
+    if (isOfPartition(inside)) inside->erase();
+  });
+  if (partitions->size() > 1) {
+    keepUnneeded(op);
+    ttg::eraseDead(function);
+    sinkIntoBranches(consumers);
+  }
   ttg::eraseDead(function);
-  if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(*consumers);
-
-  // More registers are there once the other partitions have given theirs away. What comes before any tile is read, the start of the first
-  // copies, need not wait for that.
-  auto readsTile = [](Operation *op) {
-    bool tile = llvm::any_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
-    return isa<ttg::BarrierWaitOp>(op) || (tile && !isMemoryEffectFree(op));
-  };
-  Operation *insertionPoint = &consumers->front();
-  while (!readsTile(insertionPoint) && insertionPoint->getNumRegions() == 0 && !insertionPoint->hasTrait<OpTrait::IsTerminator>())
-    insertionPoint = insertionPoint->getNextNode();
-  b.setInsertionPoint(insertionPoint);
-  ptx::MaxRegistersOp::create(b, loc, true, static_cast<uint32_t>(consumerRegisters(config.getWarps(), target, helpers->registers())));
-  ttg::eraseDead(function);
+  if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
+  // The regions say it now.
+  function.walk([](Operation *inside) {
+    for (StringRef mark : {ttg::producerName, ttg::dequantizePartitionName, ttg::warpSpecializedName, ttg::forwardsScalesName})
+      inside->removeAttr(mark);
+  });
   return success();
 }
 
 LogicalResult specializeWarps(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    return function->hasAttr(ttg::warpSpecializedName) ? split(function, config, target) : success();
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    return function->hasAttr(ttg::warpSpecializedName) ? split(function, config) : success();
   });
 }
 

@@ -34,7 +34,7 @@ LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   waitAtBarrier(t);
   ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
-  int64_t bytes = memoryBits(stored) / 8, threads = t.config.getWarps() << laneBits;
+  int64_t bytes = memoryBits(stored) / 8, threads = t.warps << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
   ctaBarrier(t);
   for (auto [reg, value] : llvm::enumerate(held))

@@ -73,7 +73,7 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32))
     return refuse(op, Diag::notOnGpus, {"a histogram of " + mlirText(tile.getElementType()), "count in 32 bits"});
-  int64_t bins = tile.getNumElements(), threads = t.config.getWarps() << laneBits;
+  int64_t bins = tile.getNumElements(), threads = t.warps << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);
   ctaBarrier(t);

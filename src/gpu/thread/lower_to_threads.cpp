@@ -4,7 +4,6 @@
 // This pass makes no decisions: layouts say which thread holds which element, and each operation is lowered according to its types.
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/row_length.h"
@@ -306,8 +305,7 @@ static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
 
 //===------------------------------------------------------------------------------------------------------- control flow
 
-/// Lowers the operations of a loop body or of a branch.
-static LogicalResult lowerPart(ThreadContext &t, Block &block) {
+LogicalResult lowerPart(ThreadContext &t, Block &block) {
   if (failed(lowerBlock(t, block))) return failure();
   waitAtBarrier(t);
   return success();
@@ -377,23 +375,6 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   return success();
 }
 
-namespace {
-/// In the branch of the dequantize partition, threads and warps are numbered from 0.
-class PartitionIds {
-public:
-  PartitionIds(ThreadContext &t, bool isDequantizePartition) : t(t), thread(t.thread), warp(t.warp) {
-    if (!isDequantizePartition) return;
-    t.thread = arith::AndIOp::create(t.b, thread, t.i32(threadsOfGroup - 1));
-    t.warp = arith::AndIOp::create(t.b, warp, t.i32(warpsOfGroup - 1));
-  }
-  ~PartitionIds() { t.thread = thread, t.warp = warp; }
-
-private:
-  ThreadContext &t;
-  Value thread, warp;
-};
-} // namespace
-
 static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
   waitAtBarrier(t);
   SmallVector<Type> types;
@@ -407,7 +388,6 @@ static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
-    PartitionIds numbers(t, branch->hasAttr(ttg::dequantizePartitionName) && from.getRegionNumber() == 0);
     if (failed(lowerPart(t, from.front()))) return failure();
     scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
     llvm::append_range(added, t.sinceBarrier.takeSince(before));
@@ -475,7 +455,7 @@ static Lowering loweringOf(Operation *op) {
   // clang-format off
   static const DenseMap<TypeID, Lowering> table = tableOf<
       // control flow
-      lowerFor, lowerIf, lowerWhile,
+      lowerFor, lowerIf, lowerWhile, lowerWarpSpecialize,
       // program and partition ids, constants, shapes
       lowerConstant, lowerProgramId, lowerProgramCount, lowerClusterRank, lowerWarpId, lowerWarpBarrier, lowerMaxRegisters, lowerNamed, lowerNamedArrive, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
       lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit, lowerCat,
@@ -541,15 +521,16 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (isa<tt::TensorDescType>(type)) return bug(source, "one of its arguments is a tensor descriptor that was not expanded");
     arguments.push_back(t.scalarType(type));
   }
-  t.hasProducer = source->hasAttr(ttg::warpSpecializedName);
   t.partialSums = partialSums(source);
+  Block &body = source.getBody().front();
+  t.partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
+  if (t.partitions) t.partitions.captureImplicitly();
   t.b.setInsertionPoint(source);
   auto lowered = tt::FuncOp::create(t.b, source.getName(), t.b.getFunctionType(arguments, {}));
   Block *entry = t.b.createBlock(&lowered.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));
   t.thread = ptx::ThreadIdOp::create(t.b, t.b.getI32Type());
   t.lane = ptx::LaneIdOp::create(t.b, t.b.getI32Type());
   t.warp = ptx::WarpIdOp::create(t.b, t.b.getI32Type());
-  Block &body = source.getBody().front();
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     t.set(from, {to});
   prefetchMaps(t.b, t.thread, entry->getArguments());
@@ -563,8 +544,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
   int64_t sharedBytes = t.sharedBytes;
   if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
-  int64_t warps =
-      config.getWarps() + (t.hasProducer ? warpsOfGroup : 0) + (source->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
+  int64_t warps = t.partitions ? t.partitions.firstWarp(config.getWarps(), t.partitions.getPartitions().size()) : config.getWarps();
   lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(),
                                                          config.getMaxRegisters(), /*minCtas=*/0, /*tryTwoCtas=*/false));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);

@@ -13,9 +13,14 @@ namespace tilewright::gpu {
 
 // ---- lower_to_threads.cpp: control flow, shapes
 LogicalResult lowerBlock(ThreadContext &t, mlir::Block &block);
+/// The same for a loop body, a branch or a partition.
+LogicalResult lowerPart(ThreadContext &t, mlir::Block &block);
 /// Computes each register of the result from the same registers of the operands. `element` returns null if it has failed and reported an
 /// error.
 LogicalResult lowerElements(ThreadContext &t, mlir::Operation *op, llvm::function_ref<Value(mlir::ValueRange)> element);
+
+// ---- partitions.cpp
+LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op);
 
 // ---- memory.cpp
 LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op);

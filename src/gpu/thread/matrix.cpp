@@ -275,7 +275,7 @@ static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
     int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, mmaDepthBytes);
     auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
     if (first && isConstant(mma.getA(), loop))
-      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.config.getWarps() / warpsOfGroup), wgmmaRows);
+      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.warps / warpsOfGroup), wgmmaRows);
     if (isConstant(mma.getB(), loop)) descriptors += steps;
   }
   return descriptors >= minDescriptorsToRecompute;
@@ -344,7 +344,7 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
   Type aElement = aBuffer ? aBuffer.getElementType() : getElementTypeOrSelf(op.getA().getType());
   int64_t depth = bType.getShape()[0], step = 256 / aElement.getIntOrFloatBitWidth();
   // Columns per instruction: as many as follow in the registers before the next rows or a repetition (Layout::wgmmaAccumulator).
-  int64_t warps = t.config.getWarps(), columns = Layout::wgmmaColumns(layout.shape, warps);
+  int64_t warps = t.warps, columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
   std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, loopVariantZero(t, op, op.getB())), first;
   if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, loopVariantZero(t, op, op.getA()));
@@ -367,9 +367,9 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
 
 /// The number of the CTA's warps with rows in the MMA extent, where `first` is the first row of the first warpgroup.
 static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &mma, int64_t first) {
-  if (mma.extent.empty()) return t.config.getWarps();
+  if (mma.extent.empty()) return t.warps;
   int64_t groups = (mma.extent[0] - first + wgmmaRows - 1) / wgmmaRows;
-  return std::min<int64_t>(t.config.getWarps(), groups * warpsOfGroup);
+  return std::min<int64_t>(t.warps, groups * warpsOfGroup);
 }
 
 /// The accumulators of one instruction: contiguous columns of a thread.
@@ -401,7 +401,7 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, c
     SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : mma.packedA.lookup({at[0], k});
     if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
     Value bValue = mma.second.matrix(t, {k, at[1]});
-    IntegerAttr partial = warps != t.config.getWarps() ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
+    IntegerAttr partial = warps != t.warps ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
                                         first && !first->descriptor.alongK, !mma.second.descriptor.alongK, partial);

@@ -50,7 +50,7 @@ static std::map<int64_t, ThreadValues> totalsOfLane(ThreadContext &t, const std:
 static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals,
                                                     int64_t bit) {
   Value base = scratch(t, op);
-  int64_t threads = t.config.getWarps() << laneBits;
+  int64_t threads = t.warps << laneBits;
   Value peer = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
   ctaBarrier(t);
   std::map<int64_t, ThreadValues> others;

@@ -3,7 +3,7 @@
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
 #include "gpu/layout/verify_plan.h"
-#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/thread/lowerings.h"
 #include "gpu/tiles/demanded_extent.h"
@@ -102,7 +102,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
       makeBarriers(t, barriers);
   }
   ptx::MbarrierInitFenceOp::create(t.b);
-  if (t.hasProducer && t.config.getCtas() != 1) { // CTAs arrive at each other's barriers
+  if (t.partitions && t.config.getCtas() != 1) { // CTAs arrive at each other's barriers
     ptx::ClusterArriveOp::create(t.b, /*relaxed=*/true);
     ptx::ClusterWaitOp::create(t.b);
   } else {
@@ -256,8 +256,10 @@ LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
 }
 
 LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
-  if (!t.hasProducer || !op.getAllWarps()) return ctaBarrier(t), success();
-  int64_t warps = t.config.getWarps() + 1 + (op->getParentOfType<tt::FuncOp>()->hasAttr(ttg::dequantizePartitionName) ? warpsOfGroup : 0);
+  if (!t.partitions || !op.getAllWarps()) return ctaBarrier(t), success();
+  int64_t warps = t.config.getWarps();
+  for (int64_t partitionWarps : t.partitions.getPartitionNumWarps())
+    warps += partitionWarps;
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
   return success();
 }
@@ -312,15 +314,9 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
   return success();
 }
 
-/// The predicate of the thread that issues a TMA copy: the first lane of the producer warp, if the copy is the producer's work.
-static Value startsCopies(ThreadContext &t, Operation *op) {
-  if (!op->hasAttr(ttg::producerName)) return isFirstThread(t);
-  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
-}
-
 LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
-  Value predicate = startsCopies(t, op);
+  Value predicate = isFirstThread(t);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::Eviction evict = evictionOf(static_cast<tt::EvictionPolicy>(op.getEvict()));
   bool isForAll = op.getMulticast();
@@ -361,7 +357,7 @@ struct WarpGroupRows {
 };
 static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
-  int64_t rows = shared.shape[0] / (t.config.getWarps() / warpsOfGroup);
+  int64_t rows = shared.shape[0] / (t.warps / warpsOfGroup);
   Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(warpGroupBit));
   Value inGroup = arith::AndIOp::create(t.b, t.thread, t.i32(threadsOfGroup - 1));
   return {arith::MulIOp::create(t.b, group, t.i32(rows)), arith::MulIOp::create(t.b, group, t.i32(rows * tmaBox(shared)->spanBytes)),
@@ -387,7 +383,7 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
 }
 
 LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
-  Value predicate = startsCopies(t, op);
+  Value predicate = isFirstThread(t);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::MbarrierExpectOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), op.getBytes(), predicate);
   return success();

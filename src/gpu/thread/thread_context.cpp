@@ -110,8 +110,8 @@ Value isFirstThread(ThreadContext &t) {
 }
 
 void ctaBarrier(ThreadContext &t) {
-  if (t.hasProducer)
-    ptx::BarrierOp::create(t.b, tilesBarrier, static_cast<uint32_t>(t.config.getWarps() << laneBits));
+  if (t.barrier)
+    ptx::BarrierOp::create(t.b, *t.barrier, static_cast<uint32_t>(t.warps << laneBits));
   else
     ptx::BarrierOp::create(t.b);
 }

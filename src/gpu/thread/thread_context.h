@@ -28,21 +28,22 @@ struct NoAlias {
 
 struct ThreadContext {
   ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
-      : config(config), target(std::move(target)), b(loc, loc.getContext()) {}
+      : config(config), target(std::move(target)), b(loc, loc.getContext()), warps(config.getWarps()) {}
 
   ttg::ConfigAttr config;
   GpuTarget target;
   mlir::ImplicitLocOpBuilder b;
-  Value thread, lane, warp; ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its CTA
+  Value thread, lane, warp;        ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its partition
+  int64_t warps;                   ///< of the partition, or of the kernel
+  std::optional<uint32_t> barrier; ///< the named barrier of the partition
   llvm::DenseMap<Value, ThreadValues> parts;
   Sums partialSums; ///< of the kernel
   AccessLog sinceBarrier;
   llvm::DenseMap<std::pair<Value, Value>, NoAlias> noAlias; ///< by pairs of kernel arguments: a kernel may have thousands of accesses
-  bool hasProducer =
-      false; ///< a producer warpgroup follows the kernel's warps; it holds no tiles, and takes part only in barriers of all warps
-  bool hasArrived = false; ///< the CTA has arrived at a cluster barrier, and has not waited for it
-  bool isAlone = false;    ///< the code being lowered runs in one thread of the CTA, without barriers
-  int64_t sharedBytes = 0; ///< of scratch memory that operations have requested
+  ttg::WarpSpecializeOp partitions;                         ///< null if all warps run one program
+  bool hasArrived = false;                                  ///< the CTA has arrived at a cluster barrier, and has not waited for it
+  bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
+  int64_t sharedBytes = 0;                                  ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);
@@ -76,7 +77,7 @@ Value programCount(ThreadContext &t, int64_t axis);
 
 // ---- what threads do together
 
-/// Inserts a barrier of the CTA's threads that hold tiles.
+/// Inserts a barrier of the partition's threads, or of the CTA's.
 void ctaBarrier(ThreadContext &t);
 /// Inserts a barrier of all threads of the program, in all CTAs of the cluster. After it, they see each other's writes.
 void clusterBarrier(ThreadContext &t);

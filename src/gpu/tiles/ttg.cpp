@@ -143,11 +143,12 @@ namespace {
 /// Verifies what onKernelsWithLayouts guarantees, operation by operation. Each type is checked once.
 class LayoutCheck {
 public:
-  explicit LayoutCheck(ConfigAttr config) : warps(config.getWarps()) {}
+  explicit LayoutCheck(int64_t warps) : warps(warps) {}
 
   LogicalResult check(Operation *op) {
-    for (Value result : op->getResults())
-      if (failed(check(op, result.getType()))) return failure();
+    for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types)
+        if (failed(check(op, type))) return failure();
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (Value argument : block.getArguments())
@@ -177,11 +178,18 @@ private:
     gpu::Layout layout = layoutOf(tile);
     if (ArrayRef<int64_t>(layout.shape) != tile.getShape())
       return bug(op, "the layout and its tile have different shapes: " + mlirText(tile));
-    if (layout.bits(gpu::Axis::lane) != gpu::laneBits || int64_t(1) << layout.bits(gpu::Axis::warp) != warps || !layout.isSurjective())
+    if (layout.bits(gpu::Axis::lane) != gpu::laneBits || !suitsWarps(layout) || !layout.isSurjective())
       return bug(op, "the layout does not cover all elements of its tile with the " + std::to_string(warps) +
-                         " warps of this kernel: " + mlirText(tile));
+                         " warps that run this operation: " + mlirText(tile));
     known.insert(tile);
     return success();
+  }
+
+  /// A layout for more warps suits if the others would only hold copies.
+  bool suitsWarps(const gpu::Layout &layout) const {
+    ArrayRef<uint32_t> bases = layout.basesOf(gpu::Axis::warp);
+    size_t bits = llvm::Log2_64(static_cast<uint64_t>(warps));
+    return bases.size() >= bits && llvm::all_of(bases.drop_front(bits), [](uint32_t basis) { return basis == 0; });
   }
 
   int64_t warps;
@@ -189,11 +197,24 @@ private:
 };
 } // namespace
 
+/// Tiles in a partition have layouts for its warps.
+static WalkResult checkLayouts(Region &region, int64_t warps) {
+  LayoutCheck layouts(warps);
+  return region.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    if (failed(layouts.check(op))) return WalkResult::interrupt();
+    auto partitions = dyn_cast<WarpSpecializeOp>(op);
+    if (!partitions) return WalkResult::advance();
+    WalkResult checked = checkLayouts(partitions.getDefaultRegion(), warps);
+    for (auto [partition, partitionWarps] : llvm::zip(partitions.getPartitions(), partitions.getPartitionNumWarps()))
+      if (!checked.wasInterrupted()) checked = checkLayouts(partition, partitionWarps);
+    return checked.wasInterrupted() ? checked : WalkResult::skip();
+  });
+}
+
 LogicalResult ttg::onKernelsWithLayouts(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
   return onKernels(module, [&](tt::FuncOp function, ConfigAttr config, const GpuTarget &target) -> LogicalResult {
-    LayoutCheck layouts(config);
-    WalkResult walk = function.walk([&](Operation *op) -> WalkResult { return layouts.check(op); });
-    return walk.wasInterrupted() ? failure() : pass(function, config, target);
+    if (failed(LayoutCheck(config.getWarps()).check(function))) return failure(); // its arguments
+    return checkLayouts(function.getBody(), config.getWarps()).wasInterrupted() ? failure() : pass(function, config, target);
   });
 }
 

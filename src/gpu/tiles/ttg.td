@@ -228,8 +228,8 @@ def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
 // ---- waiting
 
 def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
-  let summary = "a barrier of all threads that hold tiles; with `allWarps` the producer warp takes part, if the kernel has one "
-                "(specialize-warps)";
+  let summary = "a barrier of all threads of a partition (ttg.warp_specialize), or of the kernel if it has none; with `allWarps`, of all "
+                "partitions";
   let arguments = (ins UnitAttr:$allWarps);
   let assemblyFormat = "attr-dict";
 }
@@ -345,6 +345,38 @@ def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[M
   let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_Tile:$c);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `->` type($d)";
+}
+
+// ---- partitions: warps of a CTA that run programs of their own
+
+def TTG_WarpSpecializeOp : TTGOp<"warp_specialize", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "the kernel's warps run the default region, and other warps run the partitions, all at the same time. The number of warps of "
+                "a partition is a power of two. Each partition begins a new warp group, because registers move between whole warp groups. "
+                "`requestedRegisters`: of a thread of each partition; the default region gets the rest. A region may use values from outside; "
+                "with `captures` every partition has an argument for each of them. Upstream Triton's text form is read";
+  let arguments = (ins Variadic<TTG_Any>:$captures, DenseI32ArrayAttr:$partitionNumWarps,
+                       OptionalAttr<DenseI32ArrayAttr>:$requestedRegisters);
+  let results = (outs Variadic<TTG_Any>:$results);
+  let regions = (region SizedRegion<1>:$defaultRegion, VariadicRegion<SizedRegion<1>>:$partitions);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The first warp of a partition, where the default region has `defaultWarps`; after the last partition, the number of all warps.
+    int64_t firstWarp(int64_t defaultWarps, size_t partition);
+    /// The requested registers of each warp group of the partitions; empty if there is no request.
+    ::llvm::SmallVector<int64_t> registersOfGroups();
+    /// Replaces the partitions' arguments by what they capture.
+    void captureImplicitly();
+  }];
+}
+def TTG_WarpYieldOp : TTGOp<"warp_yield", [Pure, Terminator, HasParent<"WarpSpecializeOp">]> {
+  let summary = "ends the default region of a ttg.warp_specialize, with its results";
+  let arguments = (ins Variadic<TTG_Any>:$values);
+  let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
+}
+def TTG_WarpReturnOp : TTGOp<"warp_return", [Pure, Terminator, HasParent<"WarpSpecializeOp">]> {
+  let summary = "ends a partition of a ttg.warp_specialize";
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // TILEWRIGHT_TTG_TD

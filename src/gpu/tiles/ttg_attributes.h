@@ -30,6 +30,8 @@ constexpr llvm::StringLiteral remarksName = "ttg.remarks";
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 /// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
 /// read by overlap-mmas, specialize-warps and lower-to-threads.
+/// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
+/// read by the steps up to specialize-warps, which replaces it by ttg.warp_specialize.
 constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
 /// Why the kernel is not warp-specialized (a string). Written by schedule-loops.
 constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
@@ -83,11 +85,11 @@ constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
 constexpr llvm::StringLiteral idName = "ttg.id";
 /// On an operation in a pipelined loop (an integer): the later iteration that it works for. Read by explain for its timeline.
 constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
-/// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Read by the passes after
-/// pipeline-loops.
+/// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Read by the steps
+/// up to specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// On a kernel, and on an operation or branch in it (a unit attribute): the last warp group only dequantizes an operand, and this is its
-/// work. Written by partition-dequantize, read by the steps after it.
+/// work. Written by partition-dequantize, read by the steps up to specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partition";
 /// On a kernel with a dequantize partition (a unit attribute): that partition also loads the scales of the others. Written by
 /// partition-dequantize, read by specialize-warps.

@@ -1,0 +1,110 @@
+// Partitions become branches on the number of the warp:
+//   before: ttg.warp_specialize() default { A } partition0() num_warps(1) { B } partition1() num_warps(4) { C }      in a kernel of 8 warps
+//   after:  if warp >= 8 { if warp >= 12 { C } else { if warp == 8 { B } } } else { A }
+// Each warp first sets the number of its registers. In a partition, warps and threads are numbered from 0.
+#include "gpu/cost_model/registers.h"
+#include "gpu/schedule/named_barriers.h"
+#include "gpu/thread/lowerings.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+/// While a partition is lowered, the context has the numbers of its threads and warps, and its barrier.
+class PartitionScope {
+public:
+  PartitionScope(ThreadContext &t, int64_t firstWarp, int64_t warps, uint32_t barrier)
+      : t(t), thread(t.thread), warp(t.warp), kernelWarps(t.warps) {
+    t.warp = numberFrom(warp, firstWarp, warps);
+    t.thread = warps == 1 ? t.lane : numberFrom(thread, firstWarp << laneBits, warps << laneBits);
+    t.warps = warps;
+    t.barrier = barrier;
+  }
+  ~PartitionScope() {
+    t.thread = thread, t.warp = warp, t.warps = kernelWarps;
+    t.barrier.reset();
+  }
+
+private:
+  /// Indices [first, first + count) become [0, count). `count` is a power of two.
+  Value numberFrom(Value index, int64_t first, int64_t count) {
+    if (first % count == 0) return arith::AndIOp::create(t.b, index, t.i32(count - 1));
+    return arith::SubIOp::create(t.b, index, t.i32(first));
+  }
+
+  ThreadContext &t;
+  Value thread, warp;
+  int64_t kernelWarps;
+};
+} // namespace
+
+static Value isFromWarp(ThreadContext &t, int64_t first) {
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, t.warp, t.i32(first));
+}
+
+/// The default region waits for its registers until the other warps have released theirs. What it does before it reads the first tile, as
+/// the start of its first copies, need not wait.
+static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
+  auto waits = [](Operation &inside) {
+    bool hasTile = llvm::any_of(inside.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    bool readsTile = isa<ttg::BarrierWaitOp>(inside) || (hasTile && !isMemoryEffectFree(&inside));
+    return readsTile || inside.getNumRegions() != 0 || inside.hasTrait<OpTrait::IsTerminator>();
+  };
+  OpBuilder b(&*llvm::find_if(op.getDefaultRegion().front(), waits));
+  int64_t registers = consumerRegisters(t.config.getWarps(), t.target, op.registersOfGroups());
+  ptx::MaxRegistersOp::create(b, op.getLoc(), /*increase=*/true, static_cast<uint32_t>(registers));
+}
+
+/// All warps of the partition's warp groups set their registers; those beyond its number of warps do nothing else.
+static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
+  int64_t firstWarp = op.firstWarp(t.config.getWarps(), i), warps = op.getPartitionNumWarps()[i];
+  Value warp = t.warp;
+  PartitionScope scope(t, firstWarp, warps, partitionBarrier + i);
+  if (op.getRequestedRegisters()) {
+    int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
+    int64_t registers = (*op.getRequestedRegisters())[i];
+    ptx::MaxRegistersOp::create(t.b, registers > first, static_cast<uint32_t>(registers));
+  }
+  OpBuilder::InsertionGuard guard(t.b);
+  if (warps < warpsOfGroup) {
+    auto predicate = warps == 1 ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ult;
+    Value runs = arith::CmpIOp::create(t.b, predicate, warp, t.i32(warps == 1 ? firstWarp : firstWarp + warps));
+    t.b.setInsertionPointToStart(scf::IfOp::create(t.b, runs, /*withElseRegion=*/false).thenBlock());
+  }
+  AccessLog::Mark before = t.sinceBarrier.mark();
+  LogicalResult lowered = lowerPart(t, op.getPartitions()[i].front());
+  t.sinceBarrier.takeSince(before); // the other partitions do not come after them
+  return lowered;
+}
+
+/// The branches of the partitions from number `i` on, at the insertion point.
+static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
+  if (i + 1 == op.getPartitions().size()) return lowerPartition(t, op, i);
+  Value isLater = isFromWarp(t, op.firstWarp(t.config.getWarps(), i + 1));
+  auto branch = scf::IfOp::create(t.b, isLater, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  if (failed(lowerPartitions(t, op, i + 1))) return failure();
+  t.b.setInsertionPointToStart(branch.elseBlock());
+  return lowerPartition(t, op, i);
+}
+
+LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
+  if (op != t.partitions) return bug(op, "partitions must be the last operation of their kernel");
+  waitAtBarrier(t);
+  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.config.getWarps()), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  if (failed(lowerPartitions(t, op, 0))) return failure();
+  t.b.setInsertionPointToStart(branch.elseBlock());
+  if (op.getRequestedRegisters()) increaseRegisters(t, op);
+  t.barrier = defaultBarrier;
+  return lowerPart(t, op.getDefaultRegion().front());
+}
+
+} // namespace tilewright::gpu
