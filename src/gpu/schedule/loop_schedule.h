@@ -67,7 +67,7 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;                     ///< of a thread, which widened register loads may hold in addition
+  int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
   llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
@@ -124,8 +124,9 @@ void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
 /// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
 void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 
-/// Replaces a load by a load of words, each of which holds the elements of several iterations. The next words are loaded an iteration early,
-/// before `insertionPoint`. `registers`: those of a thread that may hold words. False if no word holds several iterations (widen_loads.cpp).
+/// Replaces a load by a load of words, each of which holds the elements of several iterations. The next words are loaded an iteration
+/// early, before `insertionPoint`. `registers`: those of a thread that may hold words. False if no word holds several iterations
+/// (widen_loads.cpp).
 bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, mlir::Operation *insertionPoint);
 
 /// True if an iteration of the loop, from its first MMA `firstMma` on,

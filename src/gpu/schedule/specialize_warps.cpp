@@ -245,7 +245,7 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
   if (function->hasAttr(ttg::dequantizePartitionName))
     partitions.push_back({programOf(function, ttg::dequantizePartitionName, /*tiles=*/true), warpsOfGroup,
-                          function->hasAttr(ttg::forwardsScalesName) ? loaderRegisters : dequantizeRegisters});
+                          static_cast<int32_t>(function->hasAttr(ttg::forwardsScalesName) ? loaderRegisters : dequantizeRegisters)});
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
