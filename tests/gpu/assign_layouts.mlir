@@ -23,7 +23,7 @@ tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
   %o = tt.reshape %flat : tensor<4096xi32> -> tensor<64x64xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %xo = tt.addptr %xs, %o : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
-  // CHECK: tt.load {{.*}} ttg.vector = 4 : i32}
+  // CHECK: tt.load {{.*}}ttg.vector = 4 : i32}
   %t = tt.load %xo : tensor<64x64x!tt.ptr<f32>>
   %r = "tt.reduce"(%t) <{axis = 1 : i32}> ({
   ^bb0(%a: f32, %b: f32):
@@ -43,9 +43,9 @@ tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
 
 // Pairs are split and joined again: the joined tile has no preferred layout, and gets that of the store, which stays wide.
 // CHECK-LABEL: tt.func public @pairs
-// CHECK: tt.load {{.*}} ttg.vector = 4 : i32}
+// CHECK: tt.load {{.*}}ttg.vector = 4 : i32}
 // CHECK-NOT: ttg.convert_layout
-// CHECK: tt.store {{.*}} ttg.vector = 4 : i32}
+// CHECK: tt.store {{.*}}ttg.vector = 4 : i32}
 tt.func public @pairs(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32> {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32>
   %px = tt.splat %x : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>>
@@ -67,10 +67,10 @@ tt.func public @pairs(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr
 
 // read along rows and written along columns: one conversion makes both accesses wide
 // CHECK-LABEL: tt.func public @transpose
-// CHECK: tt.load {{.*}} ttg.vector = 4 : i32}
+// CHECK: tt.load {{.*}}ttg.vector = 4 : i32}
 // CHECK-COUNT-1: ttg.convert_layout
 // CHECK-NOT: ttg.convert_layout
-// CHECK: tt.store {{.*}} ttg.vector = 4 : i32}
+// CHECK: tt.store {{.*}}ttg.vector = 4 : i32}
 tt.func public @transpose(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32> {tt.divisibility = 16 : i32},
                           %stride: i32 {tt.divisibility = 16 : i32}) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
@@ -101,7 +101,7 @@ tt.func public @transpose(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt
 // CHECK: scf.yield
 // CHECK-COUNT-1: ttg.convert_layout
 // CHECK-NOT: ttg.convert_layout
-// CHECK: tt.store {{.*}} ttg.vector = 8 : i32}
+// CHECK: tt.store {{.*}}ttg.vector = 8 : i32}
 tt.func public @attention(%qp: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %kp: !tt.ptr<f16> {tt.divisibility = 16 : i32},
                           %vp: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
   %c0 = arith.constant 0 : i32

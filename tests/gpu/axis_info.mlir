@@ -14,9 +14,9 @@ tt.func public @masked(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32 {t
   %m = arith.cmpi slt, %o, %bound : tensor<1024xi32>
   %p = tt.splat %x : !tt.ptr<f16> -> tensor<1024x!tt.ptr<f16>>
   %q = tt.addptr %p, %o : tensor<1024x!tt.ptr<f16>>, tensor<1024xi32>
-  // CHECK: tt.load {{.*}} ttg.vector = 8 : i32}
+  // CHECK: tt.load {{.*}}ttg.vector = 8 : i32}
   %v = tt.load %q, %m : tensor<1024x!tt.ptr<f16>>
-  // CHECK: tt.store {{.*}} ttg.vector = 8 : i32}
+  // CHECK: tt.store {{.*}}ttg.vector = 8 : i32}
   tt.store %q, %v, %m : tensor<1024x!tt.ptr<f16>>
   tt.return
 }
@@ -29,9 +29,9 @@ tt.func public @unaligned(%x: !tt.ptr<f32> {tt.divisibility = 8 : i32}, %n: i32)
   %i = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>
   %p = tt.splat %x : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
   %q = tt.addptr %p, %i : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>
-  // CHECK: tt.load {{.*}} ttg.vector = 2 : i32}
+  // CHECK: tt.load {{.*}}ttg.vector = 2 : i32}
   %v = tt.load %q : tensor<1024x!tt.ptr<f32>>
-  // CHECK: tt.store {{.*}} ttg.vector = 2 : i32}
+  // CHECK: tt.store {{.*}}ttg.vector = 2 : i32}
   tt.store %q, %v : tensor<1024x!tt.ptr<f32>>
   %bound = tt.splat %n : i32 -> tensor<1024xi32>
   %m = arith.cmpi slt, %i, %bound : tensor<1024xi32>
@@ -69,9 +69,9 @@ tt.func public @walk(%x: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<
     %base = tt.addptr %x, %d : !tt.ptr<f16>, i64
     %p = tt.splat %base : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
     %q = tt.addptr %p, %o : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    // CHECK: tt.load {{.*}} ttg.vector = 8 : i32}
+    // CHECK: tt.load {{.*}}ttg.vector = 8 : i32}
     %v = tt.load %q : tensor<64x64x!tt.ptr<f16>>
-    // CHECK: tt.store {{.*}} ttg.vector = 8 : i32}
+    // CHECK: tt.store {{.*}}ttg.vector = 8 : i32}
     tt.store %out, %v : tensor<64x64x!tt.ptr<f16>>
     %next = arith.addi %d, %step : i64
     scf.yield %next : i64
@@ -106,7 +106,7 @@ tt.func public @turned(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %m: i32 {t
   %o = arith.addi %rows, %rights : tensor<64x64xi32>
   %start = tt.splat %x : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
   %at = tt.addptr %start, %o : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
-  // CHECK: tt.load {{.*}} ttg.vector = 4 : i32} : tensor<64x64x!tt.ptr<f32>, [[$COLUMNS]]>
+  // CHECK: tt.load {{.*}}ttg.vector = 4 : i32} : tensor<64x64x!tt.ptr<f32>, [[$COLUMNS]]>
   %w = tt.load %at : tensor<64x64x!tt.ptr<f32>>
   tt.store %at, %w : tensor<64x64x!tt.ptr<f32>>
   tt.return

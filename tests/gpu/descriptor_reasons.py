@@ -32,39 +32,39 @@ def addresses(a, b, out, index, n, sn, sh, odd):
     rows, cols = i[:, None], i[None, :]
     pid = tl.program_id(0)
     total = tl.zeros((64, 64), tl.float32)
-    # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
+    # ADDRESS: text = "no tensor map: odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + rows * odd + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "100 is not known to be a multiple of 16 bytes"
+    # ADDRESS: text = "no tensor map: 100 is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + rows * 100 + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "b is not known to be a multiple of 16 bytes"
+    # ADDRESS: text = "no tensor map: b is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(b + rows * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "none of its dimensions is contiguous"
+    # ADDRESS: text = "no tensor map: none of its dimensions is contiguous"
     total = add(total, tl.load(a + rows * sn + cols * 2))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "two of its dimensions are contiguous"
+    # ADDRESS: text = "no tensor map: two of its dimensions are contiguous"
     total = add(total, tl.load(a + rows + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "the stride of dimension 0 is computed in the kernel"
+    # ADDRESS: text = "no tensor map: the stride of dimension 0 is computed in the kernel"
     total = add(total, tl.load(a + rows * (sn // 2 * 8) + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "the stride of dimension 0 may be negative"
+    # ADDRESS: text = "no tensor map: the stride of dimension 0 may be negative"
     total = add(total, tl.load(a - rows * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "all elements along dimension 0 are at one address"
+    # ADDRESS: text = "no tensor map: all elements along dimension 0 are at one address"
     total = add(total, tl.load(a + rows * 0 + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "indices come from memory"
+    # ADDRESS: text = "no tensor map: indices come from memory"
     total = add(total, tl.load(a + tl.load(index + i)[:, None] * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is the result of a division"
+    # ADDRESS: text = "no tensor map: an index is the result of a division"
     total = add(total, tl.load(a + rows // 2 * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is the result of a modulo"
+    # ADDRESS: text = "no tensor map: an index is the result of a modulo"
     total = add(total, tl.load(a + rows % n * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "an index is multiplied by an index"
+    # ADDRESS: text = "no tensor map: an index is multiplied by an index"
     total = add(total, tl.load(a + rows * sn + cols * cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
+    # ADDRESS: text = "no tensor map: its start in dimension 0 may be negative"
     total = add(total, tl.load(a + (rows - pid * 64) * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "odd is not known to be a multiple of 16 bytes"
+    # ADDRESS: text = "no tensor map: odd is not known to be a multiple of 16 bytes"
     total = add(total, tl.load(a + pid * odd + rows * sn + cols))
-    # ADDRESS: tt.load {{.*}}no_descriptor = "it needs a tensor map of 6 dimensions; the maximum is 5"
+    # ADDRESS: text = "no tensor map: it needs a tensor map of 6 dimensions; the maximum is 5"
     total = add(total, tl.load(a + pid * sh + pid * n * 8 + pid * odd * 8 + pid * odd * sh + rows * sn + cols))
-    # ADDRESS: tt.load {{.*}}isVolatile = true{{.*}}no_descriptor = "it is volatile"
+    # ADDRESS: text = "no tensor map: it is volatile"
     total = add(total, tl.load(a + rows * sn + cols, volatile=True))
-    # ADDRESS: tt.store {{.*}}no_descriptor = "out is not known to be a multiple of 16 bytes"
+    # ADDRESS: text = "no tensor map: out is not known to be a multiple of 16 bytes"
     write(out, total)
 
 
@@ -75,26 +75,26 @@ def masks(a, out, limit, n, m, sn):
     pid = tl.program_id(0)
     total = tl.zeros((64, 64), tl.float32)
     tile = a + rows * sn + cols
-    # MASK: tt.load {{.*}}no_descriptor = "elements outside its mask are not 0"
+    # MASK: text = "no tensor map: elements outside its mask are not 0"
     total = add(total, tl.load(tile, mask=rows < n, other=1.0))
-    # MASK: tt.load {{.*}}no_descriptor = "its mask has two bounds in dimension 0"
+    # MASK: text = "no tensor map: its mask has two bounds in dimension 0"
     total = add(total, tl.load(tile, mask=(rows < n) & (rows < m)))
-    # MASK: tt.load {{.*}}no_descriptor = "its mask compares indices of two dimensions"
+    # MASK: text = "no tensor map: its mask compares indices of two dimensions"
     total = add(total, tl.load(tile, mask=rows < cols))
-    # MASK: tt.load {{.*}}no_descriptor = "its mask compares a multiple of an index"
+    # MASK: text = "no tensor map: its mask compares a multiple of an index"
     total = add(total, tl.load(tile, mask=2 * rows < n))
-    # If a condition for the whole tile is false, the tile moves out of the tensor.
-    # MASK: arith.select
-    # MASK: ttg.tma_load
+    # If a condition for the whole tile is false, the tile moves out of the tensor (the select before the copy).
     total = add(total, tl.load(tile, mask=(rows < n) & (pid != m)))
-    # MASK: tt.load {{.*}}no_descriptor = "its mask is not made of comparisons of indices with bounds"
+    # MASK: text = "no tensor map: its mask is not made of comparisons of indices with bounds"
     total = add(total, tl.load(tile, mask=(rows < n) | (cols < m)))
-    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index is the result of a modulo"
+    # MASK: text = "no tensor map: in its mask, an index is the result of a modulo"
     total = add(total, tl.load(tile, mask=rows % 2 < n))
     # The bound implies that row 0 is the tensor's row pid; the address implies row 0.
-    # MASK: tt.load {{.*}}no_descriptor = "the bound of dimension 0 is computed in the kernel or does not match the address"
+    # MASK: text = "no tensor map: the bound of dimension 0 is computed in the kernel or does not match the address"
     total = add(total, tl.load(tile, mask=pid * 64 + rows < n))
-    # MASK: tt.load {{.*}}no_descriptor = "in its mask, an index may leave the range of its 32 bits: n - (a loaded value)"
+    # MASK: text = "no tensor map: in its mask, an index may leave the range of its 32 bits: n - (a loaded value)"
+    # MASK: arith.select
+    # MASK: ttg.tma_load
     total = add(total, tl.load(tile, mask=rows < n - tl.load(limit)))
     for k in range(m):
         total = add(total, tl.load(tile + 64 * k))
@@ -104,13 +104,13 @@ def masks(a, out, limit, n, m, sn):
 @triton.jit
 def large(a, out, sn):
     m, k, n = tl.arange(0, 512), tl.arange(0, 16), tl.arange(0, 16)
-    # LARGE: tt.load {{.*}}no_descriptor = "its tile does not fit a TMA box"
+    # LARGE: text = "no tensor map: its tile does not fit a TMA box"
     x = tl.load(a + m[:, None] * sn + k[None, :])
     total = tl.zeros((512, 16), tl.float32)
     for i in range(sn):
         # LARGE: ttg.tma_load
         total = tl.dot(x, tl.load(a + (16 * i + k[:, None]) * sn + n[None, :]), total)
-    # LARGE: tt.store {{.*}}no_descriptor = "its tile does not fit a TMA box"
+    # LARGE: text = "no tensor map: its tile does not fit a TMA box"
     tl.store(out + m[:, None] * sn + n[None, :], total)
 
 
@@ -119,17 +119,17 @@ def in_place(a, b, c, sn):
     i = tl.arange(0, 64)
     tile = i[:, None] * sn + i[None, :]
     # OLD-NOT: descriptor
-    # PLACE-DAG: tt.load {{.*}}no_descriptor = "the kernel writes to a"
-    # PLACE-DAG: ttg.tma_load
+    # PLACE: text = "no tensor map: the kernel writes to a"
     x = tl.load(a + tile)
     total = tl.zeros((64, 64), tl.float32)
     for k in range(sn):
         total = tl.dot(x, tl.load(b + 64 * k + tile), total)
     product = total.to(tl.float16)
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel also reads a"
+    # PLACE: text = "no tensor map: the kernel also reads a"
     tl.store(a + tile, product)
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may overlap"
-    # PLACE: tt.store {{.*}}no_descriptor = "the kernel writes to c by several stores, which may overlap"
+    # PLACE: text = "no tensor map: the kernel writes to c by several stores, which may overlap"
+    # PLACE: text = "no tensor map: the kernel writes to c by several stores, which may overlap"
+    # PLACE: ttg.tma_load
     tl.store(c + tile, product)
     tl.store(c + 4096 + tile, product)
 
@@ -138,11 +138,11 @@ def in_place(a, b, c, sn):
 def through_table(a, table):
     i = tl.arange(0, 64)
     tile = i[:, None] * 64 + i[None, :]
-    # TABLE: tt.load {{.*}}no_descriptor = "the kernel writes through pointers whose tensor is unknown"
-    # TABLE: tt.load {{.*}}no_descriptor = "its base is not an argument of the kernel"
+    # TABLE: text = "no tensor map: the kernel writes through pointers whose tensor is unknown"
+    # TABLE: text = "no tensor map: its base is not an argument of the kernel"
     x = tl.load(a + tile)
     y = tl.load(tl.load(table).to(tl.pointer_type(tl.float16)) + tile)
-    # TABLE: tt.store {{.*}}no_descriptor = "its base is not an argument of the kernel"
+    # TABLE: text = "no tensor map: its base is not an argument of the kernel"
     tl.store(tl.load(table + 1).to(tl.pointer_type(tl.float32)) + tile, tl.dot(x, y))
 
 
@@ -178,7 +178,7 @@ def halves(a, out, n, sn):
 
 # Each launch creates a map, and each CTA prefetches it. That does not pay off for tiles that are copied once.
 # ONCE-NOT: tma
-# ONCE-COUNT-2: no_descriptor = "no loop loads tiles that TMA could prefetch"
+# ONCE-COUNT-2: text = "no tensor map: no loop loads tiles that TMA could prefetch"
 # ONCE-NOT: tma
 @triton.jit
 def once(a, out):

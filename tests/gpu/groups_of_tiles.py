@@ -22,7 +22,7 @@ begins, because a negative index then means memory before the tensor, where no k
 # CHECK: 64x64 f16 from w by TMA: dims {n, k, any}, strides {n, stride}
 # CHECK: Assumed, and checked
 # CHECK: -1*n*k + stride >= 0
-# OPEN: no_descriptor = "its start in a dimension with the stride stride may be negative"
+# OPEN: text = "no tensor map: its start in a dimension with the stride stride may be negative"
 import triton
 import triton.language as tl
 

@@ -34,20 +34,20 @@ def shifted(x, w, o, shift, n, stride):
 def loaded(x, o, p):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
     start = tl.load(p)
-    # LOADED: tt.load {{.*}}no_descriptor = "an index may leave the range of its 32 bits: (a loaded value) + i1"
+    # LOADED: text = "no tensor map: an index may leave the range of its 32 bits: (a loaded value) + i1"
     v = tl.dot(tl.load(x + r[:, None] * 64 + (k + start)[None, :]), tl.load(x + r[:, None] * 64 + k[None, :])).to(tl.float16)
     # Loaded columns are signed, and the mask has a lower bound, which becomes the map's.
-    # LOADED: arith.maxsi
-    # LOADED: arith.minsi
-    # LOADED: ttg.tma_load
     c = k + start.to(tl.int64)
     for i in range(0, 4):
         v = tl.dot(v, tl.load(x + r[:, None] * 64 + c[None, :], mask=((c >= 0) & (c < 64))[None, :], other=0.0)).to(tl.float16)
     # Without a mask the kernel would read negative rows, which a map does not have.
-    # LOADED: tt.load {{.*}}no_descriptor = "its start in dimension 0 may be negative"
+    # LOADED: text = "no tensor map: its start in dimension 0 may be negative"
     at = start.to(tl.int64) + r
     ww = tl.load(x + at[:, None] * 64 + k[None, :])
-    # LOADED: tt.store {{.*}}no_descriptor = "its tile may start before the tensor"
+    # LOADED: text = "no tensor map: its tile may start before the tensor"
+    # LOADED: arith.maxsi
+    # LOADED: arith.minsi
+    # LOADED: ttg.tma_load
     tl.store(o + at[:, None] * 64 + k[None, :], tl.dot(v, ww), mask=((at >= 0) & (at < 64))[:, None])
 
 
@@ -55,7 +55,7 @@ def loaded(x, o, p):
 def widened(x, w, o, a, stride):
     r, k = tl.arange(0, 64), tl.arange(0, 64)
     # Narrow arithmetic that may wrap around differs from wide arithmetic.
-    # WIDE: tt.load {{.*}}no_descriptor = "an index may leave the range of its 8 bits: a + i1"
+    # WIDE: text = "no tensor map: an index may leave the range of its 8 bits: a + i1"
     c = (k.to(tl.uint8) + a.to(tl.uint8)).to(tl.int32)
     v = tl.load(x + r[:, None] * 256 + c[None, :])
     # 64-bit arithmetic does not wrap around, so no guard is needed.
@@ -71,7 +71,7 @@ def widened(x, w, o, a, stride):
 def in_condition(a, o):
     r = tl.arange(0, 64)
     i = 0
-    # CONDITION: tt.load {{.*}}no_descriptor = "it is in the condition of a while loop"
+    # CONDITION: text = "no tensor map: it is in the condition of a while loop"
     while tl.sum(tl.sum(tl.dot(tl.load(a + (i * 64 + r)[:, None] * 64 + r[None, :]), tl.load(a + r[:, None] * 64 + r[None, :])), 1), 0) > 0:
         i += 1
     tl.store(o, i)

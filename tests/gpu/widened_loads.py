@@ -1,12 +1,12 @@
 """Each iteration dequantizes with one scale of 16 or 32 bits for each column. A thread loads a word of eight bytes, which holds the scales of
 several iterations, before a dot by wgmma and before one by mma.sync. Where another iteration's scale is in another row, it loads each scale.
 Where each element of a tile has its own scale, a thread has registers for words of four bytes only."""
-# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16' --num-stages 3 | FileCheck %s
-# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp32:16,o=*fp32:16,K=i32:16,stride=i32:16' --num-stages 3 | FileCheck %s
-# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16,M=16' --num-stages 3 | FileCheck %s
-# RUN: tilewright compile %s --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16,ROWS=True' --num-stages 3 | FileCheck %s --check-prefix=ROWS
-# RUN: tilewright run %s --interpret --grid 1 --arg 'a=randn:f16[64,576]' --arg 'q=randint(-8,8):i8[64,576]' --arg 's=randn:f16[64,9]' --arg 'o=empty:f32[64,64]' --arg K=576 --arg stride=9 --out o=%t.npy
-# RUN: tilewright run %s --simulate --grid 1 --num-stages 3 --arg 'a=randn:f16[64,576]' --arg 'q=randint(-8,8):i8[64,576]' --arg 's=randn:f16[64,9]' --arg 'o=empty:f32[64,64]' --arg K=576 --arg stride=9 --check o=%t.npy --rtol 1e-3 --atol 1e-2
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16' --num-stages 3 | FileCheck %s
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp32:16,o=*fp32:16,K=i32:16,stride=i32:16' --num-stages 3 | FileCheck %s
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16,M=16' --num-stages 3 | FileCheck %s
+# RUN: tilewright compile %s --kernel k --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16,ROWS=True' --num-stages 3 | FileCheck %s --check-prefix=NARROW
+# RUN: tilewright run %s --kernel k --interpret --grid 1 --arg 'a=randn:f16[64,576]' --arg 'q=randint(-8,8):i8[64,576]' --arg 's=randn:f16[64,9]' --arg 'o=empty:f32[64,64]' --arg K=576 --arg stride=9 --out o=%t.npy
+# RUN: tilewright run %s --kernel k --simulate --grid 1 --num-stages 3 --arg 'a=randn:f16[64,576]' --arg 'q=randint(-8,8):i8[64,576]' --arg 's=randn:f16[64,9]' --arg 'o=empty:f32[64,64]' --arg K=576 --arg stride=9 --check o=%t.npy --rtol 1e-3 --atol 1e-2
 # RUN: tilewright compile %s --kernel each --target cuda:sm_90a --until copy-unpipelined --signature 'a=*fp16:16,q=*i8:16,s=*fp16:16,o=*fp32:16,K=i32:16,stride=i32:16' --num-stages 3 | FileCheck %s --check-prefix=EACH
 # RUN: tilewright run %s --kernel each --interpret --grid 1 --arg 'a=randn:f16[128,160]' --arg 'q=randint(-8,8):i8[128,160]' --arg 's=randn:f16[4096,16]' --arg 'o=empty:f32[128,128]' --arg K=160 --arg stride=16 --out o=%t2.npy
 # RUN: tilewright run %s --kernel each --simulate --grid 1 --num-stages 3 --arg 'a=randn:f16[128,160]' --arg 'q=randint(-8,8):i8[128,160]' --arg 's=randn:f16[4096,16]' --arg 'o=empty:f32[128,128]' --arg K=160 --arg stride=16 --check o=%t2.npy --rtol 1e-3 --atol 1e-2
@@ -18,7 +18,7 @@ Where each element of a tile has its own scale, a thread has registers for words
 # CHECK: tt.load {{.*}}ttg.aligned_words{{.*}} : tensor<64x!tt.ptr<i64>
 # CHECK: scf.yield
 
-# ROWS-NOT: ttg.aligned_words
+# NARROW-NOT: ttg.aligned_words
 
 # EACH: tt.load {{.*}}ttg.aligned_words{{.*}} : tensor<{{32x128|128x32}}x!tt.ptr<i32>
 # EACH: scf.for

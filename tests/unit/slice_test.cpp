@@ -65,11 +65,11 @@ TEST_F(Slice, GoesThroughWhatLoopsCarryAndBranchesYield) {
 }
 
 TEST_F(Slice, StopsWhereTheVisitorSkips) {
-  auto skipsProduct = [](Value source) {
+  auto skipsMultiplication = [](Value source) {
     Operation *op = source.getDefiningOp();
     return isa_and_nonnull<arith::MulIOp>(op) ? Search::skip : isa_and_nonnull<arith::SubIOp>(op) ? Search::found : Search::follow;
   };
-  EXPECT_FALSE(tt::dependsOn(find<scf::ForOp>().getResult(0), skipsProduct));
+  EXPECT_FALSE(tt::dependsOn(find<scf::ForOp>().getResult(0), skipsMultiplication));
 }
 
 TEST_F(Slice, FollowsUses) {
