@@ -108,9 +108,9 @@ def large(a, out, sn):
     x = tl.load(a + m[:, None] * sn + k[None, :])
     total = tl.zeros((512, 16), tl.float32)
     for i in range(sn):
-        # LARGE: ttg.tma_load
         total = tl.dot(x, tl.load(a + (16 * i + k[:, None]) * sn + n[None, :]), total)
     # LARGE: text = "no tensor map: its tile does not fit a TMA box"
+    # LARGE: ttg.tma_load
     tl.store(out + m[:, None] * sn + n[None, :], total)
 
 
