@@ -87,6 +87,9 @@ llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 /// ones.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
+/// Reports accesses to shared memory without a barrier between them, and barriers between no two accesses.
+llvm::LogicalResult checkBarriers(mlir::ModuleOp module);
+
 /// Separates the producer's program from that of the warps that compute, if the schedule gives copies a producer; the producer releases
 /// registers to them.
 llvm::LogicalResult specializeWarps(mlir::ModuleOp module);
