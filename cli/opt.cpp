@@ -3,7 +3,6 @@
 #include "opt.h"
 
 #include "driver/steps.h"
-#include "gpu/passes.h"
 #include "gpu/tiles/ttg.h"
 #include "ir/tt.h"
 
@@ -57,8 +56,5 @@ int tilewright::optMain(int argc, char **argv) {
   registerDialects(registry);
   for (const tilewright::Step &step : tilewright::allSteps())
     if (step.pass) registerPass([step] { return std::make_unique<RunPass>(step); });
-  registerPass([] {
-    return std::make_unique<RunPass>(tilewright::Step{"check-barriers", tilewright::Machine::gpu, tilewright::gpu::checkBarriers, nullptr, "", "check barriers"});
-  });
   return asMainReturnCode(MlirOptMain(argc, argv, "Tilewright pass driver\n", registry));
 }

@@ -83,12 +83,11 @@ llvm::LogicalResult copyUnpipelined(mlir::ModuleOp module);
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the
-/// function. Buffers that are not live at the same time share bytes. Inserts the CTA barriers that this requires, and removes redundant
-/// ones.
+/// function. Buffers that are not live at the same time share bytes.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
 
-/// Reports accesses to shared memory without a barrier between them, and barriers between no two accesses.
-llvm::LogicalResult checkBarriers(mlir::ModuleOp module);
+/// Inserts the barriers and fences that order accesses to the same bytes of shared memory.
+llvm::LogicalResult insertBarriers(mlir::ModuleOp module);
 
 /// Separates the producer's program from that of the warps that compute, if the schedule gives copies a producer; the producer releases
 /// registers to them.

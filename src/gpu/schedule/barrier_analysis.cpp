@@ -35,6 +35,15 @@ static bool isPerWarpGroup(const SharedAccess &access) {
          });
 }
 
+bool endsAccess(Operation *wait, const SharedAccess &access) {
+  switch (access.accessor) {
+  case Accessor::mma: return isa<ttg::WgmmaWaitOp>(wait);
+  case Accessor::tmaStore: return isa<ttg::TmaStoreWaitOp>(wait);
+  case Accessor::copyAsync: return isa<ttg::CopyWaitOp>(wait);
+  default: return false;
+  }
+}
+
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
   if (earlier.accessor == Accessor::tmaLoad || earlier.partition != AccessPartition::consumers) return false;
@@ -46,8 +55,8 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
   const SharedAccess &access = earlier.access;
   need.wait = earlier.running;
   need.allWarps = access.partition != later.partition && !earlier.allWarps;
-  bool met = earlier.barrier || readsOwnCopies(access, later) ||
-             (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
+  bool met =
+      earlier.barrier || readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
   need.barrier = access.partition == later.partition && !met;
   need.fence = !access.isAsyncProxy() && later.isAsyncProxy() && !earlier.fenced;
   return need;

@@ -36,6 +36,9 @@ struct BarrierNeed {
 };
 BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
 
+/// True if the operation is a wait that can end an access of this kind.
+bool endsAccess(mlir::Operation *wait, const SharedAccess &access);
+
 /// True if the two accesses must be ordered at all.
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later);
 

@@ -1,36 +1,143 @@
+// Inserts the barriers and fences that accesses to shared memory need, once all buffers have their offsets. An iteration of a matmul:
+//   before: wait for stage i    wgmma %stage    wgmma_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
+//   after:  wait for stage i    wgmma %stage    wgmma_wait 1    cta_barrier    tma_load
+// barrier_analysis.cpp finds the accesses that need one. A barrier stands before the later access, in the innermost block that has both
+// accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first, then those of one
+// iteration, whose barriers often order those of different iterations as well.
 #include "gpu/passes.h"
 #include "gpu/schedule/barrier_analysis.h"
+#include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "llvm/ADT/SetVector.h"
+#include <optional>
+#include <tuple>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
+namespace {
 
-static void checkBarriers(tt::FuncOp function) {
-  DenseSet<Operation *> needed;
-  DenseSet<std::pair<Operation *, Operation *>> reported;
-  visitConflicts(function, [&](const PendingAccess &earlier, const SharedAccess &later) {
-    if (earlier.barrier && !earlier.severalBarriers) needed.insert(earlier.barrier);
-    BarrierNeed need = needOf(earlier, later);
-    if (!need || !reported.insert({earlier.access.op, later.op}).second) return;
-    InFlightDiagnostic remark = later.op->emitRemark() << "hazard:" << (need.wait ? " wait" : "") << (need.barrier ? " barrier" : "")
-                                                       << (need.allWarps ? " all-warps" : "") << (need.fence ? " fence" : "");
-    remark.attachNote(earlier.access.op->getLoc()) << "earlier: " << *earlier.access.op;
-    remark.attachNote(later.op->getLoc()) << "later: " << *later.op;
-  });
-  function.walk([&](ttg::CtaBarrierOp sync) {
-    if (!needed.contains(sync)) sync.emitRemark() << "unneeded barrier" << (sync->getParentOfType<scf::ForOp>() ? " in a loop" : "");
-  });
+int64_t loopsAround(Operation *op) {
+  int64_t loops = 0;
+  for (Operation *parent = op->getParentOp(); parent && !isa<tt::FuncOp>(parent); parent = parent->getParentOp())
+    loops += isa<scf::ForOp, scf::WhileOp>(parent);
+  return loops;
 }
 
-LogicalResult checkBarriers(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) {
-    checkBarriers(function);
-    return success();
-  });
+/// Two accesses that are not ordered yet, and where a barrier can order them.
+struct Unordered {
+  PendingAccess earlier;
+  SharedAccess later;
+  BarrierNeed need;
+  Operation *position = nullptr;
+  bool isCarried = false; ///< the earlier access may be of a previous iteration
+
+  Unordered(const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) : earlier(earlier), later(later), need(need) {
+    Operation *op = later.op, *other = nullptr;
+    while (!(other = op->getBlock()->findAncestorOpInBlock(*earlier.access.op)))
+      op = op->getParentOp();
+    isCarried = !other->isBeforeInBlock(op);
+    bool isInside = (op == other && isa<scf::WhileOp>(op)) || endsInside(op);
+    position = isInside ? later.op : op;
+  }
+
+private:
+  /// True if the earlier access is waited for in the operation that has the later one.
+  bool endsInside(Operation *op) const {
+    if (op == later.op || !earlier.access.isAsynchronous()) return false;
+    WalkResult walk =
+        op->walk([&](Operation *inner) { return endsAccess(inner, earlier.access) ? WalkResult::interrupt() : WalkResult::advance(); });
+    return walk.wasInterrupted();
+  }
+};
+
+class Inserter {
+public:
+  explicit Inserter(tt::FuncOp function) : function(function), b(function.getContext()) {}
+
+  LogicalResult run() {
+    constexpr int64_t manyBarriers = 10000;
+    for (int64_t i = 0; i < manyBarriers; ++i) {
+      std::optional<Unordered> next = firstUnordered();
+      if (!next) return success();
+      if (next->need.wait)
+        return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
+      order(*next);
+    }
+    return bug(function, "no barriers order its accesses to shared memory");
+  }
+
+private:
+  std::optional<Unordered> firstUnordered() {
+    DenseMap<Operation *, int64_t> numbers;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
+    std::optional<Unordered> first;
+    auto key = [&](const Unordered &each) {
+      return std::tuple(!each.need.wait, -loopsAround(each.position), each.earlier.access.accessor == Accessor::tmaStore, each.isCarried,
+                        numbers.lookup(each.position));
+    };
+    visitConflicts(function, [&](const PendingAccess &earlier, const SharedAccess &later) {
+      BarrierNeed need = needOf(earlier, later);
+      if (!need) return;
+      Unordered each(earlier, later, need);
+      if (!first || key(each) < key(*first)) first = each;
+    });
+    return first;
+  }
+
+  void order(const Unordered &each) {
+    Operation *barrier = each.earlier.barrier;
+    bool isOutside = barrier && loopsAround(barrier) <= loopsAround(each.position);
+    auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
+    if (each.need.allWarps && sync && barrier->getBlock() == each.position->getBlock()) return sync.setAllWarps(true);
+    if (each.need.fence && !each.need.barrier && !each.need.allWarps && isOutside) {
+      b.setInsertionPoint(barrier);
+      ttg::FenceAsyncOp::create(b, barrier->getLoc());
+      return;
+    }
+    if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
+    Operation *position = firstOfRow(each);
+    b.setInsertionPoint(position);
+    Location loc = each.later.op->getLoc();
+    if (each.need.fence) ttg::FenceAsyncOp::create(b, loc);
+    ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
+  }
+
+  /// A barrier earlier in the block orders a TMA store, too, if the thread that started the store waits for it before that barrier.
+  static bool waitsEarlier(const Unordered &each) {
+    Operation *wait = each.later.op;
+    while (wait && !endsAccess(wait, each.earlier.access))
+      wait = wait->getPrevNode();
+    if (!wait) return false;
+    for (Operation *op = wait->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
+      if (isa<ttg::CtaBarrierOp>(op)) return wait->moveBefore(op), true;
+    return false;
+  }
+
+  /// The position before accesses of the same kind that stand in a row, and before what computes numbers for them.
+  static Operation *firstOfRow(const Unordered &each) {
+    Operation *position = each.position;
+    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    for (Operation *op = position->getPrevNode(); op && op != each.earlier.access.op; op = op->getPrevNode()) {
+      bool isRow = op->getName() == each.position->getName() && isa<ttg::StoreSharedOp, ttg::TmaLoadOp>(op);
+      bool isNumber = isMemoryEffectFree(op) && op->getNumRegions() == 0 && llvm::none_of(op->getResultTypes(), isTile);
+      if (!isRow && !isNumber && !isa<ttg::BarrierExpectOp, ttg::AllocOp>(op)) break;
+      if (!isNumber) position = op;
+    }
+    return position;
+  }
+
+  tt::FuncOp function;
+  OpBuilder b;
+};
+
+} // namespace
+
+LogicalResult insertBarriers(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Inserter(function).run(); });
 }
 
 } // namespace tilewright::gpu

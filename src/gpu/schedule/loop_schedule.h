@@ -58,10 +58,10 @@ struct LoopSchedule {
       inFlight;                  ///< MMAs that stay in flight across the back edge; without any, an iteration waits for all of its own
   ttg::WgmmaWaitOp drainingWait; ///< it drains the MMAs in flight of the iteration before; null: they drain one another
   ttg::WgmmaOp prefetchedMma;    ///< an MMA that is started an iteration early: prefetchMma. It alone reads the first circular buffer
-  mlir::Operation *refillAfter = nullptr; ///< one barrier, then all refills, stand after it; null: at the top of the iteration
-  ttg::CtaBarrierOp publishBarrier; ///< `refillAfter` where it is itself that barrier: it shows MMAs what threads have made of all stages
-  bool crossTilePrefetch = false;   ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
-  bool warpSpecialized = false;     ///< a warp of its own refills; after `refillAfter` the consumers only say that they have read
+  mlir::Operation *refillAfter = nullptr; ///< all refills stand after it; null: at the top of the iteration
+  ttg::FenceAsyncOp publishFence; ///< `refillAfter` if one barrier orders the refills, and shows MMAs what threads have made of all stages
+  bool crossTilePrefetch = false; ///< the first copies of the loop's next run are started after this one (persistent_loop.cpp)
+  bool warpSpecialized = false;   ///< a warp of its own refills; after `refillAfter` the consumers only say that they have read
   bool runsDecoupled = false; ///< with warp specialization no warpgroup waits for another one, from tile to tile (per_warp_group_store.cpp)
 };
 
@@ -111,8 +111,8 @@ mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp ar
 
 /// The number of stages of a buffer that threads fill for MMAs with which no thread needs to wait for the readers of a stage.
 constexpr int64_t stagesWithoutWaiting = 3;
-/// The barrier after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
-ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
+/// The fence after the stores to such buffers, if threads have read before it what was loaded ahead for them; otherwise null.
+ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages);
 /// How many stages there is space for, in each buffer that threads fill for MMAs.
 int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target);
 /// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled
@@ -146,19 +146,14 @@ llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
 
-/// A result on its way out, in a loop: barrier    store_shared    fence_async    barrier    tma_store    tma_store_wait 0. The buffer
-/// has no other use.
+/// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
-  mlir::Operation *sync = nullptr;
   ttg::StoreSharedOp write;
   ttg::TmaStoreOp store;
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Erases barriers of loops that other barriers make unnecessary; everything in shared memory must have its offset
-/// (redundant_barriers.cpp).
-void eliminateRedundantBarriers(tt::FuncOp function);
 /// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
 /// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
@@ -174,7 +169,7 @@ mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
-/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
+/// Erases a store to a buffer, and the fence after it with the last of the adjacent stores.
 void eraseStore(ttg::StoreSharedOp store);
 
 /// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.

@@ -26,19 +26,6 @@ static bool isCopied(const LoopSchedule &schedule, Operation *load) {
   });
 }
 
-/// The barrier before a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
-static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreSharedOp store) {
-  auto waitsForItself = [&](ttg::StoreSharedOp each) {
-    return isCopied(schedule, each.getSrc().getDefiningOp()) || llvm::is_contained(schedule.computed, each);
-  };
-  for (Operation *op = store->getNextNode(); auto next = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getNextNode())
-    if (!waitsForItself(next)) return {};
-  Operation *op = store;
-  for (; auto before = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getPrevNode())
-    if (!waitsForItself(before)) return {};
-  return dyn_cast_or_null<ttg::CtaBarrierOp>(op);
-}
-
 int64_t stagesForComputed(const LoopSchedule &schedule, tt::FuncOp function, const GpuTarget &target) {
   for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages) {
     SmallVector<DeeperBuffer> deeper;
@@ -54,11 +41,8 @@ static void multiBuffer(LoopSchedule &schedule) {
   Location loc = old.getLoc();
   OpBuilder b(old);
   auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  if (!isa<tt::FuncOp>(old->getParentOp())) ttg::CtaBarrierOp::create(b, loc); // after the readers of the loop's last run
   scf::ForOp loop = schedule.loop = withMoreCarried(old, ValueRange(Value(number(0))));
   Value stageIndex = loop.getRegionIterArgs().back();
-  for (ttg::StoreSharedOp store : schedule.computed)
-    if (ttg::CtaBarrierOp sync = barrierBefore(schedule, store)) sync.erase();
   for (ttg::StoreSharedOp store : schedule.computed) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();
@@ -159,10 +143,7 @@ void overlapComputedOperands(LoopSchedule &schedule, int64_t registers) {
   multiBuffer(schedule);
   markInterleavedStores(schedule);
   prefetchLoads(schedule, registers);
-  if (!schedule.circularBuffers.empty()) return; // the pipeline lets the MMAs stay in flight
-  OpBuilder b(schedule.loop);
-  b.setInsertionPointAfter(keepInFlight(schedule));
-  if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());
+  if (schedule.circularBuffers.empty()) keepInFlight(schedule); // otherwise the pipeline lets the MMAs stay in flight
 }
 
 } // namespace tilewright::gpu

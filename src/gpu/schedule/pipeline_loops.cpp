@@ -132,10 +132,10 @@ private:
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, wanted, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule, config, target) && barrierAfterComputed(schedule, wanted)) {
+    if (limitsToOneCtaPerSM(schedule, config, target) && fenceAfterComputed(schedule, wanted)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
-      if (stages >= std::min(wanted, enoughStages) && barrierAfterComputed(schedule, stages)) return stages;
+      if (stages >= std::min(wanted, enoughStages) && fenceAfterComputed(schedule, stages)) return stages;
       schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, wanted, schedule.loop, stored);
@@ -343,17 +343,16 @@ private:
     else
       allocateStages(e);
     if (e.schedule.warpSpecialized) return expandPartitions(e, state);
-    // After the barrier at the head of the prologue, no copy is in flight and no thread reads a stage. A persistent loop has started the
-    // first copies in its previous iteration, after a barrier as well.
+    // A persistent loop has started the first copies in its previous iteration.
     FailureOr<NextTile> next;
     if (schedule.crossTilePrefetch) next = firstTile(e);
     if (schedule.crossTilePrefetch ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
     carryStage(e, state);
     takeStages(e);
-    // In iteration i every reader reads stage i mod stages. After the barrier, all threads have read the stage of iteration
-    // i - releaseDistance, and the copies of iteration i + distance go there.
-    addBarrier(e);
+    // In iteration i every reader reads stage i mod stages. The copies of iteration i + distance go to the stage that iteration
+    // i - releaseDistance has read.
+    findRefills(e);
     if (failed(refill(e))) return failure();
     if (schedule.crossTilePrefetch && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
@@ -431,7 +430,6 @@ private:
       stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
     if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
     for (Value empty : emptyBarriers(e)) {
@@ -476,14 +474,9 @@ private:
     }
   }
 
-  /// The first iterations' copies, before the loop; if it runs again and again, after all threads have read the last iterations' stages.
+  /// The first iterations' copies, before the loop.
   LogicalResult prologue(Expansion &e, ArrayRef<Value> state) {
-    scf::ForOp loop = e.schedule.loop;
-    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
-      if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-      ttg::CtaBarrierOp::create(b, e.loc);
-    }
-    LoopIterations iterations(loop);
+    LoopIterations iterations(e.schedule.loop);
     return startFirst(
         e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
         [&](size_t circular, int64_t iteration) {
@@ -542,7 +535,6 @@ private:
     FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(e.schedule.loop);
     if (failed(drain)) return failure();
     b.setInsertionPointAfter(*drain);
-    ttg::CtaBarrierOp::create(b, e.loc);
     LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsLater(b, 1), /*withElseRegion=*/false);
     b.setInsertionPoint(isThere.thenYield());
@@ -579,27 +571,20 @@ private:
     e.top = e.lastStage;
   }
 
-  /// The barrier that refills stand after. With cp.async one at the top, after each thread's wait for its own copies, shows them to the
-  /// others: refills stand after that, or after a second one where an MMA of the iteration before may still read at the top.
-  void addBarrier(Expansion &e) {
+  /// Refills stand at the top, or after the last read of their stages. Each thread waits for its own copies by cp.async at the top.
+  void findRefills(Expansion &e) {
     Operation *draining = e.schedule.inFlight.empty() ? nullptr : keepInFlight(e.schedule);
-    if (e.schedule.publishBarrier) return b.setInsertionPointAfter(e.schedule.publishBarrier);
-    bool mmasRead = false;
+    if (e.schedule.publishFence) return b.setInsertionPointAfter(e.schedule.publishFence);
     if (e.copyAsync) {
       int64_t pending = 0;
-      for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        mmasRead |= circular.mmasRead; // wgmma reads what cp.async wrote
+      for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync))
         pending = circular.distance(e.stages) - 1;
-      }
       ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
-    } else {
-      b.setInsertionPointAfter(draining ? draining : e.schedule.refillAfter);
     }
-    if (e.fence || mmasRead) ttg::FenceAsyncOp::create(b, e.loc);
-    ttg::CtaBarrierOp::create(b, e.loc);
-    if (!e.copyAsync || !draining) return;
-    b.setInsertionPointAfter(draining);
-    ttg::CtaBarrierOp::create(b, e.loc);
+    if (draining)
+      b.setInsertionPointAfter(draining);
+    else if (!e.copyAsync)
+      b.setInsertionPointAfter(e.schedule.refillAfter);
   }
 
   /// The copies of later iterations. The first circular buffer of an MMA that is started ahead is filled at the top: its stage has been

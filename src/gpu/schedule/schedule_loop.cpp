@@ -169,7 +169,7 @@ static void mergeRows(LoopSchedule &schedule) {
 /// Tiles that threads read one right after the other arrive together: they would wait for each.
 static void mergeAdjacent(LoopSchedule &schedule) {
   auto isPassed = [](Operation *op) { // what is left of the copies, too
-    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::CtaBarrierOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
+    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
   };
   auto isReadTogether = [&](const CircularBuffer &first, const CircularBuffer &second) {
     if (!first.tma || !second.tma || first.mmasRead || second.mmasRead) return false;
@@ -343,26 +343,25 @@ static ttg::WgmmaOp chooseMmaToPrefetch(LoopSchedule &schedule, ttg::ConfigAttr 
   return suits ? mma : ttg::WgmmaOp();
 }
 
-ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages) {
+ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages) {
   Operation *op = nullptr;
   for (ttg::StoreSharedOp store : schedule.computed)
     if (!op || op->isBeforeInBlock(store)) op = store;
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
-  if (!isa_and_nonnull<ttg::FenceAsyncOp>(op)) return {};
-  auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
+  auto fence = dyn_cast_or_null<ttg::FenceAsyncOp>(op);
   auto areRead = [&](const CircularBuffer &circular) {
     // After it the MMAs of the iteration before the last one are over: a stage of three would be filled only when it is needed.
-    bool isFree = circular.mmasRead ? !circular.threadsRead && stages > 3 : circular.endOfReads->isBeforeInBlock(sync);
+    bool isFree = circular.mmasRead ? !circular.threadsRead && stages > 3 : circular.endOfReads->isBeforeInBlock(fence);
     return circular.tma && isFree;
   };
-  return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();
+  return fence && llvm::all_of(schedule.circularBuffers, areRead) ? fence : ttg::FenceAsyncOp();
 }
 
 void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr config, const GpuTarget &target) {
   schedule.stages = stages;
   schedule.drainingWait = {};
-  schedule.publishBarrier = {};
+  schedule.publishFence = {};
   schedule.inFlight = mmasInFlight(schedule);
   if (schedule.circularBuffers.empty()) return;
   bool byThreads = llvm::any_of(schedule.circularBuffers, [](CircularBuffer &circular) { return !circular.tma; });
@@ -373,9 +372,9 @@ void scheduleRefills(LoopSchedule &schedule, int64_t stages, ttg::ConfigAttr con
     return;
   }
   if (!schedule.inFlight.empty() && !schedule.warpSpecialized && schedule.computedStages == stagesWithoutWaiting)
-    schedule.publishBarrier = barrierAfterComputed(schedule, stages);
-  if (schedule.publishBarrier) {
-    schedule.refillAfter = schedule.publishBarrier;
+    schedule.publishFence = fenceAfterComputed(schedule, stages);
+  if (schedule.publishFence) {
+    schedule.refillAfter = schedule.publishFence;
     for (CircularBuffer &circular : schedule.circularBuffers)
       circular.releaseDistance = circular.mmasRead ? 2 : 0;
     return;

@@ -73,9 +73,9 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
     if (!notBefore(schedule.refillAfter, circular.endOfReads)) return "a stage is filled before its last read";
     return {};
   }
-  if (ttg::CtaBarrierOp publishBarrier = schedule.publishBarrier) {
-    bool read = circular.mmasRead ? circular.releaseDistance >= 2 : circular.endOfReads->isBeforeInBlock(publishBarrier);
-    if (!read || schedule.refillAfter != publishBarrier) return "a stage is filled before it has been read";
+  if (ttg::FenceAsyncOp publishFence = schedule.publishFence) {
+    bool read = circular.mmasRead ? circular.releaseDistance >= 2 : circular.endOfReads->isBeforeInBlock(publishFence);
+    if (!read || schedule.refillAfter != publishFence) return "a stage is filled before it has been read";
     if (schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
     return {};
   }
