@@ -10,7 +10,7 @@ namespace tilewright::gpu {
 bool PendingAccess::operator==(const PendingAccess &other) const {
   auto key = [](const PendingAccess &p) {
     return std::tuple(p.access.op, p.access.owner, p.access.stages.bits, p.younger, p.committed, p.running, p.fenced, p.groupBarrier,
-                      p.allWarps, p.barrier, p.severalBarriers);
+                      p.allWarps, p.wait, p.barrier, p.severalBarriers, p.left);
   };
   return key(*this) == key(other) && access.stages.counter == other.access.stages.counter;
 }
@@ -26,22 +26,13 @@ static bool readsOwnCopies(const SharedAccess &earlier, const SharedAccess &late
   return !matricesRead(layout, cast<ttg::BufferType>(load.getBuffer().getType()).getLayout().layout(), tile.getElementType());
 }
 
-/// True if the threads of a warp group only access their own rows of the buffer.
+/// True if each warp group has its part of the buffer to itself.
 static bool isPerWarpGroup(const SharedAccess &access) {
   auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
   return alloc && llvm::any_of(alloc.getResult().getUsers(), [](Operation *user) {
            auto store = dyn_cast<ttg::TmaStoreOp>(user);
            return store && store.getPerWarpGroup();
          });
-}
-
-bool endsAccess(Operation *wait, const SharedAccess &access) {
-  switch (access.accessor) {
-  case Accessor::mma: return isa<ttg::WgmmaWaitOp>(wait);
-  case Accessor::tmaStore: return isa<ttg::TmaStoreWaitOp>(wait);
-  case Accessor::copyAsync: return isa<ttg::CopyWaitOp>(wait);
-  default: return false;
-  }
 }
 
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
@@ -91,9 +82,9 @@ private:
     if (auto sync = dyn_cast<ttg::CtaBarrierOp>(op)) return passBarrier(op, sync.getAllWarps(), state);
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
     if (isa<ttg::FenceAsyncOp>(op)) return fence(state);
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait.getPending(), state);
-    if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait.getPending(), state);
-    if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
     if (isa<ttg::CopyCommitOp>(op)) return commit(state);
     if (hasBarrierInside(op)) passBarrier(op, false, state);
     if (isa<ttg::WgmmaOp>(op)) start(Accessor::mma, state);
@@ -116,8 +107,7 @@ private:
       join(entry, state);
     }
     state = std::move(entry);
-    for (PendingAccess &each : state)
-      leave(loop, each.access);
+    leave(loop, state);
   }
 
   void repeat(scf::WhileOp loop, PendingAccesses &state) {
@@ -130,6 +120,7 @@ private:
       run(loop.getAfter().front(), again);
       join(entry, again);
     }
+    leave(loop, state);
   }
 
   /// Names stages by the counter of the loop in its first iteration, if the loop has one for this buffer.
@@ -162,9 +153,13 @@ private:
     access.stages = {counter, (bits >> by | bits << (uint64_t(access.depth) - by)) & all};
   }
 
-  static void leave(scf::ForOp loop, SharedAccess &access) {
-    if (!access.stages.counter || access.stages.counter.getOwner() != loop.getBody()) return;
-    access.stages = {{}, (uint64_t(1) << access.depth) - 1};
+  /// Counters of the loop have no meaning after it.
+  static void leave(Operation *loop, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      StageSet &stages = each.access.stages;
+      if (stages.counter && stages.counter.getOwner()->getParentOp() == loop) stages = {{}, (uint64_t(1) << each.access.depth) - 1};
+      if (loop->isAncestor(each.access.op)) each.left = loop;
+    }
   }
 
   void passBarrier(Operation *op, bool allWarps, PendingAccesses &state) {
@@ -208,10 +203,13 @@ private:
       if (each.running && each.access.accessor == accessor) age(each);
   }
 
-  static void end(Accessor accessor, int64_t pending, PendingAccesses &state) {
-    for (PendingAccess &each : state)
-      if (each.access.accessor == accessor && each.younger >= pending && (accessor != Accessor::copyAsync || each.committed))
-        each.running = false;
+  static void end(Accessor accessor, Operation *wait, int64_t pending, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      bool isCommitted = accessor != Accessor::copyAsync || each.committed;
+      if (!each.running || each.access.accessor != accessor || each.younger < pending || !isCommitted) continue;
+      each.running = false;
+      each.wait = wait;
+    }
   }
 
   static void commit(PendingAccesses &state) {

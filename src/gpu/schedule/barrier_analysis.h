@@ -21,11 +21,13 @@ struct PendingAccess {
   int64_t younger = 0;                ///< asynchronous operations of its kind that started after it
   bool committed = false;             ///< cp.async: its group is complete
   bool running = false;               ///< no wait has ended it
+  mlir::Operation *wait = nullptr;    ///< the wait that has ended it
   bool fenced = false;                ///< its threads have fenced it before the barrier
   bool groupBarrier = false;          ///< its warp group has passed a barrier of its own
   bool allWarps = false;              ///< all partitions have passed a barrier
   mlir::Operation *barrier = nullptr; ///< the latest barrier of all threads since then
   bool severalBarriers = false;
+  mlir::Operation *left = nullptr; ///< the outermost loop around it that has ended since then
   bool operator==(const PendingAccess &other) const;
 };
 
@@ -35,9 +37,6 @@ struct BarrierNeed {
   explicit operator bool() const { return wait || barrier || allWarps || fence; }
 };
 BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
-
-/// True if the operation is a wait that can end an access of this kind.
-bool endsAccess(mlir::Operation *wait, const SharedAccess &access);
 
 /// True if the two accesses must be ordered at all.
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later);

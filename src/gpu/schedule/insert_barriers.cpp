@@ -32,24 +32,16 @@ struct Unordered {
   SharedAccess later;
   BarrierNeed need;
   Operation *position = nullptr;
-  bool isCarried = false; ///< the earlier access may be of a previous iteration
+  bool isCarried = false; ///< the earlier access may be of a previous iteration, or from before the loop
 
   Unordered(const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) : earlier(earlier), later(later), need(need) {
-    Operation *op = later.op, *other = nullptr;
-    while (!(other = op->getBlock()->findAncestorOpInBlock(*earlier.access.op)))
+    Operation *op = later.op, *from = earlier.left ? earlier.left : earlier.access.op, *other = nullptr;
+    while (!(other = op->getBlock()->findAncestorOpInBlock(*from)))
       op = op->getParentOp();
-    isCarried = !other->isBeforeInBlock(op);
-    bool isInside = (op == other && isa<scf::WhileOp>(op)) || endsInside(op);
+    bool isInside = op == other ? !earlier.left && isa<scf::WhileOp>(op) : earlier.wait && op != later.op && op->isAncestor(earlier.wait);
     position = isInside ? later.op : op;
-  }
-
-private:
-  /// True if the earlier access is waited for in the operation that has the later one.
-  bool endsInside(Operation *op) const {
-    if (op == later.op || !earlier.access.isAsynchronous()) return false;
-    WalkResult walk =
-        op->walk([&](Operation *inner) { return endsAccess(inner, earlier.access) ? WalkResult::interrupt() : WalkResult::advance(); });
-    return walk.wasInterrupted();
+    Operation *wait = earlier.wait ? op->getBlock()->findAncestorOpInBlock(*earlier.wait) : nullptr;
+    isCarried = isInside || !other->isBeforeInBlock(op) || (wait && wait->isBeforeInBlock(other));
   }
 };
 
@@ -75,7 +67,9 @@ private:
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
     std::optional<Unordered> first;
     auto key = [&](const Unordered &each) {
-      return std::tuple(!each.need.wait, -loopsAround(each.position), each.earlier.access.accessor == Accessor::tmaStore, each.isCarried,
+      // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
+      bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
+      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, each.isCarried,
                         numbers.lookup(each.position));
     };
     visitConflicts(function, [&](const PendingAccess &earlier, const SharedAccess &later) {
@@ -107,10 +101,8 @@ private:
 
   /// A barrier earlier in the block orders a TMA store, too, if the thread that started the store waits for it before that barrier.
   static bool waitsEarlier(const Unordered &each) {
-    Operation *wait = each.later.op;
-    while (wait && !endsAccess(wait, each.earlier.access))
-      wait = wait->getPrevNode();
-    if (!wait) return false;
+    Operation *wait = each.earlier.wait;
+    if (!wait || wait->getBlock() != each.later.op->getBlock()) return false;
     for (Operation *op = wait->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
       if (isa<ttg::CtaBarrierOp>(op)) return wait->moveBefore(op), true;
     return false;
