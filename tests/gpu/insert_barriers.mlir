@@ -138,10 +138,10 @@ tt.func @earlier(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) att
   // CHECK: ttg.store_shared
   // CHECK-NEXT: ttg.cta_barrier
   // CHECK-NEXT: scf.for
+  // CHECK-NEXT: ttg.load_shared
   // CHECK-NEXT: ttg.store_shared
   // CHECK-NEXT: ttg.tma_store_wait 0
   // CHECK-NEXT: ttg.cta_barrier
-  // CHECK-NEXT: ttg.load_shared
   // CHECK-NEXT: ttg.load_shared
   // CHECK-NEXT: ttg.store_shared
   // CHECK-NEXT: ttg.fence_async
@@ -149,9 +149,9 @@ tt.func @earlier(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) att
   // CHECK-NEXT: ttg.tma_store
   // CHECK-NEXT: }
   scf.for %i = %c0 to %n step %c1 : i32 {
+    %y = ttg.load_shared %c : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
     ttg.store_shared %t, %a : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
     %x = ttg.load_shared %a : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
-    %y = ttg.load_shared %c : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
     ttg.tma_store_wait 0
     ttg.store_shared %x, %b : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
     ttg.fence_async

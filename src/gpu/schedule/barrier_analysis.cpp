@@ -9,10 +9,10 @@ namespace tilewright::gpu {
 
 bool PendingAccess::operator==(const PendingAccess &other) const {
   auto key = [](const PendingAccess &p) {
-    return std::tuple(p.access.op, p.access.owner, p.access.stages.bits, p.younger, p.committed, p.running, p.fenced, p.groupBarrier,
-                      p.allWarps, p.wait, p.barrier, p.severalBarriers, p.left);
+    return std::tuple(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
+                      p.barrier, p.fenced, p.fencedBarrier, p.groupBarrier, p.allWarps, p.left);
   };
-  return key(*this) == key(other) && access.stages.counter == other.access.stages.counter;
+  return key(*this) == key(other);
 }
 
 /// True if each thread reads the elements that it has copied itself.
@@ -46,10 +46,11 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
   const SharedAccess &access = earlier.access;
   need.wait = earlier.running;
   need.allWarps = access.partition != later.partition && !earlier.allWarps;
-  bool met =
-      earlier.barrier || readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
+  bool changesProxy = !access.isAsyncProxy() && later.isAsyncProxy();
+  need.fence = changesProxy && !earlier.fenced;
+  bool met = changesProxy && earlier.fenced ? earlier.fencedBarrier : earlier.barrier != nullptr;
+  met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
   need.barrier = access.partition == later.partition && !met;
-  need.fence = !access.isAsyncProxy() && later.isAsyncProxy() && !earlier.fenced;
   return need;
 }
 
@@ -126,11 +127,11 @@ private:
   /// Names stages by the counter of the loop in its first iteration, if the loop has one for this buffer.
   static void enter(scf::ForOp loop, SharedAccess &access) {
     auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
-    if (!alloc || access.depth == 1) return;
+    if (!alloc) return;
     for (Operation *user : alloc.getResult().getUsers()) {
       auto stage = dyn_cast<ttg::StageOp>(user);
       if (!stage || !loop->isAncestor(stage)) continue;
-      BlockArgument counter = stagesOf(stage.getIndex(), access.depth).counter;
+      BlockArgument counter = stagesOf(stage.getIndex(), access.stages.bits.getBitWidth()).counter;
       if (counter && counter.getOwner() == loop.getBody()) return rename(access, counter, loop.getTiedLoopInit(counter)->get());
     }
   }
@@ -143,21 +144,17 @@ private:
 
   /// Names stages by `counter`, which is `value` now.
   static void rename(SharedAccess &access, BlockArgument counter, Value value) {
-    StageSet now = stagesOf(value, access.depth);
-    uint64_t all = (uint64_t(1) << access.depth) - 1, bits = access.stages.bits;
-    if (now.counter != access.stages.counter || !llvm::isPowerOf2_64(now.bits)) {
-      access.stages = {{}, all};
-      return;
-    }
-    auto by = llvm::Log2_64(now.bits);
-    access.stages = {counter, (bits >> by | bits << (uint64_t(access.depth) - by)) & all};
+    APInt bits = access.stages.bits;
+    StageSet now = stagesOf(value, bits.getBitWidth());
+    bool isKnown = now.counter == access.stages.counter && now.bits.isPowerOf2();
+    access.stages = isKnown ? StageSet{counter, bits.rotr(now.bits.logBase2())} : StageSet{{}, APInt::getAllOnes(bits.getBitWidth())};
   }
 
   /// Counters of the loop have no meaning after it.
   static void leave(Operation *loop, PendingAccesses &state) {
     for (PendingAccess &each : state) {
       StageSet &stages = each.access.stages;
-      if (stages.counter && stages.counter.getOwner()->getParentOp() == loop) stages = {{}, (uint64_t(1) << each.access.depth) - 1};
+      if (stages.counter && stages.counter.getOwner()->getParentOp() == loop) stages = {{}, APInt::getAllOnes(stages.bits.getBitWidth())};
       if (loop->isAncestor(each.access.op)) each.left = loop;
     }
   }
@@ -165,17 +162,13 @@ private:
   void passBarrier(Operation *op, bool allWarps, PendingAccesses &state) {
     for (PendingAccess &each : state) {
       if (each.running) continue;
-      each.severalBarriers = each.barrier != nullptr;
       each.barrier = op;
+      each.fencedBarrier = each.fenced;
       each.allWarps |= allWarps || !isSpecialized;
     }
-    dropOrdered(state);
-  }
-
-  /// Forgets what is ordered before everything, twice.
-  static void dropOrdered(PendingAccesses &state) {
+    // What is ordered before everything is forgotten.
     llvm::erase_if(state, [](const PendingAccess &each) {
-      return each.severalBarriers && each.allWarps && (each.fenced || each.access.isAsyncProxy());
+      return each.barrier && each.allWarps && (each.fencedBarrier || each.access.isAsyncProxy());
     });
     PendingAccesses merged;
     join(merged, state);
@@ -191,10 +184,8 @@ private:
     for (PendingAccess &each : state)
       if (!each.running && !each.fenced && !each.access.isAsyncProxy()) {
         each.fenced = true;
-        each.barrier = nullptr;
-        each.severalBarriers = each.allWarps = each.groupBarrier = false;
+        each.allWarps = each.groupBarrier = false;
       }
-    dropOrdered(state);
   }
 
   /// One more operation starts: the earlier ones of its kind are older.

@@ -22,12 +22,12 @@ struct PendingAccess {
   bool committed = false;             ///< cp.async: its group is complete
   bool running = false;               ///< no wait has ended it
   mlir::Operation *wait = nullptr;    ///< the wait that has ended it
-  bool fenced = false;                ///< its threads have fenced it before the barrier
-  bool groupBarrier = false;          ///< its warp group has passed a barrier of its own
-  bool allWarps = false;              ///< all partitions have passed a barrier
-  mlir::Operation *barrier = nullptr; ///< the latest barrier of all threads since then
-  bool severalBarriers = false;
-  mlir::Operation *left = nullptr; ///< the outermost loop around it that has ended since then
+  mlir::Operation *barrier = nullptr; ///< the latest barrier of all consumers since then
+  bool fenced = false;                ///< its threads have passed a fence
+  bool fencedBarrier = false;         ///< a barrier of all consumers has come after the fence
+  bool groupBarrier = false;          ///< the same, of its warp group
+  bool allWarps = false;              ///< the same, of all partitions
+  mlir::Operation *left = nullptr;    ///< the outermost loop around it that has ended since then
   bool operator==(const PendingAccess &other) const;
 };
 

@@ -69,7 +69,8 @@ private:
     auto key = [&](const Unordered &each) {
       // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
       bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
-      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, each.isCarried,
+      bool needsBarrier = each.need.barrier || each.need.allWarps;
+      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
                         numbers.lookup(each.position));
     };
     visitConflicts(function, [&](const PendingAccess &earlier, const SharedAccess &later) {
@@ -108,15 +109,16 @@ private:
     return false;
   }
 
-  /// The position before accesses of the same kind that stand in a row, and before what computes numbers for them.
+  /// The position before accesses of the same kind that stand in a row. Before reads and copies: after the last operation with an effect,
+  /// so that the barrier does not wait for arithmetic.
   static Operation *firstOfRow(const Unordered &each) {
     Operation *position = each.position;
-    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    bool isStore = isa<ttg::StoreSharedOp>(position);
     for (Operation *op = position->getPrevNode(); op && op != each.earlier.access.op; op = op->getPrevNode()) {
       bool isRow = op->getName() == each.position->getName() && isa<ttg::StoreSharedOp, ttg::TmaLoadOp>(op);
-      bool isNumber = isMemoryEffectFree(op) && op->getNumRegions() == 0 && llvm::none_of(op->getResultTypes(), isTile);
-      if (!isRow && !isNumber && !isa<ttg::BarrierExpectOp, ttg::AllocOp>(op)) break;
-      if (!isNumber) position = op;
+      bool isPassed = isa<ttg::BarrierExpectOp, ttg::AllocOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0);
+      if (!isRow && (isStore || !isPassed)) break;
+      position = op;
     }
     return position;
   }

@@ -11,13 +11,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static uint64_t allStages(int64_t depth) {
-  return (uint64_t(1) << depth) - 1;
-}
-
 bool SharedAccess::overlaps(const SharedAccess &other) const {
   if (first >= other.end || other.first >= end) return false;
-  return owner != other.owner || stages.counter != other.stages.counter || (stages.bits & other.stages.bits) != 0;
+  return owner != other.owner || stages.counter != other.stages.counter || stages.bits.intersects(other.stages.bits);
 }
 
 /// The value of a loop that an index is computed from; null if there is none.
@@ -64,25 +60,23 @@ static SmallVector<int64_t> valuesOf(Value value, BlockArgument counter, int64_t
   return values;
 }
 
-StageSet stagesOf(Value index, int64_t depth) {
-  StageSet stages{counterOf(index), 0};
-  for (int64_t at = 0; at < (stages.counter ? depth : 1); ++at) {
+StageSet stagesOf(Value index, unsigned depth) {
+  StageSet stages{counterOf(index), APInt::getZero(depth)};
+  for (int64_t at = 0, count = depth; at < (stages.counter ? count : 1); ++at) {
     SmallVector<int64_t> values = valuesOf(index, stages.counter, at);
-    if (values.empty()) return {{}, allStages(depth)};
+    if (values.empty()) return {{}, APInt::getAllOnes(depth)};
     for (int64_t value : values)
-      stages.bits |= uint64_t(1) << ((value - at) % depth + depth) % depth;
+      stages.bits.setBit(unsigned(((value - at) % count + count) % count));
   }
   return stages;
 }
 
 /// The stages that a buffer operand names.
-static StageSet stagesOf(Value buffer) {
-  while (Operation *op = buffer.getDefiningOp()) {
-    if (auto stage = dyn_cast<ttg::StageOp>(op)) return stagesOf(stage.getIndex(), allocOf(buffer).getType().getDepth());
-    if (!isa<ttg::ViewOp>(op)) break;
-    buffer = op->getOperand(0);
-  }
-  return {};
+static StageSet stagesOfBuffer(Value buffer, unsigned depth) {
+  while (auto view = buffer.getDefiningOp<ttg::ViewOp>())
+    buffer = view.getBuffer();
+  auto stage = buffer.getDefiningOp<ttg::StageOp>();
+  return stage ? stagesOf(stage.getIndex(), depth) : StageSet{{}, APInt::getAllOnes(depth)};
 }
 
 static int64_t offsetOf(Operation *op) {
@@ -95,7 +89,7 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
   AccessPartition partition = op->hasAttr(ttg::producerName)              ? AccessPartition::producer
                               : op->hasAttr(ttg::dequantizePartitionName) ? AccessPartition::dequantize
                                                                           : AccessPartition::consumers;
-  return {op, alloc, first, first + tileBytes(alloc) * depth, depth, stagesOf(buffer), writes, accessor, partition};
+  return {op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, partition};
 }
 
 bool hasBarrierInside(Operation *op) {
@@ -118,7 +112,7 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   // Peers read the scratch memory of an exchange until lastUseOfExchange, where the whole cluster meets.
   if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::ReadClusterOp>(op)) return {};
   int64_t first = offsetOf(op);
-  return {{op, op, first, first + scratchBytes(op), 1, {}, true, Accessor::threads, AccessPartition::consumers}};
+  return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, AccessPartition::consumers}};
 }
 
 } // namespace tilewright::gpu

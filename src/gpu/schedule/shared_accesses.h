@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Value.h"
 
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace tilewright::gpu {
@@ -19,15 +20,13 @@ enum class AccessPartition : uint8_t { consumers, producer, dequantize };
 /// carries and advances by one each iteration. Without a counter, bit d is stage d.
 struct StageSet {
   mlir::BlockArgument counter;
-  uint64_t bits = 1;
-  bool operator==(const StageSet &) const = default;
+  llvm::APInt bits = llvm::APInt(1, 1);
 };
 
 struct SharedAccess {
   mlir::Operation *op = nullptr;
   mlir::Operation *owner = nullptr; ///< the alloc, or the operation with the scratch memory
   int64_t first = 0, end = 0;       ///< bytes of the owner
-  int64_t depth = 1;
   StageSet stages;
   bool writes = false;
   Accessor accessor = Accessor::threads;
@@ -47,6 +46,6 @@ llvm::SmallVector<SharedAccess> sharedAccessesOf(mlir::Operation *op);
 bool hasBarrierInside(mlir::Operation *op);
 
 /// The stages that `index` may name in a circular buffer of `depth` stages.
-StageSet stagesOf(mlir::Value index, int64_t depth);
+StageSet stagesOf(mlir::Value index, unsigned depth);
 
 } // namespace tilewright::gpu
