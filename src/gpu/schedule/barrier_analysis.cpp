@@ -9,8 +9,8 @@ namespace tilewright::gpu {
 
 bool PendingAccess::operator==(const PendingAccess &other) const {
   auto key = [](const PendingAccess &p) {
-    return std::tuple(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
-                      p.barrier, p.fenced, p.fencedBarrier, p.groupBarrier, p.allWarps, p.left);
+    return std::tie(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
+                    p.barrier, p.fenced, p.fencedBarrier, p.groupBarrier, p.allWarps, p.left);
   };
   return key(*this) == key(other);
 }
@@ -58,7 +58,8 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(tt::FuncOp function, Visitor visit) : isSpecialized(function->hasAttr(ttg::warpSpecializedName)), visit(visit) {}
+  Analysis(tt::FuncOp function, AccessCache &accesses, Visitor visit)
+      : isSpecialized(function->hasAttr(ttg::warpSpecializedName)), accesses(accesses), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
@@ -90,7 +91,9 @@ private:
     if (hasBarrierInside(op)) passBarrier(op, false, state);
     if (isa<ttg::WgmmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
-    for (const SharedAccess &access : sharedAccessesOf(op))
+    auto known = accesses.find(op);
+    if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;
+    for (const SharedAccess &access : known->second)
       add(access, state);
   }
 
@@ -225,14 +228,15 @@ private:
   }
 
   bool isSpecialized;
+  AccessCache &accesses;
   Visitor visit;
 };
 
 } // namespace
 
-void visitConflicts(tt::FuncOp function, Visitor visit) {
+void visitConflicts(tt::FuncOp function, AccessCache &accesses, Visitor visit) {
   PendingAccesses state;
-  Analysis(function, visit).run(function.getBody().front(), state);
+  Analysis(function, accesses, visit).run(function.getBody().front(), state);
 }
 
 } // namespace tilewright::gpu

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tilewright::gpu {
@@ -41,10 +42,12 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
 /// True if the two accesses must be ordered at all.
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later);
 
+/// The accesses of each operation, which barriers do not change.
+using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>>;
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
 using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &)>;
 
 /// Visits each pair of conflicting accesses that follow one another on some path through the kernel.
-void visitConflicts(tt::FuncOp function, Visitor visit);
+void visitConflicts(tt::FuncOp function, AccessCache &accesses, Visitor visit);
 
 } // namespace tilewright::gpu

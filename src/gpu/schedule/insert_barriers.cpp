@@ -73,7 +73,7 @@ private:
       return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
                         numbers.lookup(each.position));
     };
-    visitConflicts(function, [&](const PendingAccess &earlier, const SharedAccess &later) {
+    visitConflicts(function, accesses, [&](const PendingAccess &earlier, const SharedAccess &later) {
       BarrierNeed need = needOf(earlier, later);
       if (!need) return;
       Unordered each(earlier, later, need);
@@ -125,6 +125,7 @@ private:
 
   tt::FuncOp function;
   OpBuilder b;
+  AccessCache accesses;
 };
 
 } // namespace
