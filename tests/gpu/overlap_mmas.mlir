@@ -104,7 +104,7 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK-NEXT: %[[scores:.*]] = ttg.wgmma
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
 // CHECK: %[[more:.*]] = ttg.wgmma
-// CHECK-NEXT: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
+// CHECK: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: ttg.tma_load {{.*}} if

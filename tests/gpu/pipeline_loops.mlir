@@ -258,7 +258,7 @@ tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tens
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.fence_async
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK-NEXT: ttg.barrier_expect
+// CHECK: ttg.barrier_expect
 // CHECK-NEXT: ttg.tma_load
 // CHECK-NEXT: ttg.barrier_wait %{{.*}}, %[[parity]]
 // CHECK: %[[next:.*]] = arith.xori %[[parity]]
@@ -285,8 +285,8 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
 // CHECK: ttg.tma_load
 // CHECK-NEXT: ttg.store_shared
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.barrier_wait
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.wgmma
 tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -317,8 +317,9 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.store_shared %[[b]], %[[mine]]
 // CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
+// CHECK-NEXT: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]], %{{.*}}, %[[next]]
