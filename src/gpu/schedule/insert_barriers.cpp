@@ -50,7 +50,7 @@ public:
   explicit Inserter(tt::FuncOp function) : function(function), b(function.getContext()) {}
 
   LogicalResult run() {
-    constexpr int64_t manyBarriers = 10000;
+    constexpr int64_t manyBarriers = 1000;
     for (int64_t i = 0; i < manyBarriers; ++i) {
       std::optional<Unordered> next = firstUnordered();
       if (!next) return success();
@@ -84,14 +84,16 @@ private:
 
   void order(const Unordered &each) {
     Operation *barrier = each.earlier.barrier;
-    bool isOutside = barrier && loopsAround(barrier) <= loopsAround(each.position);
-    auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
-    if (each.need.allWarps && sync && barrier->getBlock() == each.position->getBlock()) return sync.setAllWarps(true);
-    if (each.need.fence && !each.need.barrier && !each.need.allWarps && isOutside) {
+    bool isUsable = barrier && !each.need.barrier && loopsAround(barrier) <= loopsAround(each.position);
+    if (each.need.fence && isUsable) {
       b.setInsertionPoint(barrier);
       ttg::FenceAsyncOp::create(b, barrier->getLoc());
       return;
     }
+    auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
+    bool isOrdered = each.earlier.fencedBarrier || each.earlier.access.isAsyncProxy(); // by the barrier, for TMA
+    if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
+      return sync.setAllWarps(true);
     if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
     Operation *position = firstOfRow(each);
     b.setInsertionPoint(position);
