@@ -321,6 +321,8 @@ constexpr Step steps[] = {
      "issue MMAs earlier and wait for them later within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
      "allocate shared memory for buffers, barriers and scratch"},
+    {"insert-barriers", Machine::gpu, gpu::insertBarriers, nullptr, "",
+     "insert barriers between accesses to the same bytes of shared memory"},
     {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",
      "specialize warps: a producer warp issues TMA copies, consumer warps multiply"},
     // ptx: the scalars of one thread

@@ -88,9 +88,11 @@ llvm::LogicalResult copyUnpipelined(mlir::ModuleOp module);
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the
-/// function. Buffers that are not live at the same time share bytes. Inserts the CTA barriers that this requires, and removes redundant
-/// ones.
+/// function. Buffers that are not live at the same time share bytes.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);
+
+/// Inserts the barriers and fences that order accesses to the same bytes of shared memory.
+llvm::LogicalResult insertBarriers(mlir::ModuleOp module);
 
 /// Makes a region of each partition's program (ttg.warp_specialize), if the schedule gives copies a producer. Afterwards no operation
 /// has a mark of its partition.

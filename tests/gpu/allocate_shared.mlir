@@ -5,30 +5,18 @@
 #turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
-// Three buffers with disjoint live ranges share bytes. All threads have finished with the first one before the second one is written.
+// Three buffers with disjoint live ranges share bytes.
 // CHECK-LABEL: tt.func @share
 // CHECK-SAME: ttg.shared_bytes = 8192
 tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
   // CHECK: ttg.alloc {ttg.offset = 0 : i64}
   %a = ttg.alloc : !ttg.buffer<1 x f16, #shared>
-  // the first barrier is redundant
   // CHECK-NEXT: ttg.alloc {ttg.offset = 0 : i64}
-  // CHECK-NEXT: ttg.store_shared
-  // CHECK-NEXT: ttg.cta_barrier
-  // CHECK-NEXT: ttg.load_shared
-  // CHECK-NEXT: ttg.cta_barrier
-  // CHECK-NEXT: ttg.store_shared
-  // CHECK-NEXT: ttg.cta_barrier
-  // CHECK-NEXT: ttg.load_shared
-  // CHECK-NEXT: ttg.convert_layout {{.*}} {ttg.offset = 0 : i64}
+  // CHECK: ttg.convert_layout {{.*}} {ttg.offset = 0 : i64}
   %b = ttg.alloc : !ttg.buffer<1 x f16, #shared>
-  ttg.cta_barrier
   ttg.store_shared %t, %a : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
-  ttg.cta_barrier
   %x = ttg.load_shared %a : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
   ttg.store_shared %x, %b : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
-  ttg.cta_barrier
-  ttg.cta_barrier
   %y = ttg.load_shared %b : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
   %z = ttg.convert_layout %y : tensor<64x64xf16, #tile> -> tensor<64x64xf16, #turned>
   tt.return
@@ -53,42 +41,9 @@ tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #c
   %a = ttg.alloc : !ttg.buffer<3 x f16, #shared>
   scf.for %i = %c0 to %n step %c1 : i32 {
     %s = ttg.stage %a[%c1] : !ttg.buffer<3 x f16, #shared> -> !ttg.buffer<1 x f16, #shared>
-    // CHECK: ttg.cta_barrier
-    ttg.cta_barrier
     ttg.store_shared %t, %s : tensor<64x64xf16, #tile>, !ttg.buffer<1 x f16, #shared>
     // CHECK: ttg.convert_layout {{.*}} {ttg.offset = 24576 : i64}
     %z = ttg.convert_layout %t : tensor<64x64xf16, #tile> -> tensor<64x64xf16, #turned>
-  }
-  tt.return
-}
-
-// -----
-
-#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
-#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
-
-// TMA writes where threads have written in the previous iteration: the threads fence and synchronize.
-// CHECK-LABEL: tt.func @engine
-tt.func @engine(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
-  %w = ttg.alloc_barriers : !ttg.barriers<1>
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  // CHECK: scf.for
-  scf.for %i = %c0 to %n step %c1 : i32 {
-    // CHECK-NEXT: ttg.alloc {ttg.offset = 0 : i64}
-    %a = ttg.alloc : !ttg.buffer<1 x f16, #shared>
-    // CHECK-NEXT: ttg.barrier_expect
-    // CHECK-NEXT: ttg.fence_async
-    // CHECK-NEXT: ttg.cta_barrier
-    // CHECK-NEXT: ttg.tma_load
-    ttg.barrier_expect %w[%c0], 8192 : !ttg.barriers<1>
-    ttg.tma_load %m[%c0, %c0] to %a, %w[%c0] : !ttg.buffer<1 x f16, #shared>, !ttg.barriers<1>
-    ttg.barrier_wait %w[%c0], %c0 : !ttg.barriers<1>
-    %x = ttg.load_shared %a : !ttg.buffer<1 x f16, #shared> -> tensor<64x64xf16, #tile>
-    // CHECK: ttg.convert_layout {{.*}} {ttg.offset = 0 : i64}
-    %z = ttg.convert_layout %x : tensor<64x64xf16, #tile> -> tensor<64x64xf16, #turned>
   }
   tt.return
 }

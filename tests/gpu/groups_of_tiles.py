@@ -10,6 +10,7 @@ begins, because a negative index then means memory before the tensor, where no k
 # COPIES-COUNT-3: ttg.copy_commit
 # COPIES: scf.for
 # COPIES: ttg.copy_wait 2
+# COPIES-NEXT: ttg.barrier_wait
 # COPIES-NEXT: ttg.fence_async
 # COPIES-NEXT: ttg.cta_barrier
 # COPIES-NOT: ttg.copy_async

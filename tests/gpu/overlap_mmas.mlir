@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --overlap-mmas -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --overlap-mmas --allocate-shared --insert-barriers -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
@@ -104,7 +104,7 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK-NEXT: %[[scores:.*]] = ttg.wgmma
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
 // CHECK: %[[more:.*]] = ttg.wgmma
-// CHECK-NEXT: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
+// CHECK: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: ttg.tma_load {{.*}} if

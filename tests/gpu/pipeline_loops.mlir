@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --allocate-shared --insert-barriers -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
@@ -6,9 +6,9 @@
 // MMAs accumulate in place: copies are two iterations ahead, and an iteration's MMA still runs when the next one starts. A and B share an mbarrier.
 // CHECK-LABEL: tt.func public @gemm
 // CHECK-SAME: box = [64, 64], element = f16, swizzle = 128
-// CHECK-DAG: %[[full:.*]] = ttg.alloc_barriers : <3>
-// CHECK-DAG: %[[a:.*]] = ttg.alloc : <3 x f16,
-// CHECK-DAG: %[[b:.*]] = ttg.alloc : <3 x f16,
+// CHECK-DAG: %[[full:.*]] = ttg.alloc_barriers {{.*}}: <3>
+// CHECK-DAG: %[[a:.*]] = ttg.alloc {{.*}}: <3 x f16,
+// CHECK-DAG: %[[b:.*]] = ttg.alloc {{.*}}: <3 x f16,
 // iterations 0 and 1
 // CHECK: ttg.barrier_expect %[[full]][%{{.*}}], 16384 if
 // CHECK: ttg.tma_load
@@ -56,7 +56,7 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // threads' work. One CTA barrier ends the iteration: values are refilled there, keys at the start of the next one. Queries are copied once. The
 // number of registers is fixed, so warp groups cannot exchange registers (specialize_warps.mlir tests that).
 // CHECK-LABEL: tt.func public @attention
-// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
+// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers {{.*}}: <1>
 // CHECK: ttg.barrier_expect %[[q]]
 // CHECK: ttg.barrier_expect %[[keys:[^\[]*]][
 // CHECK: ttg.barrier_expect %[[values:[^\[]*]][
@@ -111,7 +111,7 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // Two CTAs share an SM and overlap each other, so a CTA's own iterations do not. One CTA barrier serves both buffers: keys are refilled after they
 // have been read, two iterations ahead, and values an iteration later.
 // CHECK-LABEL: tt.func public @in_turns
-// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers : <1>
+// CHECK-DAG: %[[q:.*]] = ttg.alloc_barriers {{.*}}: <1>
 // CHECK: ttg.barrier_expect %[[q]]
 // CHECK: ttg.barrier_expect %[[keys:[^\[]*]][
 // CHECK: ttg.barrier_expect %[[values:[^\[]*]][
@@ -210,7 +210,7 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 // A persistent loop: mbarriers are initialized once, and stage and parity continue from tile to tile. The result is stored through a buffer. The
 // first tile's copies are before both loops.
 // CHECK-LABEL: tt.func public @persistent
-// CHECK: ttg.alloc_barriers : <3>
+// CHECK: ttg.alloc_barriers {{.*}}: <3>
 // CHECK: scf.if
 // CHECK: ttg.barrier_expect
 // CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)
@@ -258,7 +258,7 @@ tt.func public @persistent(%p: !tt.ptr<f16>, %n: i32, %tiles: i32, %x: !ptx.tens
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.fence_async
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK-NEXT: ttg.barrier_expect
+// CHECK: ttg.barrier_expect
 // CHECK-NEXT: ttg.tma_load
 // CHECK-NEXT: ttg.barrier_wait %{{.*}}, %[[parity]]
 // CHECK: %[[next:.*]] = arith.xori %[[parity]]
@@ -285,8 +285,8 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
 // CHECK: ttg.tma_load
 // CHECK-NEXT: ttg.store_shared
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.barrier_wait
+// CHECK-NEXT: ttg.cta_barrier
 // CHECK-NEXT: ttg.wgmma
 tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -307,7 +307,7 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // An operand that threads compute has two buffers: one is written while the previous MMA reads the other. Its inputs are loaded an iteration early,
 // before all computations.
 // CHECK-LABEL: tt.func public @computed
-// CHECK: %[[both:.*]] = ttg.alloc : <2 x f16,
+// CHECK: %[[both:.*]] = ttg.alloc {{.*}}: <2 x f16,
 // CHECK: %[[first:.*]] = tt.load {{.*}} : tensor<64x64x!tt.ptr<i8>
 // CHECK: scf.for {{.*}} iter_args(%[[acc:.*]] = %{{.*}}, %[[number:.*]] = %{{.*}}, %[[held:.*]] = %[[first]],
 // CHECK: %[[next:.*]] = tt.load
@@ -317,8 +317,9 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.store_shared %[[b]], %[[mine]]
 // CHECK-NEXT: ttg.fence_async
+// CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
+// CHECK-NEXT: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
 // CHECK-NEXT: ttg.wgmma_wait 1
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]], %{{.*}}, %[[next]]

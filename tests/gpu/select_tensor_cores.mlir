@@ -7,10 +7,8 @@
 // view of the same bytes.
 // CHECK-LABEL: tt.func public @wgmma
 // CHECK: %[[a:.*]] = ttg.alloc : <1 x f16, #ttg.shared<64x64
-// CHECK: ttg.cta_barrier
 // CHECK-NEXT: ttg.store_shared %{{.*}}, %[[a]]
 // CHECK-NEXT: ttg.fence_async
-// CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.for
 // CHECK: %[[b:.*]] = ttg.alloc : <1 x f16, #ttg.shared<128x64
 // CHECK: %[[turned:.*]] = ttg.view %[[b]] {order = array<i32: 1, 0>}

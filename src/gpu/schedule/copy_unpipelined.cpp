@@ -18,10 +18,8 @@ namespace {
 struct CopyGroup {
   ttg::StoreSharedOp first;                       ///< of all adjacent stores
   llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
-  int64_t others = 0;                             ///< adjacent stores of tiles that threads compute
   Operation *reader = nullptr;                    ///< the first reader of one of the buffers
   int64_t bytes = 0;
-  bool threadsRead = false;
 };
 
 CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
@@ -30,37 +28,18 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
     group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
   for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
     auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
-    if (source && llvm::is_contained(loads, source))
-      group.stores.push_back(cast<ttg::StoreSharedOp>(op));
-    else
-      ++group.others;
+    if (source && llvm::is_contained(loads, source)) group.stores.push_back(cast<ttg::StoreSharedOp>(op));
   }
   Block *block = group.first->getBlock();
   for (ttg::StoreSharedOp store : group.stores) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     group.bytes += copiedBytes(alloc);
     for (Operation *access : accessesOf(alloc)) {
-      group.threadsRead |= isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access);
       Operation *inBlock = block->findAncestorOpInBlock(*access);
       if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
     }
   }
   return group;
-}
-
-/// In a loop the readers of the last iteration must be done before the buffers are written again. Elsewhere they have not been read before.
-void prepareBuffers(const CopyGroup &group, Location loc) {
-  ttg::StoreSharedOp first = group.first;
-  bool again = !isa<tt::FuncOp>(first->getBlock()->getParentOp());
-  Operation *sync = first->getPrevNode();
-  if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync)) sync = nullptr;
-  OpBuilder b(first);
-  if (again && !sync) sync = ttg::CtaBarrierOp::create(b, loc);
-  if (again && group.threadsRead) {
-    b.setInsertionPoint(sync);
-    ttg::FenceAsyncOp::create(b, loc);
-  }
-  if (!again && sync && group.others == 0) sync->erase();
 }
 
 /// Copies the first of `loads`, and those stored next to it, where the tiles were stored. The first reader of one waits. Removes them from
@@ -69,7 +48,6 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
   CopyGroup group = groupOf(loads.front(), loads);
   Location loc = group.stores.front().getLoc();
   Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
-  prepareBuffers(group, loc);
   OpBuilder b(group.first); // the stores that stay remain adjacent
   Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
   for (ttg::StoreSharedOp store : group.stores) {

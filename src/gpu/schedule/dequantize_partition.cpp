@@ -62,17 +62,16 @@ public:
   ttg::WgmmaOp mma;
   std::optional<Stored> first; ///< null: already in registers
   Stored second;
-  Operation *barriers[2] = {nullptr, nullptr}; ///< around the stores and their fence
-  Operation *fence = nullptr;
-  LaunchGuards guards; ///< under which the loop suits
+  Operation *fence = nullptr; ///< after the stores
+  LaunchGuards guards;        ///< under which the loop suits
 
   int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
 
 private:
   /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
   static bool isKnown(Operation *op) {
-    return isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::CtaBarrierOp,
-                                         ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+    return isMemoryEffectFree(op) ||
+           isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
   }
 
   std::optional<Stored> storedIn(Value buffer) {
@@ -102,16 +101,12 @@ private:
     Operation *begin = left->store, *end = right->store;
     if (end->isBeforeInBlock(begin)) std::swap(begin, end);
     if (begin->getNextNode() != end) return false;
-    barriers[0] = begin->getPrevNode();
     fence = end->getNextNode();
-    barriers[1] = fence->getNextNode();
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(barriers[0]) || !isa_and_nonnull<ttg::CtaBarrierOp>(barriers[1]) ||
-        !isa<ttg::FenceAsyncOp>(fence))
-      return false;
-    int64_t others = 0;
+    if (!isa<ttg::FenceAsyncOp>(fence)) return false;
+    int64_t storesAndFences = 0;
     for (Operation &op : loop.getBody()->without_terminator())
-      others += isa<ttg::CtaBarrierOp, ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
-    return others == 5 && waitsForIt();
+      storesAndFences += isa<ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
+    return storesAndFences == 3 && waitsForIt();
   }
 
   /// The MMA is waited for in its iteration, and adds to what the loop carries.
@@ -211,8 +206,6 @@ public:
     c.second.store.getSrcMutable().assign(dequantized);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
       op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
-    for (Operation *barrier : c.barriers)
-      barrier->erase();
     carryMaxima();
     releaseCopiesFirst();
     ttg::eraseDead(function);

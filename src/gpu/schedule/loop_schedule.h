@@ -39,8 +39,8 @@ struct CircularBuffer {
   // Scheduled.
   int64_t distance = 0; ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
   mlir::Operation *copyAfter = nullptr; ///< the copies stand after it; null: at the top of the iteration
-  /// After it all threads have read their stage: a CTA barrier, or an arrival at the empty barrier if there is a producer warp. Null: at
-  /// the top. If it is a CTA barrier itself, no other one is needed.
+  /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
+  /// one, insert-barriers orders the reads and the copies. If it is the fence of computed operands, their barrier does that.
   mlir::Operation *releaseAfter = nullptr;
 };
 
@@ -148,19 +148,14 @@ llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
 
-/// A result on its way out, in a loop: barrier    store_shared    fence_async    barrier    tma_store    tma_store_wait 0. The buffer
-/// has no other use.
+/// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
-  mlir::Operation *sync = nullptr;
   ttg::StoreSharedOp write;
   ttg::TmaStoreOp store;
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Erases barriers of loops that other barriers make unnecessary; everything in shared memory must have its offset
-/// (redundant_barriers.cpp).
-void eliminateRedundantBarriers(tt::FuncOp function);
 /// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
 /// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);

@@ -26,29 +26,13 @@ static bool isCopied(const LoopSchedule &schedule, Operation *load) {
   });
 }
 
-/// The barrier before a row of stores, if all of them go to such buffers or become copies that run ahead: those wait for themselves.
-static ttg::CtaBarrierOp barrierBefore(const LoopSchedule &schedule, ttg::StoreSharedOp store) {
-  auto waitsForItself = [&](ttg::StoreSharedOp each) {
-    return isCopied(schedule, each.getSrc().getDefiningOp()) || llvm::is_contained(schedule.computed, each);
-  };
-  for (Operation *op = store->getNextNode(); auto next = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getNextNode())
-    if (!waitsForItself(next)) return {};
-  Operation *op = store;
-  for (; auto before = dyn_cast_or_null<ttg::StoreSharedOp>(op); op = op->getPrevNode())
-    if (!waitsForItself(before)) return {};
-  return dyn_cast_or_null<ttg::CtaBarrierOp>(op);
-}
-
 void multiBuffer(LoopSchedule &schedule) {
   scf::ForOp old = schedule.loop;
   Location loc = old.getLoc();
   OpBuilder b(old);
   auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  if (!isa<tt::FuncOp>(old->getParentOp())) ttg::CtaBarrierOp::create(b, loc); // after the readers of the loop's last run
   scf::ForOp loop = schedule.loop = withMoreCarried(old, ValueRange(Value(number(0))));
   Value stageIndex = loop.getRegionIterArgs().back();
-  for (ttg::StoreSharedOp store : schedule.computed)
-    if (ttg::CtaBarrierOp sync = barrierBefore(schedule, store)) sync.erase();
   for (ttg::StoreSharedOp store : schedule.computed) {
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     ttg::BufferType type = alloc.getType();

@@ -3,11 +3,10 @@
 //   before: s = QK    wait s    p = exp2(s)    dv += pG    wait dv    dp = GV    wait dp    ds = p * dp    dk += ds Q    wait dk
 //   after:  s = QK    dp = GV    wait s    p = exp2(s)    dv += pG    wait dp    ds = p * dp    dk += ds Q    wait dv, dk
 // An MMA whose operands lie in shared memory starts after the first MMA that nothing keeps it from; a wait stands before the first use of
-// what it lets through. MMAs end in the order in which they start, so that a wait counts those that may still run. Neither goes past
-// anything by which threads tell one another, or the producer of copies, that a buffer has been read. There are two exceptions: where the
-// last MMA of an iteration stays in flight across the back edge, the stages of the iteration before are refilled after the first wait, and
-// what reads this iteration's stages may start before that; and where a producer alone fills what an MMA reads, barriers have no reader to
-// tell.
+// what it lets through. MMAs end in the order in which they start, so that a wait counts those that may still run. Neither moves past
+// a store or copy to shared memory, or an arrival at the producer's barrier. There are two exceptions. If the last MMA of an iteration
+// stays in flight across the back edge, the stages of the previous iteration are refilled after the first wait, and MMAs of this
+// iteration's stages may start before that. If a producer alone fills what an MMA reads, its wait may move past stores.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/mma_waits.h"
@@ -107,7 +106,7 @@ private:
   static bool isRefill(Operation *op) {
     if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
     if (auto expect = dyn_cast<ttg::BarrierExpectOp>(op)) return expect.getBarriers().getType().getCount() > 1;
-    return isa<ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
+    return isa<ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
   }
 
   /// Whether TMA alone writes the operand in the loop, as a stage of a circular buffer.
@@ -136,8 +135,8 @@ private:
     return registers;
   }
 
-  /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: then barriers
-  /// do not concern them.
+  /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: threads do not store
+  /// there.
   bool readsForProducer(ttg::WgmmaWaitOp wait) {
     auto isWrittenByThreads = [&](Value operand) {
       ttg::AllocOp alloc = allocOf(operand);
@@ -163,10 +162,9 @@ private:
     auto reads = [&](Operation *op) {
       return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
     };
-    bool passesBarriers = readsForProducer(wait);
+    bool passesStores = readsForProducer(wait);
     auto passes = [&](Operation *op) {
-      return mayPass(op) ||
-             (passesBarriers && isa<ttg::AllocOp, ttg::CtaBarrierOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
+      return mayPass(op) || (passesStores && isa<ttg::AllocOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
     };
     Operation *position = wait->getNextNode();
     for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = position->getNextNode())

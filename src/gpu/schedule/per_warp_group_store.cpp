@@ -1,7 +1,7 @@
 // If all warps must pass a barrier to store a tile, nothing multiplies between two tiles of a matmul. Where
 // copies have a warp of their own, each of two warpgroups stores the rows that it holds: it meets
 // only itself, so one stores while the other still multiplies, or continues with the next tile.
-//   before: tma_store_wait 0    barrier    store_shared %tile, %p    fence_async    barrier    tma_store %p
+//   before: tma_store_wait 0    store_shared %tile, %p    fence_async    tma_store %p
 //   after:  tma_store_wait 0    warpgroup barrier    store_shared %tile, %p    fence_async    warpgroup barrier    tma_store half of %p
 // A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
 // warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
@@ -109,11 +109,9 @@ void storePerWarpGroup(scf::ForOp tiles) {
   for (ttg::TmaStoreOp store : stores)
     ttg::relyOn(function, *sameRowsGuards(stores.front().getMap(), store.getMap()));
   for (ttg::TmaStoreOp store : stores) {
-    Operation *after = store->getPrevNode(), *before = after->getPrevNode()->getPrevNode()->getPrevNode();
-    for (Operation *barrier : {before, after}) {
-      b.setInsertionPoint(barrier);
-      barrierInGroup(b, barrier->getLoc());
-      barrier->erase();
+    for (Operation *next : {store->getPrevNode()->getPrevNode(), store.getOperation()}) {
+      b.setInsertionPoint(next);
+      barrierInGroup(b, next->getLoc());
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
     store.setPerWarpGroup(true);

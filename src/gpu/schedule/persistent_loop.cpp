@@ -60,13 +60,10 @@ SmallVector<TileStore> storesOf(scf::ForOp loop) {
   for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
-    Operation *sync = store->getPrevNode(), *fence = sync ? sync->getPrevNode() : nullptr, *write = fence ? fence->getPrevNode() : nullptr;
+    Operation *fence = store->getPrevNode(), *write = fence ? fence->getPrevNode() : nullptr;
     if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
-    if (!isa_and_nonnull<ttg::CtaBarrierOp>(sync) || !isa_and_nonnull<ttg::FenceAsyncOp>(fence) ||
-        !isa_and_nonnull<ttg::StoreSharedOp>(write))
-      continue;
-    if (cast<ttg::StoreSharedOp>(write).getBuffer() != alloc || !isa_and_nonnull<ttg::CtaBarrierOp>(write->getPrevNode())) continue;
-    stores.push_back({alloc, write->getPrevNode(), cast<ttg::StoreSharedOp>(write), store, wait});
+    if (!isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write)) continue;
+    if (cast<ttg::StoreSharedOp>(write).getBuffer() == alloc) stores.push_back({alloc, cast<ttg::StoreSharedOp>(write), store, wait});
   }
   return stores;
 }
@@ -83,18 +80,10 @@ SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
   return buffers;
 }
 
-/// The barrier before which the thread that starts the stores waits until the last store has read the buffer. A barrier before the
-/// store's own serves for that, too, if no other store is started between them; then the store's own barrier has nothing left to do.
-static Operation *barrierAfterWait(const TileStore &store) {
-  for (Operation *op = store.sync->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
-    if (isa<ttg::CtaBarrierOp>(op)) return op;
-  return store.sync;
-}
-
 void letStoresRun(scf::ForOp loop) {
   SmallVector<ttg::AllocOp> buffers;
   for (TileStore &store : storesOf(loop)) {
-    store.wait->moveBefore(barrierAfterWait(store));
+    store.wait->moveBefore(store.write);
     auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
     if (same == buffers.end()) {
       store.alloc->moveBefore(loop);

@@ -97,8 +97,7 @@ private:
     if (computes) markInterleavedStores(schedule);
     prefetchRegisterLoads(schedule);
     if (!computes || !schedule.circularBuffers.empty()) return;
-    b.setInsertionPointAfter(keepInFlight(schedule));
-    if (schedule.computedStages == 2) ttg::CtaBarrierOp::create(b, schedule.loop.getLoc());
+    keepInFlight(schedule);
   }
 
   /// The buffers and barriers of a circular buffer.
@@ -218,7 +217,6 @@ private:
     Operation *lastStage = nullptr;              ///< the stages of an iteration stand at its top, up to here
     Operation *top = nullptr;                    ///< and what else stands there, up to here
     Operation *drained = nullptr;                ///< the wait that drains the previous iteration's MMAs; null: none are in flight
-    DenseMap<Operation *, Operation *> barriers; ///< that release stages, by what they stand after
     Value dequantizedEmpty;                      ///< what has been dequantized in a stage has been read; null: released with the copies
 
     /// Where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
@@ -235,17 +233,17 @@ private:
     else
       allocateStages(e);
     if (e.schedule.warpSpecialized) return expandPartitions(e, state);
-    // After the barrier at the head of the prologue, no copy is in flight and no thread reads a stage. A persistent loop has started the
-    // first copies in its previous iteration, after a barrier as well.
+    // A persistent loop has started the first copies in its previous iteration.
     FailureOr<NextTile> next;
     if (schedule.crossTile) next = firstTile(e);
     if (schedule.crossTile ? failed(next) : failed(prologue(e, state))) return failure();
     // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
     carryStage(e, state);
     takeStages(e);
-    // In iteration i every reader reads stage i mod stages. After the barrier, all threads have read the stage of iteration
-    // i + distance - stages, and the copies of iteration i + distance go there.
-    addBarriers(e);
+    // In iteration i every reader reads stage i mod stages. The copies of iteration i + distance go to the stage of iteration
+    // i + distance - stages, which has been read where they stand.
+    e.drained = drainPrevious(e);
+    waitForCopiesOfThread(e);
     if (failed(refill(e))) return failure();
     if (schedule.crossTile && failed(nextTile(e, *next))) return failure();
     // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance.
@@ -322,7 +320,6 @@ private:
       stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    if (!e.schedule.computed.empty() && !isDequantizing(e.schedule.loop)) ttg::CtaBarrierOp::create(b, e.loc);
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
     if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
     for (auto [empty, after] : releases) {
@@ -373,14 +370,9 @@ private:
     }
   }
 
-  /// The first iterations' copies, before the loop; if it runs again and again, after all threads have read the last iterations' stages.
+  /// The first iterations' copies, before the loop.
   LogicalResult prologue(Expansion &e, ArrayRef<Value> state) {
-    scf::ForOp loop = e.schedule.loop;
-    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>()) {
-      if (e.fence) ttg::FenceAsyncOp::create(b, e.loc);
-      ttg::CtaBarrierOp::create(b, e.loc);
-    }
-    LoopIterations iterations(loop);
+    LoopIterations iterations(e.schedule.loop);
     return startFirst(
         e, state[0], [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
         [&](size_t circular, int64_t iteration) {
@@ -439,7 +431,6 @@ private:
     FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(e.schedule.loop);
     if (failed(drain)) return failure();
     b.setInsertionPointAfter(*drain);
-    ttg::CtaBarrierOp::create(b, e.loc);
     LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
     auto isThere = scf::IfOp::create(b, e.loc, outer.existsLater(b, 1), /*withElseRegion=*/false);
     b.setInsertionPoint(isThere.thenYield());
@@ -475,32 +466,14 @@ private:
     e.top = e.lastStage;
   }
 
-  /// The barriers by which all threads release stages. With cp.async one at the top, after each thread's wait for its own copies, also
-  /// shows them to the others.
-  void addBarriers(Expansion &e) {
-    e.drained = drainPrevious(e);
-    bool fence = e.fence;
-    if (e.copyAsync) {
-      int64_t pending = 0;
-      for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync)) {
-        fence |= circular.mmasRead; // wgmma reads what cp.async wrote
-        pending = circular.distance - 1;
-      }
-      b.setInsertionPointAfter(e.lastStage);
-      ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
-      if (fence) ttg::FenceAsyncOp::create(b, e.loc);
-      e.top = ttg::CtaBarrierOp::create(b, e.loc);
-      fence = false;
-    }
-    DenseMap<Operation *, Operation *> barriers; // by what they stand after
-    for (const CircularBuffer &circular : e.schedule.circularBuffers) {
-      Operation *after = circular.releaseAfter;
-      if (!after || isa<ttg::CtaBarrierOp>(after) || barriers.contains(after)) continue;
-      b.setInsertionPointAfter(e.positionOf(after));
-      if (fence) ttg::FenceAsyncOp::create(b, e.loc);
-      barriers[after] = ttg::CtaBarrierOp::create(b, e.loc);
-    }
-    e.barriers = std::move(barriers);
+  /// At the top each thread waits for its own copies by cp.async.
+  void waitForCopiesOfThread(Expansion &e) {
+    if (!e.copyAsync) return;
+    int64_t pending = 0;
+    for (const CircularBuffer &circular : llvm::make_filter_range(e.schedule.circularBuffers, isAsync))
+      pending = circular.distance - 1;
+    b.setInsertionPointAfter(e.lastStage);
+    e.top = ttg::CopyWaitOp::create(b, e.loc, static_cast<int32_t>(pending));
   }
 
   /// The copies of later iterations. Those at the top go to stages that the previous iteration has released.
@@ -510,8 +483,7 @@ private:
       for (const CircularBuffer &circular : e.schedule.circularBuffers)
         if (top == !circular.copyAfter) places.insert(circular.copyAfter);
     for (Operation *place : places) {
-      Operation *barrier = e.barriers.lookup(place);
-      b.setInsertionPointAfter(!place ? e.top : barrier ? barrier : e.positionOf(place));
+      b.setInsertionPointAfter(place ? e.positionOf(place) : e.top);
       if (failed(copyLater(e, place))) return failure();
       if (!place) e.top = &*std::prev(b.getInsertionPoint());
     }

@@ -45,9 +45,9 @@ void keepInFlightUntilNext(LoopSchedule &schedule, llvm::ArrayRef<ttg::WgmmaOp> 
 /// reader.
 mlir::Operation *endOfAllReads(const LoopSchedule &schedule);
 
-/// Returns the barrier after the stores of computed operands, if threads have read before it what was loaded ahead for them; otherwise
+/// Returns the fence after the stores of computed operands, if threads have read before it what was loaded ahead for them; otherwise
 /// null. Circular buffers have `stages` stages.
-ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages);
+ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages);
 
 // The rows of the table.
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context);

@@ -49,9 +49,6 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   scf::YieldOp::create(b, loc, map.lookup(wait.getResults()[0]));
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, mma.getC());
-  b.setInsertionPointAfter(branch);
-  ttg::CtaBarrierOp::create(b, loc); // its stage is filled again at the top of the loop
-
   loop = withMoreCarried(loop, branch.getResults());
   stageIndex = arrival.getIndex(); // the new loop's
   parity = arrival.getParity();

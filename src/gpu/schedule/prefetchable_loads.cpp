@@ -133,7 +133,7 @@ static void mergeRows(LoopSchedule &schedule) {
 /// Tiles that threads read one right after the other arrive together: they would wait for each.
 static void mergeAdjacent(LoopSchedule &schedule) {
   auto isPassed = [](Operation *op) { // what is left of the copies, too
-    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::CtaBarrierOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
+    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
   };
   auto isReadTogether = [&](const CircularBuffer &first, const CircularBuffer &second) {
     if (!first.tma || !second.tma || first.mmasRead || second.mmasRead) return false;

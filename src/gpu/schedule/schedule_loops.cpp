@@ -159,10 +159,10 @@ private:
     int64_t requested = schedule.requested;
     if (isDequantizing(schedule.loop)) return affordableStages(schedule, requested, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule.loop, config, target) && barrierAfterComputed(schedule, requested)) {
+    if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
-      if (stages >= std::min(requested, minCrossTileStages) && barrierAfterComputed(schedule, stages)) return stages;
+      if (stages >= std::min(requested, minCrossTileStages) && fenceAfterComputed(schedule, stages)) return stages;
       schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);

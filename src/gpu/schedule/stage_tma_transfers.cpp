@@ -13,23 +13,16 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
+/// Erases a store to a buffer, and the fence after it with the last of the adjacent stores.
 void eraseStore(ttg::StoreSharedOp store) {
   Operation *before = store->getPrevNode(), *after = store->getNextNode();
   store->erase();
   if (isa_and_nonnull<ttg::StoreSharedOp>(before) || isa_and_nonnull<ttg::StoreSharedOp>(after)) return;
-  if (isa_and_nonnull<ttg::CtaBarrierOp>(before)) before->erase();
-  if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) {
-    Operation *next = after->getNextNode();
-    after->erase();
-    after = next;
-  }
-  if (isa_and_nonnull<ttg::CtaBarrierOp>(after)) after->erase();
+  if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) after->erase();
 }
 
 //   before: ttg.descriptor_store %t to %map[...]
-//   after:  ttg.cta_barrier    ttg.store_shared %t, %p    ttg.fence_async    ttg.cta_barrier    ttg.tma_store %p to %map ttg.tma_store_wait
-//   0
+//   after:  ttg.store_shared %t, %p    ttg.fence_async    ttg.tma_store %p to %map    ttg.tma_store_wait 0
 static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
   FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
   if (failed(type)) return failure();
@@ -38,10 +31,8 @@ static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp sto
   Location loc = store.getLoc();
   OpBuilder b(store);
   Value buffer = ttg::AllocOp::create(b, loc, *type);
-  ttg::CtaBarrierOp::create(b, loc);
   ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
   ttg::FenceAsyncOp::create(b, loc);
-  ttg::CtaBarrierOp::create(b, loc);
   ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getAdds());
   ttg::TmaStoreWaitOp::create(b, loc, 0);
   store.erase();
@@ -159,13 +150,11 @@ static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
   for (Operation *shape : readers.shapes)
     shape->moveBefore(readers.first);
   Operation *reader = readers.shapes.empty() ? readers.first : readers.shapes.front();
-  while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp, ttg::CtaBarrierOp>(reader->getPrevNode()))
+  while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp>(reader->getPrevNode()))
     reader = reader->getPrevNode();
   b.setInsertionPoint(reader);
   Value buffer = ttg::AllocOp::create(b, loc, *type);
-  ttg::CtaBarrierOp::create(b, loc);
   ttg::StoreSharedOp::create(b, loc, source, buffer);
-  ttg::CtaBarrierOp::create(b, loc);
   Value held = ttg::LoadSharedOp::create(b, loc, load.getType(), buffer);
   for (OpOperand *use : others)
     use->set(held);

@@ -88,7 +88,7 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
     if (copy < release) --release.iteration; // that of the iteration before
   }
   if (release < end) return "a stage is released while it is still being read";
-  bool hasOneBarrier = isa_and_nonnull<ttg::CtaBarrierOp>(circular.releaseAfter);
+  bool hasOneBarrier = isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter);
   if (hasOneBarrier && schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
   return {};
 }

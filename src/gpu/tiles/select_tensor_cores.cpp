@@ -145,11 +145,9 @@ private:
   }
 
   void store(Location loc, ArrayRef<std::pair<Value, Value>> tiles) {
-    ttg::CtaBarrierOp::create(b, loc);
     for (auto [tile, buffer] : tiles)
       ttg::StoreSharedOp::create(b, loc, tile, buffer);
     ttg::FenceAsyncOp::create(b, loc);
-    ttg::CtaBarrierOp::create(b, loc);
   }
 
   void storePending(tt::DotOp dot) {

@@ -9,30 +9,29 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ttg::CtaBarrierOp barrierAfterComputed(const LoopSchedule &schedule, int64_t stages) {
+ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages) {
   Operation *op = nullptr;
   for (ttg::StoreSharedOp store : schedule.computed)
     if (!op || op->isBeforeInBlock(store)) op = store;
   while (isa_and_nonnull<ttg::StoreSharedOp>(op))
     op = op->getNextNode();
-  if (!isa_and_nonnull<ttg::FenceAsyncOp>(op)) return {};
-  auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(op->getNextNode());
+  auto fence = dyn_cast_or_null<ttg::FenceAsyncOp>(op);
   auto areRead = [&](const CircularBuffer &circular) {
-    // With three stages, a stage that an MMA reads would be filled only when it is needed.
-    bool isFree =
-        circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier : circular.endOfReads->isBeforeInBlock(sync);
+    // With fewer stages, a stage that an MMA reads would be filled only when it is needed.
+    bool isFree = circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier
+                                    : circular.endOfReads->isBeforeInBlock(fence);
     return circular.tma && isFree;
   };
-  return sync && llvm::all_of(schedule.circularBuffers, areRead) ? sync : ttg::CtaBarrierOp();
+  return fence && llvm::all_of(schedule.circularBuffers, areRead) ? fence : ttg::FenceAsyncOp();
 }
 
 bool scheduleRegisterOperands(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty() || schedule.warpSpecialized || schedule.computedStages != stagesWithoutWaiting) return false;
   SmallVector<ttg::WgmmaOp> mmas = mmasInFlight(schedule);
-  ttg::CtaBarrierOp barrier = mmas.empty() ? ttg::CtaBarrierOp() : barrierAfterComputed(schedule, schedule.stages);
-  if (!barrier) return false;
+  ttg::FenceAsyncOp fence = mmas.empty() ? ttg::FenceAsyncOp() : fenceAfterComputed(schedule, schedule.stages);
+  if (!fence) return false;
   keepInFlightUntilNext(schedule, mmas);
-  copyAndReleaseAfter(schedule, barrier, /*releaseDistance=*/0);
+  copyAndReleaseAfter(schedule, fence, /*releaseDistance=*/0);
   for (CircularBuffer &circular : schedule.circularBuffers)
     if (circular.mmasRead) circular.distance = schedule.stages - 2;
   return true;

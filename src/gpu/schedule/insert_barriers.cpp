@@ -1,0 +1,140 @@
+// Inserts the barriers and fences that accesses to shared memory need, once all buffers have their offsets. An iteration of a matmul:
+//   before: wait for stage i    wgmma %stage    wgmma_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
+//   after:  wait for stage i    wgmma %stage    wgmma_wait 1    cta_barrier    tma_load
+// barrier_analysis.cpp finds the accesses that need one. A barrier stands before the later access, in the innermost block that has both
+// accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first, then those of one
+// iteration, whose barriers often order those of different iterations as well.
+#include "gpu/passes.h"
+#include "gpu/schedule/barrier_analysis.h"
+#include "ir/refusal.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+#include <tuple>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+int64_t loopsAround(Operation *op) {
+  int64_t loops = 0;
+  for (Operation *parent = op->getParentOp(); parent && !isa<tt::FuncOp>(parent); parent = parent->getParentOp())
+    loops += isa<scf::ForOp, scf::WhileOp>(parent);
+  return loops;
+}
+
+/// Two accesses that are not ordered yet, and where a barrier can order them.
+struct Unordered {
+  PendingAccess earlier;
+  SharedAccess later;
+  BarrierNeed need;
+  Operation *position = nullptr;
+  bool isCarried = false; ///< the earlier access may be of a previous iteration, or from before the loop
+
+  Unordered(const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) : earlier(earlier), later(later), need(need) {
+    Operation *op = later.op, *from = earlier.left ? earlier.left : earlier.access.op, *other = nullptr;
+    while (!(other = op->getBlock()->findAncestorOpInBlock(*from)))
+      op = op->getParentOp();
+    bool isInside = op == other ? !earlier.left && isa<scf::WhileOp>(op) : earlier.wait && op != later.op && op->isAncestor(earlier.wait);
+    position = isInside ? later.op : op;
+    Operation *wait = earlier.wait ? op->getBlock()->findAncestorOpInBlock(*earlier.wait) : nullptr;
+    isCarried = isInside || !other->isBeforeInBlock(op) || (wait && wait->isBeforeInBlock(other));
+  }
+};
+
+class Inserter {
+public:
+  explicit Inserter(tt::FuncOp function) : function(function), b(function.getContext()) {}
+
+  LogicalResult run() {
+    constexpr int64_t manyBarriers = 1000;
+    for (int64_t i = 0; i < manyBarriers; ++i) {
+      std::optional<Unordered> next = firstUnordered();
+      if (!next) return success();
+      if (next->need.wait)
+        return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
+      order(*next);
+    }
+    return bug(function, "no barriers order its accesses to shared memory");
+  }
+
+private:
+  std::optional<Unordered> firstUnordered() {
+    DenseMap<Operation *, int64_t> numbers;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
+    std::optional<Unordered> first;
+    auto key = [&](const Unordered &each) {
+      // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
+      bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
+      bool needsBarrier = each.need.barrier || each.need.allWarps;
+      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
+                        numbers.lookup(each.position));
+    };
+    visitConflicts(function, accesses, [&](const PendingAccess &earlier, const SharedAccess &later) {
+      BarrierNeed need = needOf(earlier, later);
+      if (!need) return;
+      Unordered each(earlier, later, need);
+      if (!first || key(each) < key(*first)) first = each;
+    });
+    return first;
+  }
+
+  void order(const Unordered &each) {
+    Operation *barrier = each.earlier.barrier;
+    bool isUsable = barrier && !each.need.barrier && loopsAround(barrier) <= loopsAround(each.position);
+    if (each.need.fence && isUsable) {
+      b.setInsertionPoint(barrier);
+      ttg::FenceAsyncOp::create(b, barrier->getLoc());
+      return;
+    }
+    auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
+    bool isOrdered = each.earlier.fencedBarrier || each.earlier.access.isAsyncProxy(); // by the barrier, for TMA
+    if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
+      return sync.setAllWarps(true);
+    if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
+    Operation *position = firstOfRow(each);
+    b.setInsertionPoint(position);
+    Location loc = each.later.op->getLoc();
+    if (each.need.fence) ttg::FenceAsyncOp::create(b, loc);
+    ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
+  }
+
+  /// A barrier earlier in the block orders a TMA store, too, if the thread that started the store waits for it before that barrier.
+  static bool waitsEarlier(const Unordered &each) {
+    Operation *wait = each.earlier.wait;
+    if (!wait || wait->getBlock() != each.later.op->getBlock()) return false;
+    for (Operation *op = wait->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
+      if (isa<ttg::CtaBarrierOp>(op)) return wait->moveBefore(op), true;
+    return false;
+  }
+
+  /// The position before accesses of the same kind that stand in a row. Before reads and copies: after the last operation with an effect,
+  /// so that the barrier does not wait for arithmetic.
+  static Operation *firstOfRow(const Unordered &each) {
+    Operation *position = each.position;
+    bool isStore = isa<ttg::StoreSharedOp>(position);
+    for (Operation *op = position->getPrevNode(); op && op != each.earlier.access.op; op = op->getPrevNode()) {
+      bool isRow = op->getName() == each.position->getName() && isa<ttg::StoreSharedOp, ttg::TmaLoadOp>(op);
+      bool isPassed = isa<ttg::BarrierExpectOp, ttg::AllocOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0);
+      if (!isRow && (isStore || !isPassed)) break;
+      position = op;
+    }
+    return position;
+  }
+
+  tt::FuncOp function;
+  OpBuilder b;
+  AccessCache accesses;
+};
+
+} // namespace
+
+LogicalResult insertBarriers(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Inserter(function).run(); });
+}
+
+} // namespace tilewright::gpu
