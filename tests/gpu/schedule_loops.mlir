@@ -52,7 +52,7 @@
 // PIPELINED: ttg.barrier_wait
 // PIPELINED: ttg.wgmma
 // PIPELINED-NEXT: ttg.wgmma_wait 1
-// PIPELINED-NEXT: ttg.cta_barrier
+// PIPELINED-NOT: ttg.cta_barrier
 // PIPELINED-COUNT-2: ttg.tma_load
 // PIPELINED-NOT: ttg.id
 tt.func public @matmul(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
