@@ -10,7 +10,7 @@ namespace tilewright::gpu {
 bool PendingAccess::operator==(const PendingAccess &other) const {
   auto key = [](const PendingAccess &p) {
     return std::tie(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
-                    p.barrier, p.fenced, p.fencedBarrier, p.groupBarrier, p.allWarps, p.left);
+                    p.barrier, p.fenced, p.fencedBarrier, p.fencedAllWarps, p.groupBarrier, p.allWarps, p.left);
   };
   return key(*this) == key(other);
 }
@@ -41,14 +41,18 @@ bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   return later.partition == AccessPartition::consumers || earlier.owner != later.owner;
 }
 
+bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
+  return !earlier.isAsyncProxy() && later.isAsyncProxy();
+}
+
 BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
   BarrierNeed need;
   const SharedAccess &access = earlier.access;
   need.wait = earlier.running;
-  need.allWarps = access.partition != later.partition && !earlier.allWarps;
-  bool changesProxy = !access.isAsyncProxy() && later.isAsyncProxy();
-  need.fence = changesProxy && !earlier.fenced;
-  bool met = changesProxy && earlier.fenced ? earlier.fencedBarrier : earlier.barrier != nullptr;
+  bool afterFence = changesProxy(access, later) && earlier.fenced;
+  need.fence = changesProxy(access, later) && !earlier.fenced;
+  need.allWarps = access.partition != later.partition && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps);
+  bool met = afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr;
   met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
   need.barrier = access.partition == later.partition && !met;
   return need;
@@ -168,11 +172,10 @@ private:
       each.barrier = op;
       each.fencedBarrier = each.fenced;
       each.allWarps |= allWarps || !isSpecialized;
+      each.fencedAllWarps |= each.fenced && (allWarps || !isSpecialized);
     }
     // What is ordered before everything is forgotten.
-    llvm::erase_if(state, [](const PendingAccess &each) {
-      return each.barrier && each.allWarps && (each.fencedBarrier || each.access.isAsyncProxy());
-    });
+    llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && (each.fencedAllWarps || each.access.isAsyncProxy()); });
     PendingAccesses merged;
     join(merged, state);
     state = std::move(merged);
@@ -187,7 +190,7 @@ private:
     for (PendingAccess &each : state)
       if (!each.running && !each.fenced && !each.access.isAsyncProxy()) {
         each.fenced = true;
-        each.allWarps = each.groupBarrier = false;
+        each.groupBarrier = false;
       }
   }
 

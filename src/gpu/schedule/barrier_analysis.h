@@ -24,10 +24,11 @@ struct PendingAccess {
   bool running = false;               ///< no wait has ended it
   mlir::Operation *wait = nullptr;    ///< the wait that has ended it
   mlir::Operation *barrier = nullptr; ///< the latest barrier of all consumers since then
+  bool allWarps = false;              ///< all partitions have passed a barrier
   bool fenced = false;                ///< its threads have passed a fence
   bool fencedBarrier = false;         ///< a barrier of all consumers has come after the fence
+  bool fencedAllWarps = false;        ///< the same, of all partitions
   bool groupBarrier = false;          ///< the same, of its warp group
-  bool allWarps = false;              ///< the same, of all partitions
   mlir::Operation *left = nullptr;    ///< the outermost loop around it that has ended since then
   bool operator==(const PendingAccess &other) const;
 };
@@ -41,6 +42,9 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
 
 /// True if the two accesses must be ordered at all.
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later);
+
+/// True if a fence must order them: a thread makes the earlier one, TMA or an MMA the later one.
+bool changesProxy(const SharedAccess &earlier, const SharedAccess &later);
 
 /// The accesses of each operation, which barriers do not change.
 using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>>;

@@ -91,7 +91,7 @@ private:
       return;
     }
     auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
-    bool isOrdered = each.earlier.fencedBarrier || each.earlier.access.isAsyncProxy(); // by the barrier, for TMA
+    bool isOrdered = each.earlier.fencedBarrier || !changesProxy(each.earlier.access, each.later);
     if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
       return sync.setAllWarps(true);
     if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
