@@ -95,9 +95,15 @@ private:
     if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
       return sync.setAllWarps(true);
     if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
-    Operation *position = firstOfRow(each);
-    b.setInsertionPoint(position);
+    Operation *position = firstOfRow(each), *before = position->getPrevNode();
     Location loc = each.later.op->getLoc();
+    // A barrier stands there already, before the loop. The fence in the loop comes too late for it.
+    if (isa_and_nonnull<ttg::CtaBarrierOp>(before) && changesProxy(each.earlier.access, each.later) && !each.need.fence) {
+      b.setInsertionPoint(before);
+      ttg::FenceAsyncOp::create(b, loc);
+      return;
+    }
+    b.setInsertionPoint(position);
     if (each.need.fence) ttg::FenceAsyncOp::create(b, loc);
     ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
   }

@@ -86,10 +86,12 @@ static int64_t offsetOf(Operation *op) {
 static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor accessor) {
   ttg::AllocOp alloc = allocOf(buffer);
   int64_t depth = alloc.getType().getDepth(), first = offsetOf(alloc);
-  AccessPartition partition = op->hasAttr(ttg::producerName)              ? AccessPartition::producer
-                              : op->hasAttr(ttg::dequantizePartitionName) ? AccessPartition::dequantize
-                                                                          : AccessPartition::consumers;
-  return {op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, partition};
+  return {op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, partitionOf(op)};
+}
+
+AccessPartition partitionOf(Operation *op) {
+  if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
+  return op->hasAttr(ttg::dequantizePartitionName) ? AccessPartition::dequantize : AccessPartition::consumers;
 }
 
 bool hasBarrierInside(Operation *op) {

@@ -42,6 +42,9 @@ struct SharedAccess {
 /// lowering has a barrier before that and one before it reads the result.
 llvm::SmallVector<SharedAccess> sharedAccessesOf(mlir::Operation *op);
 
+/// The partition that an operation belongs to.
+AccessPartition partitionOf(mlir::Operation *op);
+
 /// True if the operation's lowering begins with a barrier of all threads that hold tiles.
 bool hasBarrierInside(mlir::Operation *op);
 
