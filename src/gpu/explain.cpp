@@ -419,7 +419,7 @@ struct Explainer::Impl {
     auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     if (!made) return;
     std::string reason = made.getReason() ? made.getReason().getValue().str() : "";
-    if (made.getStages() < 2 && reason.empty()) return; // only its stores are scheduled
+    if (made.getBuffers().empty() && reason.empty()) return; // only its stores are scheduled
     llvm::MapVector<Operation *, bool> circularBuffers; // and whether TMA fills them
     bool loads = false;
     auto see = [&](Operation *op) {
@@ -446,6 +446,8 @@ struct Explainer::Impl {
     } else if (int64_t stages = computedStages(loop)) {
       text = "threads write computed operands to " + countText(stages, "buffer") +
              ", while the previous dot reads another one; no loads are prefetched: " + reason;
+    } else if (reason.empty()) {
+      text = "loads to registers are issued an iteration early";
     } else {
       text = "not pipelined, each iteration waits for its loads: " + reason;
     }

@@ -23,10 +23,6 @@ void prefetchLoadsInPartitions(LoopSchedule &schedule);
 void waitInPartitions(LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
                       mlir::Value parity);
 
-/// Whether a kernel may learn that another program has written something: a partition that does not wait with the other partitions would
-/// read too early.
-bool mayLearnOfWrites(tt::FuncOp function);
-
 /// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
 /// (thread/interleave_stores.cpp).
 void markInterleavedStores(LoopSchedule &schedule);

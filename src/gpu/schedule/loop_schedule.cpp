@@ -195,6 +195,7 @@ private:
     for (int64_t id : buffer.getWriters()) {
       Operation *writer = byId.lookup(id);
       bool isStore = isa_and_nonnull<ttg::StoreSharedOp>(writer), isLoad = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(writer);
+      if (buffer.getKind() == ttg::BufferKind::registers) isLoad = isa_and_nonnull<tt::LoadOp>(writer);
       if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
         return fail("operation ") << id << " does not fill this buffer";
       writers.push_back(writer);

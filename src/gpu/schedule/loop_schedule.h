@@ -91,6 +91,12 @@ mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
 /// after all threads have read it (verify_schedule.cpp).
 std::optional<std::string> verify(const LoopSchedule &schedule);
 
+/// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
+/// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
+bool mayLearnOfWrites(mlir::Operation *within);
+/// Returns why a load that feeds `alloc` cannot run ahead in its loop, as text; null if it can.
+std::optional<std::string> prefetchObstacle(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
+
 /// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute. Nothing is scheduled yet.
 LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.

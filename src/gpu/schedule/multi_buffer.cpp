@@ -72,6 +72,7 @@ static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Val
 static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   LoopIterations iterations(loop);
+  if (mayLearnOfWrites(loop)) return {};
   return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
            llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });

@@ -55,7 +55,7 @@ private:
   void hoistLoad(tt::LoadOp load) {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (!loop || held > registers || tt::isVolatileLoad(load)) return;
+    if (!loop || held > registers || tt::isVolatileLoad(load) || mayLearnOfWrites(loop)) return;
     std::optional<LaunchGuards> guards = noWriteGuards(load, loop);
     if (!guards) return;
     llvm::SmallPtrSet<Operation *, 8> needed;

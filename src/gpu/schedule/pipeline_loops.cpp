@@ -57,6 +57,9 @@ private:
     if (failed(schedule)) return failure();
     if (schedule->stages > 1)
       if (std::optional<std::string> wrong = verify(*schedule)) return loop.emitError("its schedule is invalid: ") << *wrong;
+    bool staysInFlight = !schedule->edges.empty() || isDequantizing(loop);
+    if (!schedule->computed.empty() && !staysInFlight)
+      return loop.emitError("its schedule is invalid: computed operands without MMAs in flight");
     if (failed(assumeUnwritten(*schedule))) return failure();
     overlapOperands(*schedule);
     return schedule->stages > 1 ? expand(*schedule) : success();
@@ -209,15 +212,15 @@ private:
     LoopSchedule &schedule;
     Location loc;
     int64_t stages;
-    bool copyAsync;                              ///< some circular buffer is filled by cp.async
-    bool fence;                                  ///< TMA writes where threads read
-    std::vector<StageBuffers> stageBuffers;      ///< of each circular buffer
-    std::vector<SmallVector<Value>> sources;     ///< operands of each circular buffer's loads, in an iteration
-    Value stageIndex, parity;                    ///< of an iteration
-    Operation *lastStage = nullptr;              ///< the stages of an iteration stand at its top, up to here
-    Operation *top = nullptr;                    ///< and what else stands there, up to here
-    Operation *drained = nullptr;                ///< the wait that drains the previous iteration's MMAs; null: none are in flight
-    Value dequantizedEmpty;                      ///< what has been dequantized in a stage has been read; null: released with the copies
+    bool copyAsync;                          ///< some circular buffer is filled by cp.async
+    bool fence;                              ///< TMA writes where threads read
+    std::vector<StageBuffers> stageBuffers;  ///< of each circular buffer
+    std::vector<SmallVector<Value>> sources; ///< operands of each circular buffer's loads, in an iteration
+    Value stageIndex, parity;                ///< of an iteration
+    Operation *lastStage = nullptr;          ///< the stages of an iteration stand at its top, up to here
+    Operation *top = nullptr;                ///< and what else stands there, up to here
+    Operation *drained = nullptr;            ///< the wait that drains the previous iteration's MMAs; null: none are in flight
+    Value dequantizedEmpty;                  ///< what has been dequantized in a stage has been read; null: released with the copies
 
     /// Where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
     Operation *positionOf(Operation *op) const { return !schedule.edges.empty() && op == schedule.edges.back().until ? drained : op; }
@@ -365,7 +368,9 @@ private:
         ttg::BufferType type = copy.alloc.getType();
         stageBuffers.bytes += copiedBytes(copy.alloc);
         auto deep = ttg::BufferType::get(b.getContext(), e.stages, type.getElementType(), type.getLayout());
-        stageBuffers.buffers.push_back(copyingAsMuch(ttg::AllocOp::create(b, copy.alloc.getLoc(), deep), copy.alloc));
+        auto stages = ttg::AllocOp::create(b, copy.alloc.getLoc(), deep);
+        if (Attribute throughout = copy.alloc->getAttr(ttg::liveThroughoutName)) stages->setAttr(ttg::liveThroughoutName, throughout);
+        stageBuffers.buffers.push_back(copyingAsMuch(stages, copy.alloc));
       }
     }
   }

@@ -57,6 +57,7 @@ bool scheduleGemm(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleProducer(LoopSchedule &schedule, const PolicyContext &context);
+bool schedulePlainLoads(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &context);
 
 } // namespace tilewright::gpu

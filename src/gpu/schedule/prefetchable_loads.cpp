@@ -60,15 +60,21 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   return {};
 }
 
-static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, LoopIterations &iterations, bool mayCopyAsync) {
+static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   IntegerAttr step;
-  scf::ForOp loop = iterations.getLoop();
+  LoopIterations iterations(loop);
   bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
   if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
+  if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
   auto plain = dyn_cast<tt::LoadOp>(load);
   return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
+}
+
+std::optional<std::string> prefetchObstacle(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+  Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
+  return isPrefetchable ? std::nullopt : std::optional(isPrefetchable.error());
 }
 
 static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
@@ -167,7 +173,6 @@ static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
 LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
   LoopSchedule schedule;
   schedule.loop = loop;
-  LoopIterations iterations(loop);
   Block *body = loop.getBody();
   for (auto store : body->getOps<ttg::StoreSharedOp>()) {
     Operation *load = store.getSrc().getDefiningOp();
@@ -182,10 +187,10 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     CircularBuffer circular;
     circular.tma = isa<ttg::DescriptorLoadOp>(load);
     circular.copies.push_back({load, store, alloc});
-    Result<void> isPrefetchable = checkPrefetch(load, alloc, iterations, mayCopyAsync);
-    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
-    if (!isPrefetchable)
-      schedule.unpipelined.push_back({load, isPrefetchable.error()});
+    std::optional<std::string> obstacle = prefetchObstacle(load, alloc, loop, mayCopyAsync);
+    if (obstacle && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (obstacle)
+      schedule.unpipelined.push_back({load, *obstacle});
     else if (!findReaders(circular, circular.copies.front(), body))
       schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else

@@ -244,10 +244,21 @@ private:
 
   //===------------------------------------------------------------------------------------------------------------- a loop
 
+  /// A producer copies to the stages of all CTAs of the cluster. It waits until all have read a stage, but not until they have done what
+  /// they do between two loops. So if the kernel runs the loop again, or has another one, the stages share no bytes with other buffers.
+  void keepForPeers(LoopSchedule &schedule) {
+    scf::ForOp loop = schedule.loop;
+    if (loops.size() == 1) return;
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      for (const Copy &copy : circular.copies)
+        ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, UnitAttr::get(loop.getContext()));
+  }
+
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
     bool warpSpecialized = isKernelWarpSpecialized && (isDequantizing(schedule.loop) || !function->hasAttr(ttg::dequantizePartitionName));
     bool prefetches = !schedule.circularBuffers.empty();
+    if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
     SmallVector<DeeperBuffer> reserved;
     schedule.continued = warpSpecialized && left && prefetches && mayContinue(schedule, reserved);
     if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
@@ -270,8 +281,8 @@ private:
     if ((schedule.edges.empty() || schedule.drainsAtWait()) && !isDequantizing(loop)) schedule.computed.clear();
     if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) keepStoresInFlight(loop);
-    std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     scheduleRegisterLoads(schedule);
+    std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     if (stages < 2) schedule.circularBuffers.clear();
     if (stages > 1)
       if (std::optional<std::string> wrong = verify(schedule)) return bug(loop, "its schedule is invalid: " + *wrong);
@@ -283,7 +294,7 @@ private:
   /// Loads to registers run an iteration ahead if threads multiply, or compute operands of MMAs, and if the registers suffice.
   void scheduleRegisterLoads(LoopSchedule &schedule) {
     bool byThreads = schedule.requested > 1 && !schedule.warpSpecialized && multipliesByThreads(schedule.loop);
-    if (schedule.computed.empty() && !byThreads) return;
+    if (schedule.computed.empty() && !byThreads) return; // but for those of a policy
     int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
     if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
     addRegisterLoads(schedule, registers);
@@ -292,6 +303,7 @@ private:
   /// Why there are fewer stages than requested; empty if there are not.
   static std::string reasonForStages(const LoopSchedule &schedule, int64_t stages) {
     if (schedule.requested < 2) return "num_stages is " + std::to_string(schedule.requested);
+    if (schedule.circularBuffers.empty() && schedule.computed.empty() && !schedule.registerLoads.empty()) return "";
     if (schedule.circularBuffers.empty())
       return schedule.unpipelined.empty() ? "it only loads to registers, and only copies to shared memory are pipelined"
                                           : "none of its loads can be pipelined";

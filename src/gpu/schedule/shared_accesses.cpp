@@ -111,8 +111,7 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
       if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));
     return accesses;
   }
-  // Peers read the scratch memory of an exchange until lastUseOfExchange, where the whole cluster meets.
-  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::ReadClusterOp>(op)) return {};
+  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp>(op)) return {};
   int64_t first = offsetOf(op);
   return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, AccessPartition::consumers}};
 }

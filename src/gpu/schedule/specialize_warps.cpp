@@ -93,9 +93,9 @@ static bool mayStartWithinSector(const Copy &copy, tt::FuncOp function) {
   return llvm::any_of(recipe.getStrides(), [&](Attribute stride) { return llvm::any_of(cast<ArrayAttr>(stride), isOdd); });
 }
 
-bool mayLearnOfWrites(tt::FuncOp function) {
+bool mayLearnOfWrites(Operation *within) {
   bool found = false;
-  function.walk([&](Operation *op) {
+  within->walk([&](Operation *op) {
     auto load = dyn_cast<tt::LoadOp>(op);
     auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
     found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();

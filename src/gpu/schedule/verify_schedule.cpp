@@ -8,6 +8,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
+#include "support/target.h"
 
 using namespace mlir;
 
@@ -102,9 +103,10 @@ static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
     if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
     auto wait = dyn_cast<ttg::WgmmaWaitOp>(edge.until);
     if (!wait && edge.until != ttg::WgmmaOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
+    bool isDrained = wait && drainingWaitIn(loop) == wait; // partition-dequantize has split that MMA
+    if (!isDrained && !accumulatesInPlace(mma, loop)) return "an iteration uses the result of its MMA in flight";
     if (!wait) continue;
     if (schedule.edges.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
-    bool isDrained = drainingWaitIn(loop) == wait; // partition-dequantize has split that MMA
     if (!isDrained && wait.getPending() != 0) return "the MMA in flight is not waited for in the next iteration";
     if (!wait->isBeforeInBlock(mma)) return "a sum is added to before it is waited for";
   }
@@ -112,11 +114,45 @@ static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
   return {};
 }
 
+/// The shifted MMA is one that the rewriting can shift: the first reader of a buffer, an iteration early; or the last one of a loop with a
+/// producer, an iteration late, which two warp groups run in turns.
+static std::optional<std::string> verifyShift(const LoopSchedule &schedule) {
+  if (!schedule.shiftedMma) return {};
+  scf::ForOp loop = schedule.loop;
+  SmallVector<ttg::WgmmaOp> mmas(loop.getBody()->getOps<ttg::WgmmaOp>());
+  if (schedule.shift > 0) {
+    auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == schedule.shiftedMma; };
+    if (schedule.warpSpecialized || llvm::none_of(schedule.circularBuffers, isRead))
+      return "the shifted MMA is not the first reader of a buffer";
+    return {};
+  }
+  int64_t warps = ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getWarps();
+  bool isLast = mmas.size() > 1 && mmas.back() == schedule.shiftedMma;
+  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !canPipelineTwoStages(loop, mmas.front()))
+    return "the shifted MMA does not end a chain that two warp groups can run in two stages";
+  return {};
+}
+
+/// The copies can run ahead, and may continue in the enclosing loop if the schedule says so.
+static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  std::optional<GpuTarget> target = gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    for (const Copy &copy : circular.copies)
+      if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
+        return "a load cannot run ahead: " + *obstacle;
+  if (!schedule.crossTile) return {};
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  bool isPersistent = schedule.warpSpecialized ? tiles && isa<tt::FuncOp>(tiles->getParentOp()) : bool(persistentLoop(schedule));
+  return isPersistent ? std::nullopt : std::optional<std::string>("the loop around it is not one over tiles");
+}
+
 std::optional<std::string> verify(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   if (schedule.stages < 2) return "a single stage cannot be filled while it is read";
   if (schedule.circularBuffers.empty()) return "no load is prefetched";
-  if (std::optional<std::string> error = verifyEdges(schedule)) return error;
+  for (auto rule : {verifyEdges, verifyShift, verifyCopies})
+    if (std::optional<std::string> error = rule(schedule)) return error;
   std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
     if (!circular.tma) {

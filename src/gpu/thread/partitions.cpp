@@ -57,7 +57,8 @@ static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
   };
   OpBuilder b(&*llvm::find_if(op.getDefaultRegion().front(), waits));
   int64_t registers = consumerRegisters(t.config.getWarps(), t.target, op.registersOfGroups());
-  ptx::MaxRegistersOp::create(b, op.getLoc(), /*increase=*/true, static_cast<uint32_t>(registers));
+  int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
+  ptx::MaxRegistersOp::create(b, op.getLoc(), /*increase=*/registers > first, static_cast<uint32_t>(registers));
 }
 
 /// All warps of the partition's warp groups set their registers; those beyond its number of warps do nothing else.

@@ -74,8 +74,8 @@ constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
 /// allocate-shared, read by lower-to-threads.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, read by
-/// allocate-shared.
+/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize and
+/// schedule-loops, read by allocate-shared.
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 
 // ---- the schedule of a loop; written by pipeline-loops unless a line names another step

@@ -17,6 +17,7 @@ ArrayRef<Policy> allPolicies() {
       {"many-dots", scheduleManyDots},
       {"producer", scheduleProducer},
       {"waited-dots", scheduleWaitedDots},
+      {"plain-loads", schedulePlainLoads},
   };
   return policies;
 }
@@ -26,6 +27,8 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
+  schedule.policy = {};
+  schedule.registerLoads.clear();
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;

@@ -18,8 +18,8 @@ ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stage
   auto fence = dyn_cast_or_null<ttg::FenceAsyncOp>(op);
   auto areRead = [&](const CircularBuffer &circular) {
     // With fewer stages, a stage that an MMA reads would be filled only when it is needed.
-    bool isFree = circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier
-                                    : circular.endOfReads->isBeforeInBlock(fence);
+    bool isFree =
+        circular.mmasRead ? !circular.threadsRead && stages >= minStagesToRefillAtBarrier : circular.endOfReads->isBeforeInBlock(fence);
     return circular.tma && isFree;
   };
   return fence && llvm::all_of(schedule.circularBuffers, areRead) ? fence : ttg::FenceAsyncOp();
