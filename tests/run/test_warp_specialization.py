@@ -318,6 +318,31 @@ def test_two_blocks_fill_their_slots_together(M, N, K, block, warps):
 
 
 @triton.jit
+def large_tiles_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The result's buffer leaves shared memory for two stages only."""
+    columns = tl.cdiv(N, BLOCK_N)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, tl.num_programs(0)):
+        offs_m = tile // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+        offs_n = tile % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for start in tl.range(0, K, BLOCK_K, warp_specialize=True):
+            offs_k = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + offs_m[:, None] * K + offs_k[None, :], mask=(offs_m[:, None] < M) & (offs_k[None, :] < K), other=0.0)
+            b = tl.load(b_ptr + offs_k[:, None] * N + offs_n[None, :], mask=(offs_k[:, None] < K) & (offs_n[None, :] < N), other=0.0)
+            acc = tl.dot(a, b, acc)
+        tl.store(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+def test_peers_do_not_copy_over_a_result():
+    M, N, K = 512, 520, 136
+    rng = np.random.default_rng(M)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    out = np.full((M, N), np.nan, np.float32)
+    large_tiles_kernel[(2,)](a, b, out, M, N, K, BLOCK_M=256, BLOCK_N=256, BLOCK_K=64, num_warps=8, num_stages=3, num_ctas=2)
+    assert np.array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
 def two_sizes_kernel(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     """out = a @ b.T: if the last columns are few, another loop computes them with narrower tiles."""
     column = tl.program_id(1) * BLOCK_N
