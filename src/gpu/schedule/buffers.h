@@ -16,7 +16,7 @@ mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
                                     llvm::ArrayRef<int32_t> order, int64_t parts);
 
-/// Erases a store to a buffer, and with the last of the adjacent stores what stood around them: barrier, stores, fence, barrier.
+/// Erases a store to a buffer, and with the last of the adjacent stores the fence after them.
 void eraseStore(ttg::StoreSharedOp store);
 
 /// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.

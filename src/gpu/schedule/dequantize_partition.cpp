@@ -1,7 +1,7 @@
 // Where threads dequantize both operands of an MMA, all that tensor cores read is written to shared memory and read again, and no warp
 // multiplies while all dequantize. A warpgroup of its own can dequantize the second operand, into a circular buffer, while two others
 // dequantize the first one, which goes from their registers into the MMA:
-//   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    barrier   store a, b   fence   barrier   multiply   wait }
+//   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    store a, b    fence    multiply    wait }
 //   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
 //           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
 // Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and

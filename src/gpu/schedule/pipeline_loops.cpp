@@ -1,9 +1,9 @@
 // An MMA waits for its operands, and TMA idles while it multiplies. Loads that only feed a buffer are made to run ahead:
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
 //   after:  start the copies of iterations 0 .. S-2 into stages of a circular buffer
-//           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the MMA before    barrier    start the copy of i + S-1 }
+//           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the previous MMA    start the copy of i + S-1 }
 // Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
-// divided and barriers are initialized once. What an iteration looks like is decided in schedule_loop.cpp.
+// divided and barriers are initialized once. The attribute ttg.loop_schedule says what an iteration looks like.
 #include "gpu/passes.h"
 #include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/mma_waits.h"

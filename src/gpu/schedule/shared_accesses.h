@@ -45,7 +45,7 @@ llvm::SmallVector<SharedAccess> sharedAccessesOf(mlir::Operation *op);
 /// The partition that an operation belongs to.
 AccessPartition partitionOf(mlir::Operation *op);
 
-/// True if the operation's lowering begins with a barrier of all threads that hold tiles.
+/// True if the operation's lowering has a barrier of all threads that hold tiles, before its own accesses.
 bool hasBarrierInside(mlir::Operation *op);
 
 /// The stages that `index` may name in a circular buffer of `depth` stages.

@@ -117,7 +117,7 @@ LogicalResult setInLayouts(ThreadContext &t, mlir::Operation *op, const HeldTile
 /// Lowers the region of a reduction or scan on scalars.
 mlir::FailureOr<ThreadValues> combine(ThreadContext &t, mlir::Block &region, mlir::ValueRange first, mlir::ValueRange second);
 
-// ---- pick.cpp
+// ---- arg_reduce.cpp
 /// The pair (number, index) that an argmin or argmax reduction selects among the pairs of all threads of a warp; all threads get it.
 /// `isNumberUsed`: the number has the right sign of zero. Otherwise it only compares equal.
 ThreadValues argReduceInWarp(ThreadContext &t, const ArgReduction &pick, llvm::ArrayRef<ThreadValues> pairs, bool isNumberUsed);

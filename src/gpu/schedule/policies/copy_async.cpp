@@ -1,7 +1,7 @@
-// Copies by cp.async. A thread waits for its own copies, and a barrier at the top of the iteration shows them to all threads. With S
+// Copies by cp.async. A thread waits for its own copies, and the barrier after that wait shows them to all threads. With S
 // stages:
-//   MMAs that are waited for:  wait for own copies    barrier, which releases stage i-1    copy i+S-1    multiply
-//   MMAs in flight:            wait for own copies    barrier    issue MMA i    wait for MMA i-1    release stage i-1    copy i+S-1
+//   MMAs that are waited for:  wait for own copies    release stage i-1    copy i+S-1    multiply
+//   MMAs in flight:            wait for own copies    issue MMA i    wait for MMA i-1    release stage i-1    copy i+S-1
 #include "gpu/schedule/policies.h"
 
 using namespace mlir;
