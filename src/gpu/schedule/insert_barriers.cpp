@@ -95,16 +95,12 @@ private:
     if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
       return sync.setAllWarps(true);
     if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
-    Operation *position = firstOfRow(each), *before = position->getPrevNode();
-    Location loc = each.later.op->getLoc();
-    // A barrier stands there already, before the loop. The fence in the loop comes too late for it.
-    if (isa_and_nonnull<ttg::CtaBarrierOp>(before) && changesProxy(each.earlier.access, each.later) && !each.need.fence) {
-      b.setInsertionPoint(before);
-      ttg::FenceAsyncOp::create(b, loc);
-      return;
-    }
+    Operation *position = firstOfRow(each);
     b.setInsertionPoint(position);
-    if (each.need.fence) ttg::FenceAsyncOp::create(b, loc);
+    Location loc = each.later.op->getLoc();
+    // Before a loop: a fence in the loop comes too late for a barrier before it.
+    bool needsFence = each.need.fence || (each.position != each.later.op && changesProxy(each.earlier.access, each.later));
+    if (needsFence && !isa_and_nonnull<ttg::FenceAsyncOp>(position->getPrevNode())) ttg::FenceAsyncOp::create(b, loc);
     ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
   }
 
