@@ -420,7 +420,7 @@ struct Explainer::Impl {
     if (!made) return;
     std::string reason = made.getReason() ? made.getReason().getValue().str() : "";
     if (made.getBuffers().empty() && reason.empty()) return; // only its stores are scheduled
-    llvm::MapVector<Operation *, bool> circularBuffers; // and whether TMA fills them
+    llvm::MapVector<Operation *, bool> circularBuffers;      // and whether TMA fills them
     bool loads = false;
     auto see = [&](Operation *op) {
       loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());

@@ -2,8 +2,8 @@
 // buffer threads and tensor cores alternate; with two, threads fill one while the MMA before reads the other:
 //   before: for i { compute    store to %p    fence    start MMA i    wait 0 }
 //   after:  for i { compute    store to %p[i mod 2]    fence    start MMA i    wait 1: MMA i - 1 is over }
-// insert-barriers adds a barrier before the MMA, and one after the wait: stage i mod 2 was read by MMA i - 2, for which each warp has waited
-// after MMA i - 1. With three stages the barrier before MMA i - 1 shows that MMA i - 3 is over, and there is no other one.
+// insert-barriers adds a barrier before the MMA, and one after the wait: stage i mod 2 was read by MMA i - 2, for which each warp has
+// waited after MMA i - 1. With three stages the barrier before MMA i - 1 shows that MMA i - 3 is over, and there is no other one.
 //
 // What threads load to registers they load at the top of the iteration before. ptxas moves a load after the arithmetic, which takes fewer
 // registers; then the fence waits for it (mxfp8 matmul of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load

@@ -497,7 +497,7 @@ private:
     if (auto range = result.getDefiningOp<tt::MakeRangeOp>()) {
       int64_t extent = part.getNumElements(), own = unevenSplit && type.getNumElements() == unevenSplit->extent ? unevenSplit->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));
-      range->removeAttr(tt::validExtentName); // of a slice
+      range->removeAttr(tt::validExtentName);                          // of a slice
       Value bounded = arith::AndIOp::create(b, rank, i32(blocks - 1)); // a no-op that gives range analysis the bounds
       Value start = arith::MulIOp::create(b, bounded, i32(own));
       result = arith::AddIOp::create(b, result, tt::SplatOp::create(b, part, start));
