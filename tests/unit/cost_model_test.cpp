@@ -35,7 +35,7 @@ TEST(CostModel, PartitionsFitOnSM) {
 }
 
 TEST(CostModel, SumsAtStart) {
-  EXPECT_TRUE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/1)); // 154 of 168
+  EXPECT_TRUE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/1));  // 154 of 168
   EXPECT_FALSE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/2)); // 154 of 128
   EXPECT_TRUE(sumsFitAtStart(128, 32, 8, target, /*partitionGroups=*/2));
   EXPECT_FALSE(sumsFitAtStart(256, 32, 16, target, /*partitionGroups=*/1)); // 154 of 96

@@ -107,8 +107,10 @@ private:
   /// The circular buffers that threads fill, and registers.
   void addThreads() {
     SmallVector<int64_t> stores, loads;
-    for (ttg::StoreSharedOp store : schedule.computed)
+    for (ttg::StoreSharedOp store : schedule.computed) {
       stores.push_back(idOf(store));
+      if (store->hasAttr(ttg::dequantizePartitionName)) addOp(store, 0, 0, dequantize);
+    }
     if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, 0);
     for (tt::LoadOp load : schedule.registerLoads) {
       addOp(load, 1, 0, consumers);

@@ -29,8 +29,6 @@ constexpr llvm::StringLiteral remarksName = "ttg.remarks";
 /// Shared memory of a CTA in bytes (an integer). Written by allocate-shared, read by lower-to-threads.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 /// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
-/// read by overlap-mmas, specialize-warps and lower-to-threads.
-/// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops,
 /// read by the steps up to specialize-warps, which replaces it by ttg.warp_specialize.
 constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
 /// Why the kernel is not warp-specialized (a string). Written by schedule-loops.
