@@ -11,11 +11,19 @@ ttg::WgmmaWaitOp waitFor(Value result) {
   return result.use_empty() ? ttg::WgmmaWaitOp() : dyn_cast<ttg::WgmmaWaitOp>(*result.user_begin());
 }
 
-ttg::WgmmaWaitOp lastWaitIn(Block *block) {
-  ttg::WgmmaWaitOp last;
-  for (auto wait : block->getOps<ttg::WgmmaWaitOp>())
-    last = wait;
+template <typename Op> static Op lastIn(Block *block) {
+  Op last;
+  for (auto op : block->getOps<Op>())
+    last = op;
   return last;
+}
+
+ttg::WgmmaWaitOp lastWaitIn(Block *block) {
+  return lastIn<ttg::WgmmaWaitOp>(block);
+}
+
+ttg::WgmmaOp lastMmaIn(Block *block) {
+  return lastIn<ttg::WgmmaOp>(block);
 }
 
 ttg::WgmmaWaitOp extendWait(ttg::WgmmaWaitOp wait, ValueRange tiles) {

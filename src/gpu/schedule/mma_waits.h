@@ -14,6 +14,8 @@ namespace tilewright::gpu {
 ttg::WgmmaWaitOp waitFor(mlir::Value result);
 /// Returns the last wait in the block; null if it has none.
 ttg::WgmmaWaitOp lastWaitIn(mlir::Block *block);
+/// Returns the last MMA in the block, not in its nested regions; null if it has none.
+ttg::WgmmaOp lastMmaIn(mlir::Block *block);
 /// Replaces the wait by one that also passes `tiles` through, after its own tiles. The new wait has no discardable attributes.
 ttg::WgmmaWaitOp extendWait(ttg::WgmmaWaitOp wait, mlir::ValueRange tiles);
 

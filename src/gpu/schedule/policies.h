@@ -41,6 +41,9 @@ bool staysInBuffer(const LoopSchedule &schedule, mlir::Value operand);
 llvm::SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule);
 /// The MMAs stay in flight until the last one of the next iteration has been issued.
 void keepInFlightUntilNext(LoopSchedule &schedule, llvm::ArrayRef<ttg::WgmmaOp> mmas);
+/// The last MMA of an iteration stays in flight until `wait` of the next iteration. After that wait the previous iteration's stages are
+/// released and copies into them are issued.
+void drainLastMmaAt(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
 /// Returns the operation after which everything that an iteration reads from circular buffers has been read: its last wait, or the last
 /// reader.
 mlir::Operation *endOfAllReads(const LoopSchedule &schedule);

@@ -27,8 +27,7 @@ namespace {
 class TwoStages {
 public:
   TwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
-    for (auto mma : body->getOps<ttg::WgmmaOp>())
-      last = mma;
+    last = lastMmaIn(body);
     if (last == firstMma) return;
     addSecondStage(last);
     // A carried value that the second part makes belongs to it, and so does everything that uses the value.

@@ -72,8 +72,7 @@ bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
     first->copyAfter = nullptr;
     return true;
   }
-  for (auto last : scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>())
-    schedule.shiftedMma = last;
+  schedule.shiftedMma = lastMmaIn(schedule.loop.getBody());
   schedule.shift = -1;
   if (schedule.circularBuffers.size() > 1) first->releaseAfter = waitFor(mma.getD());
   return true;

@@ -10,11 +10,7 @@ namespace tilewright::gpu {
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &) {
   ttg::WgmmaWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait || schedule.circularBuffers.empty()) return false;
-  ttg::WgmmaOp last;
-  for (auto mma : scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>())
-    last = mma;
-  schedule.edges.push_back({last, wait});
-  copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
+  drainLastMmaAt(schedule, wait);
   return true;
 }
 

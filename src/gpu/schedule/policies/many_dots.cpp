@@ -14,12 +14,11 @@ namespace tilewright::gpu {
 static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
-  ttg::WgmmaOp last;
+  ttg::WgmmaOp last = lastMmaIn(body);
   int64_t inLoop = 0, inBody = 0;
   loop.walk([&](ttg::WgmmaOp mma) {
     ++inLoop;
     inBody += mma->getBlock() == body;
-    last = mma;
   });
   auto waits = body->getOps<ttg::WgmmaWaitOp>();
   if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, loop)) return {};
@@ -36,11 +35,7 @@ bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context) {
   if (schedule.circularBuffers.empty()) return false;
   ttg::WgmmaWaitOp wait = chooseDrainingWait(schedule, context);
   if (!wait) return false;
-  ttg::WgmmaOp last;
-  for (auto mma : scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>())
-    last = mma;
-  schedule.edges.push_back({last, wait});
-  copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
+  drainLastMmaAt(schedule, wait);
   return true;
 }
 

@@ -90,6 +90,11 @@ void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::WgmmaOp> mmas) 
     schedule.edges.push_back({mma, ttg::WgmmaOp(mmas.back())});
 }
 
+void drainLastMmaAt(LoopSchedule &schedule, ttg::WgmmaWaitOp wait) {
+  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait});
+  copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
+}
+
 Operation *endOfAllReads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   Operation *end = lastWaitIn(loop.getBody());
