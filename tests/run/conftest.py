@@ -5,10 +5,13 @@ float64 gives the expected results.
     TILEWRIGHT_DEBUG_INFO=1 make test TEST_FLAGS="--only run"    each kernel with the lines and variables for debuggers
 
 With `--sample 20`, as in `make check`, a fifth of the cases of each file runs, each case on one engine.
+With `--gpu-target cuda:sm_75`, only the simulator runs, on code for this GPU, and ptxas assembles each kernel.
 """
 
 import collections
+import functools
 import itertools
+import shutil
 
 import gpu_device
 import pytest
@@ -18,6 +21,7 @@ import tilewright
 
 def pytest_addoption(parser):
     parser.addoption("--sample", type=int, metavar="PERCENT", help="run this part of each file's cases, and each of them on one engine")
+    parser.addoption("--gpu-target", metavar="cuda:NAME", help="simulate code for this GPU, and run no other engine")
 
 
 def sample(items, percent):
@@ -37,8 +41,12 @@ def sample(items, percent):
 
 
 def pytest_collection_modifyitems(config, items):
+    kept = items[:]
+    if config.getoption("--gpu-target"):
+        kept = [item for item in kept if getattr(item, "callspec", None) and item.callspec.params.get("engine") == "simulate"]
     if percent := config.getoption("--sample"):
-        kept = list(sample(items, percent))
+        kept = list(sample(kept, percent))
+    if len(kept) != len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
 
@@ -54,12 +62,42 @@ def no_debug(request, monkeypatch):
         monkeypatch.setattr(tilewright.knobs.runtime, "debug", False)
 
 
+def assemble(monkeypatch, target):
+    """From now on, each launch also compiles its kernel for the target, to a cubin if there is ptxas."""
+
+    def launch(kernel, grid, *args, **kwargs):
+        if grid is not None:
+            with tilewright.engine("cpu"):
+                made = tilewright._core.Kernel.launch(kernel, None, *args, **{**kwargs, "arch": target.removeprefix("cuda:")})
+            assert made.asm["cubin" if shutil.which("ptxas") else "ptx"]
+        return tilewright._core.Kernel.launch(kernel, grid, *args, **kwargs)
+
+    monkeypatch.setattr(tilewright.JITFunction, "launch", launch, raising=False)
+    monkeypatch.setattr(tilewright.JITFunction, "__getitem__", lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False),
+                        raising=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Some cases need what the default target has and another one lacks: more shared memory, or clusters."""
+    try:
+        return (yield)
+    except (tilewright.OutOfResources, ValueError) as error:
+        target = item.config.getoption("--gpu-target")
+        if target and (isinstance(error, tilewright.OutOfResources) or "has no clusters of CTAs" in str(error)):
+            pytest.skip(f"{target}: {error}")
+        raise
+
+
 @pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else []), autouse=True)
-def engine(request):
+def engine(request, monkeypatch):
     if request.param == "cuda":
         with tilewright.engine("cpu"), gpu_device.engine():
             yield request.param
     else:
         checked = request.param != "cpu" and not request.node.get_closest_marker("unchecked")
-        with tilewright.engine(request.param, check_bounds=checked):
+        target = request.config.getoption("--gpu-target") if request.param == "simulate" else None
+        if target:
+            assemble(monkeypatch, target)
+        with tilewright.engine(request.param, check_bounds=checked, target=target):
             yield request.param

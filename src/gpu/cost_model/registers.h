@@ -35,7 +35,8 @@ inline int64_t registersForOccupancy(int64_t ctas, int64_t threads, const GpuTar
 /// barriers and locks of the other.
 inline bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
   int64_t two = registersForOccupancy(2, threads, target);
-  return registersPerThread > two && registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
+  return 2 * threads <= target.threadsPerSM && registersPerThread > two &&
+         registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
 }
 
 // ---- warp specialization

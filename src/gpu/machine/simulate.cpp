@@ -56,6 +56,7 @@ public:
     addDebugHandlers(table);
     addAsyncHandlers(table);
     addMatrixHandlers(table);
+    addScaledMatrixHandlers(table);
   }
   std::optional<SimulationError> error;
 

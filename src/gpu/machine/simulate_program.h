@@ -72,6 +72,7 @@ void addMemoryHandlers(HandlerTable &table);
 void addDebugHandlers(HandlerTable &table);
 void addAsyncHandlers(HandlerTable &table);
 void addMatrixHandlers(HandlerTable &table);
+void addScaledMatrixHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
 
 struct Program {

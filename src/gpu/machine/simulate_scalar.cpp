@@ -260,7 +260,10 @@ const Format &numberFormat(ptx::Format format) {
                       single = makeFormat(llvm::APFloat::IEEEsingle(), Format::f32),
                       wide = makeFormat(llvm::APFloat::IEEEdouble(), Format::f64),
                       e4m3 = makeFormat(llvm::APFloat::Float8E4M3FN(), Format::other),
-                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee), integer;
+                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee),
+                      e2m3 = makeFormat(llvm::APFloat::Float6E2M3FN(), Format::other),
+                      e3m2 = makeFormat(llvm::APFloat::Float6E3M2FN(), Format::other),
+                      e2m1 = makeFormat(llvm::APFloat::Float4E2M1FN(), Format::other), integer;
   switch (format) {
   case ptx::Format::f16: return half;
   case ptx::Format::bf16: return bfloat;
@@ -269,6 +272,9 @@ const Format &numberFormat(ptx::Format format) {
   case ptx::Format::f64: return wide;
   case ptx::Format::e4m3: return e4m3;
   case ptx::Format::e5m2: return e5m2;
+  case ptx::Format::e2m3: return e2m3;
+  case ptx::Format::e3m2: return e3m2;
+  case ptx::Format::e2m1: return e2m1;
   default: return integer;
   }
 }

@@ -471,7 +471,7 @@ static Lowering loweringOf(Operation *op) {
       // asynchronous copies
       lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad, lowerTmaStore, lowerTmaStoreWait,
       // matrix multiplication
-      lowerDot, lowerWgmma, lowerWgmmaWait, lowerFmaDot,
+      lowerDot, lowerScaledDot, lowerWgmma, lowerWgmmaWait, lowerFmaDot,
       // print and assert
       lowerPrint, lowerAssert>();
   // clang-format on

@@ -83,6 +83,9 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op);
 LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op);
 LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op);
 
+// ---- scaled_dot.cpp
+LogicalResult lowerScaledDot(ThreadContext &t, tt::DotScaledOp op);
+
 // ---- math.cpp
 LogicalResult lowerElementwise(ThreadContext &t, mlir::Operation *op);
 LogicalResult lowerMath(ThreadContext &t, mlir::Operation *op);
@@ -112,6 +115,8 @@ using HeldTiles = std::vector<ThreadValues>;
 mlir::FailureOr<HeldTiles> heldIn(ThreadContext &t, mlir::Operation *op, mlir::ValueRange tiles, const Layout &layout);
 /// The values of the lane whose number differs by `bit`.
 ThreadValues ofOtherLane(ThreadContext &t, mlir::ValueRange values, int64_t bit);
+/// The reduction of an i32 over the lanes of a warp: one instruction, or a butterfly on GPUs without it. All lanes get the result.
+Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value);
 /// Sets the results of `op`, which are held in `layout`, converted to their own layouts.
 LogicalResult setInLayouts(ThreadContext &t, mlir::Operation *op, const HeldTiles &held, const Layout &layout);
 /// Lowers the region of a reduction or scan on scalars.

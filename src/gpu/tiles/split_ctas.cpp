@@ -723,7 +723,7 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   bool reduces = false, others = false;
   function.walk([&](Operation *op) {
     reduces |= isa<tt::ReduceOp>(op);
-    others |= isa<tt::DotOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
+    others |= isa<tt::DotOp, tt::DotScaledOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
   });
   if (!target.clusters || !reduces || others) return 1;
   int64_t threads = config.getWarps() << laneBits;
@@ -744,7 +744,7 @@ static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, 
   bool others = false;
   function.walk([&](Operation *op) {
     dots += isa<tt::DotOp>(op);
-    others |= isa<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
+    others |= isa<tt::DotScaledOp, tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp, tt::ElementwiseInlineAsmOp>(op);
   });
   if (!target.clusters || !dots || others || config.getMaxRegisters() != 0) return 1;
   int64_t registers = accumulatorBits(function) / 32, threads = target.registersPerSM / target.registersPerThread;
