@@ -75,6 +75,7 @@ private:
   void start(double time);
   bool execute(size_t index, const Node &node, double time);
   bool executeTogether(size_t index, const Node &node, double time);
+  bool arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double time);
   bool executeAsync(size_t index, const Node &node, double time);
   void issue(model::Warp &warp, size_t index, const Node &node, double time);
   double moveBytes(double time, double bytes, int64_t stream);
@@ -235,37 +236,38 @@ Mbarrier *Sm::barrierAt(size_t index, Value address) {
   return at ? &ctaOf(index).mbarriers[*at] : nullptr;
 }
 
+/// bar.sync (`waits`) or bar.arrive of a warp. Returns false if the warp has to wait.
+bool Sm::arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double time) {
+  NamedBarrier &barrier = ctaOf(index).barriers[static_cast<size_t>(id) % 16];
+  barrier.arrived += 32;
+  barrier.last = std::max(barrier.last, time);
+  bool isLast = barrier.arrived >= (threads ? threads : warpsOfCta * 32);
+  if (waits && !isLast) {
+    barrier.waiting.push_back(index);
+    warps[index]->isBlocked = true;
+    return false;
+  }
+  if (!isLast) return true;
+  double release = barrier.last + barrierLatency;
+  for (size_t other : barrier.waiting) {
+    warps[other]->now = std::max(warps[other]->now, release);
+    warps[other]->isBlocked = false;
+    push(other);
+  }
+  if (waits) warps[index]->now = std::max(warps[index]->now, release);
+  barrier = NamedBarrier();
+  return true;
+}
+
 /// Barriers. Returns false if the warp has to wait.
 bool Sm::executeTogether(size_t index, const Node &node, double time) {
   model::Warp &warp = *warps[index];
   Cta &cta = ctaOf(index);
-  auto arriveAt = [&](int64_t id, int64_t threads, bool waits) {
-    NamedBarrier &barrier = cta.barriers[static_cast<size_t>(id) % 16];
-    barrier.arrived += 32;
-    barrier.last = std::max(barrier.last, time);
-    bool isLast = barrier.arrived >= (threads ? threads : warpsOfCta * 32);
-    if (waits && !isLast) {
-      barrier.waiting.push_back(index);
-      warp.isBlocked = true;
-      return false;
-    }
-    if (isLast) {
-      double release = barrier.last + barrierLatency;
-      for (size_t other : barrier.waiting) {
-        warps[other]->now = std::max(warps[other]->now, release);
-        warps[other]->isBlocked = false;
-        push(other);
-      }
-      if (waits) warp.now = std::max(warp.now, release);
-      barrier = NamedBarrier();
-    }
-    return true;
-  };
   if (auto barrier = dyn_cast<ptx::BarrierOp>(node.op)) {
     int64_t id = barrier.getId() + (barrier.getPerWarpGroup() ? warp.place.warp / 4 : 0);
-    return arriveAt(id, barrier.getThreads(), true);
+    return arriveAt(index, id, barrier.getThreads(), true, time);
   }
-  if (auto arrival = dyn_cast<ptx::BarrierArriveOp>(node.op)) return arriveAt(arrival.getId(), arrival.getThreads(), false);
+  if (auto arrival = dyn_cast<ptx::BarrierArriveOp>(node.op)) return arriveAt(index, arrival.getId(), arrival.getThreads(), false, time);
   if (auto init = dyn_cast<ptx::MbarrierInitOp>(node.op)) {
     if (warp.lanesWhere(init.getPredicate()))
       if (Mbarrier *barrier = barrierAt(index, init.getBarrier())) barrier->count = barrier->pending = init.getCount();
