@@ -63,6 +63,12 @@ std::string launcherName(const std::string &name, const Group &group, size_t ind
   return name + (types.empty() ? "_" + std::to_string(index) : types);
 }
 
+/// Inserts an item after those that come before it, or are equal to it.
+template <typename T, typename F> void insertOrdered(std::vector<T> &list, T item, F comesBefore) {
+  auto position = std::upper_bound(list.begin(), list.end(), item, comesBefore);
+  list.insert(position, std::move(item));
+}
+
 Element elementOf(const Value &constant) {
   if (constant.asString()) return Element::text;
   return constant.asFloat() ? Element::fp64 : Element::int64;
@@ -103,11 +109,8 @@ public:
       if (index >= 0 && !isNumber(index)) index = -1;
       if (index >= 0) keys.push_back(name), launcher.bundle.key.push_back(index);
     }
-    // Variants with more conditions come first, because a launch takes the first that fits.
     for (const Specialization *member : group.members)
       if (!addVariant(*member)) return false;
-    llvm::stable_sort(launcher.bundle.variants,
-                      [](const Variant &a, const Variant &b) { return a.conditions.size() > b.conditions.size(); });
     return finish();
   }
 
@@ -192,7 +195,9 @@ private:
       if (target.gpu ? specialization.forGpus && !addGpuCode(specialization, target, variant)
                      : specialization.forCpus && !addCpuCode(specialization, target, variant))
         return false;
-    launcher.bundle.variants.push_back(std::move(variant));
+    // Variants with more conditions come first, because a launch takes the first that fits.
+    insertOrdered(launcher.bundle.variants, std::move(variant),
+                  [](const Variant &a, const Variant &b) { return a.conditions.size() > b.conditions.size(); });
     return true;
   }
 
@@ -208,7 +213,8 @@ private:
 
   void noteWrites(const std::vector<bool> &writes, const Variant &variant) {
     for (auto [isWritten, parameter] : llvm::zip(writes, variant.parameterOfSlot))
-      if (isWritten) launcher.bundle.parameters[static_cast<size_t>(parameter)].isWritten = true;
+      if (Parameter &written = launcher.bundle.parameters[static_cast<size_t>(parameter)]; isWritten && written.isPointer)
+        written.isWritten = true;
   }
 
   /// Compiles code that relies on launch guards, and if it has any, code without them.
@@ -232,8 +238,10 @@ private:
       code.arenaBytes = made->arenaBytes, code.atomics = made->atomics, code.slots = made->slots, code.guards = made->guards;
       entries.push_back(made->entry);
       artifact.objects.push_back({made->entry + ".o", std::move(made->object)});
-      variant.cpu.push_back(std::move(code));
-      if (llvm::all_of(variant.cpu.back().guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; })) break;
+      bool isSafe = llvm::all_of(code.guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; });
+      auto rank = [](const CpuCode &each) { return rankOfLevel(each.level).value_or(INT64_MAX); };
+      insertOrdered(variant.cpu, std::move(code), [&](const CpuCode &a, const CpuCode &b) { return rank(a) > rank(b); });
+      if (isSafe) break;
     }
     return true;
   }
@@ -248,22 +256,16 @@ private:
       made->stages.clear();
       made->messages.clear();
       bool isSafe = made->maps.empty() && llvm::all_of(made->guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; });
-      variant.gpu.push_back(std::move(*made));
+      auto order = [](const GpuArtifact &code) {
+        return std::pair(gpuTarget(code.target)->capability, gpuTarget(code.target)->ofOneGpu());
+      };
+      insertOrdered(variant.gpu, std::move(*made), [&](const GpuArtifact &a, const GpuArtifact &b) { return order(a) > order(b); });
       if (isSafe) break;
     }
     return true;
   }
 
-  /// Orders the codes, the best first, and makes the launcher's object.
   bool finish() {
-    for (Variant &variant : launcher.bundle.variants) {
-      auto rank = [](const CpuCode &code) { return rankOfLevel(code.level).value_or(INT64_MAX); };
-      llvm::stable_sort(variant.cpu, [&](const CpuCode &a, const CpuCode &b) { return rank(a) > rank(b); });
-      auto order = [](const GpuArtifact &code) {
-        return std::pair(gpuTarget(code.target)->capability, gpuTarget(code.target)->ofOneGpu());
-      };
-      llvm::stable_sort(variant.gpu, [&](const GpuArtifact &a, const GpuArtifact &b) { return order(a) > order(b); });
-    }
     Result<std::string> object = launcherObject(launcher, entries, request.ffi);
     if (!object) {
       diagnostics.error({}, Diag::internalError, {"the launcher cannot be compiled: " + object.error()});
