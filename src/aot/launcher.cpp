@@ -5,7 +5,7 @@
 //   define i32 @scale(ptr %options, ptr %0, ptr %1, i32 %2, ptr %error) {
 //     %slots = alloca [3 x i64]
 //     ...
-//     %done = call i32 @twArtifactLaunch(ptr @scale_artifact, ptr %options, ptr null, ptr %slots, i64 3, ptr %error)
+//     %done = call i32 @twArtifactLaunch(ptr @artifact, ptr %options, ptr null, ptr %slots, i64 3, ptr %error)
 //     ret i32 %done
 
 #include "aot/build.h"
@@ -70,8 +70,8 @@ static std::string launcherText(const Launcher &launcher) {
   }
   for (auto [i, parameter] : llvm::enumerate(parameters))
     text += storeText(parameter, i);
-  return text + "  %done = call i32 @twArtifactLaunch(ptr @" + launcher.name + "_artifact, ptr %options, ptr " +
-         (givesGrid ? "%grid" : "null") + ", ptr %slots, i64 " + count + ", ptr %error)\n  ret i32 %done\n}\n";
+  return text + "  %done = call i32 @twArtifactLaunch(ptr @artifact, ptr %options, ptr " + (givesGrid ? "%grid" : "null") +
+         ", ptr %slots, i64 " + count + ", ptr %error)\n  ret i32 %done\n}\n";
 }
 
 Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi) {
@@ -84,14 +84,14 @@ Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std:
   text += "@bundle = internal constant [" + size + " x i8] " + quoted(bytes) + ", align 8\n";
   text += "@entries = internal constant [" + count + " x ptr] [" + list + "], align 8\n";
   static_assert(sizeof(TwArtifact) == 48);
-  text += "@" + launcher.name + "_artifact = global { i64, ptr, i64, ptr, i64, ptr } { i64 48, ptr @bundle, i64 " + size +
-          ", ptr @entries, i64 " + count + ", ptr null }, align 8\n";
+  // The launcher uses a private name: another artifact in the process may have a kernel of the same name.
+  text += "@artifact = internal global { i64, ptr, i64, ptr, i64, ptr } { i64 48, ptr @bundle, i64 " + size + ", ptr @entries, i64 " +
+          count + ", ptr null }, align 8\n@" + launcher.name + "_artifact = alias { i64, ptr, i64, ptr, i64, ptr }, ptr @artifact\n";
   text += "declare i32 @twArtifactLaunch(ptr, ptr, ptr, ptr, i64, ptr)\ndeclare i32 @twArtifactCallFfi(ptr, ptr, i32, ptr)\n";
   text += launcherText(launcher);
   if (ffi)
     text += "define i32 @__tvm_ffi_" + launcher.name + "(ptr %self, ptr %arguments, i32 %count, ptr %result) {\n" +
-            "  %failed = call i32 @twArtifactCallFfi(ptr @" + launcher.name + "_artifact, ptr %arguments, i32 %count, ptr %result)\n" +
-            "  ret i32 %failed\n}\n";
+            "  %failed = call i32 @twArtifactCallFfi(ptr @artifact, ptr %arguments, i32 %count, ptr %result)\n" + "  ret i32 %failed\n}\n";
   return objectOfIr(text);
 }
 
