@@ -30,7 +30,7 @@ struct CpuTarget {
 
 /// Returns this machine's CPU. TILEWRIGHT_CPU names one of cpuLevelNames() to lower the level.
 const CpuTarget &hostCpu();
-/// Finds one of cpuLevelNames(), or "native"; null for other words. Cache sizes are always the host's.
+/// Finds one of cpuLevelNames(), or "native"; null for other words. Only "native" depends on this machine.
 std::optional<CpuTarget> cpuTarget(std::string_view level);
 /// Returns all levels, separated by commas, for messages.
 std::string cpuLevelNames();
