@@ -130,14 +130,6 @@ static Value roundToWhole(MathOps &m, const CpuTarget &target, MathFunction func
   return callIntrinsic(m.b, name, m.realType, {x});
 }
 
-/// Rounds halves away from zero. The difference from the truncated value is exact.
-static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
-  Value magnitude = m.absolute(x);
-  Value whole = roundToWhole(m, target, MathFunction::trunc, magnitude);
-  Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
-  return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
-}
-
 /// Returns 1 (i1) if all lanes of a mask hold.
 static Value holdsForAll(ImplicitLocOpBuilder &b, Value mask) {
   Type word = b.getIntegerType(lanesOf(mask.getType()));
@@ -335,7 +327,8 @@ static Value emitFitting(MathOps &m, const CpuTarget &target, MathFunction funct
   case MathFunction::ceil:
   case MathFunction::trunc:
   case MathFunction::rint: return roundToWhole(m, target, function, x);
-  case MathFunction::round: return roundHalfAway(m, target, x);
+  case MathFunction::round:
+    return roundHalfAway(m, [&](Value magnitude) { return roundToWhole(m, target, MathFunction::trunc, magnitude); }, x);
   case MathFunction::fmod: return emitFmod(m, target, x, operands[1]);
   default: break;
   }

@@ -61,7 +61,7 @@ void expectLines(const std::string &text, std::initializer_list<const char *> ta
       EXPECT_NE(ptx->find(line), std::string::npos) << line << "\n" << *ptx;
     if (findPtxas().empty()) continue;
     std::string error;
-    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", 0, error);
+    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", error);
     ASSERT_TRUE(cubin.has_value()) << error << *ptx;
     EXPECT_EQ(cubin->spillBytes, 0);
     EXPECT_GT(cubin->registers, 0) << cubin->log;
@@ -392,11 +392,11 @@ TEST(Ptx, Refusals) {
 TEST(Ptx, MissingAssembler) {
   setenv("TILEWRIGHT_PTXAS", "/nowhere/ptxas", 1);
   std::string error;
-  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", 0, error).has_value());
+  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("ptxas was not found"), std::string::npos) << error;
   unsetenv("TILEWRIGHT_PTXAS");
   if (findPtxas().empty()) GTEST_SKIP() << "no ptxas here";
-  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", 0, error).has_value());
+  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("ptxas failed"), std::string::npos) << error;
 }
 

@@ -1,13 +1,2 @@
-// The accesses of a buffer in shared memory, through its stages and views.
 #pragma once
-
-#include "gpu/tiles/ttg.h"
-
-namespace tilewright::gpu {
-
-/// Returns the alloc that stages and views refer to; null for anything else.
-ttg::AllocOp allocOf(mlir::Value buffer);
-/// Returns every operation that reads or writes the buffer.
-llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
-
-} // namespace tilewright::gpu
+#include "gpu/ttg/buffer_accesses.h"

@@ -1,6 +1,6 @@
 // The ttg dialect, and the text form of layouts: one coordinate for each bit, for readability:
 //   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "gpu/cost_model/hardware.h"
 #include "ir/refusal.h"
@@ -20,19 +20,11 @@ using namespace tilewright::ttg;
 
 //===--------------------------------------------------------------------------------------------------- text of layouts
 
-static SmallVector<int64_t> coordinatesOf(ArrayRef<int64_t> shape, uint32_t flat) {
-  SmallVector<int64_t> coordinates(shape.size());
-  int64_t rest = flat;
-  for (size_t i = shape.size(); i-- > 0; rest /= shape[i])
-    coordinates[i] = rest % shape[i];
-  return coordinates;
-}
-
 static void printBases(AsmPrinter &printer, ArrayRef<int64_t> shape, ArrayRef<uint32_t> bases) {
   printer << "[";
   llvm::interleaveComma(bases, printer, [&](uint32_t flat) {
     printer << "[";
-    llvm::interleaveComma(coordinatesOf(shape, flat), printer);
+    llvm::interleaveComma(gpu::coordinatesOf(shape, flat), printer);
     printer << "]";
   });
   printer << "]";
@@ -335,14 +327,14 @@ std::string ttg::remarksOf(tt::FuncOp kernel, StringRef pass, Attribute about) {
 
 //===--------------------------------------------------------------------------------------------------------- generated
 
-#include "gpu/tiles/ttg_dialect.cpp.inc"
-#include "gpu/tiles/ttg_enums.cpp.inc"
+#include "gpu/ttg/ttg_dialect.cpp.inc"
+#include "gpu/ttg/ttg_enums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
-#include "gpu/tiles/ttg_attrs.cpp.inc"
+#include "gpu/ttg/ttg_attrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
-#include "gpu/tiles/ttg_types.cpp.inc"
+#include "gpu/ttg/ttg_types.cpp.inc"
 #define GET_OP_CLASSES
-#include "gpu/tiles/ttg_ops.cpp.inc"
+#include "gpu/ttg/ttg_ops.cpp.inc"
 
 namespace {
 /// Layouts are long, so a dump names each once, at its top.   #layout = #ttg.layout<64x64, ...>      tensor<64x64xf32, #layout>
@@ -376,15 +368,15 @@ void TTGDialect::initialize() {
   addInterfaces<Aliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
-#include "gpu/tiles/ttg_attrs.cpp.inc"
+#include "gpu/ttg/ttg_attrs.cpp.inc"
       >();
   addTypes<
 #define GET_TYPEDEF_LIST
-#include "gpu/tiles/ttg_types.cpp.inc"
+#include "gpu/ttg/ttg_types.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "gpu/tiles/ttg_ops.cpp.inc"
+#include "gpu/ttg/ttg_ops.cpp.inc"
 #include "ir/refusal.h"
       >();
 }

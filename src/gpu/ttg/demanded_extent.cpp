@@ -1,5 +1,5 @@
 // See demanded_extent.h.
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "gpu/cost_model/hardware.h"
 
@@ -16,13 +16,18 @@ Dims validExtent(tt::DotOp dot) {
   return ttg::shapeOf(dot.getType());
 }
 
-void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t blocks, std::optional<int64_t> own) {
+Dims slicedExtent(Dims valid, const Dims &slice, int64_t dim, int64_t ctas, std::optional<int64_t> own) {
+  auto along = static_cast<size_t>(dim);
+  bool isEven = valid[along] == ctas * slice[along];
+  if (!isEven && !own) return slice;
+  valid[along] = own.value_or(slice[along]);
+  return valid;
+}
+
+void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t ctas, std::optional<int64_t> own) {
   if (!dot->hasAttr(tt::validExtentName)) return;
-  Dims valid = validExtent(dot);
-  int64_t &extent = valid[static_cast<size_t>(dim)], each = ttg::shapeOf(dot.getType())[static_cast<size_t>(dim)];
-  bool isEven = extent == blocks * each;
-  extent = own.value_or(each);
-  if (isEven || own)
+  Dims shape = ttg::shapeOf(dot.getType()), valid = slicedExtent(validExtent(dot), shape, dim, ctas, own);
+  if (valid != shape)
     dot->setAttr(tt::validExtentName, DenseI64ArrayAttr::get(dot.getContext(), valid));
   else
     dot->removeAttr(tt::validExtentName);

@@ -3,7 +3,7 @@
 //     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of wgmma m64n256k16
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/explanation.h"
 
 namespace tilewright::gpu {

@@ -1,5 +1,5 @@
-// See explain_layouts.h.
-#include "gpu/explain_layouts.h"
+// See layouts.h.
+#include "gpu/explain/layouts.h"
 
 #include "gpu/schedule/scratch.h"
 

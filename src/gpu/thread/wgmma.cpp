@@ -1,12 +1,12 @@
-// Matrix multiplication. The layouts give each thread the registers that its MMA instruction takes. This file finds the registers of each
-// instruction, and the addresses of its operands in shared memory:
+// Dots by wgmma. This file finds the registers of each instruction, and the addresses of its operands in shared memory:
 //   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/ptx_attributes.h"
-#include "gpu/thread/lowerings.h"
-#include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/tile_equivalence.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/matrix_registers.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/tile_equivalence.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,181 +15,9 @@
 
 #include "llvm/ADT/MapVector.h"
 
-#include <map>
-
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-static ptx::Format formatOf(Type element) {
-  if (element.isF16()) return ptx::Format::f16;
-  if (element.isBF16()) return ptx::Format::bf16;
-  if (element.isF32()) return ptx::Format::tf32;
-  if (isa<Float8E4M3FNType>(element)) return ptx::Format::e4m3;
-  if (isa<Float8E5M2Type>(element)) return ptx::Format::e5m2;
-  return ptx::Format::s8;
-}
-
-static ptx::Format accumulatorOf(Type element) {
-  return element.isF32() ? ptx::Format::f32 : element.isF16() ? ptx::Format::f16 : ptx::Format::s32;
-}
-
-/// 16-bit accumulators share a register with that of the next column.
-static int64_t accumulatorsOfRegister(Type element) {
-  return element.isF16() ? 2 : 1;
-}
-
-/// Packs elements into the registers of instructions.
-static ThreadValues asRegisters(ThreadContext &t, ValueRange elements, int64_t ofRegister) {
-  ThreadValues registers;
-  for (size_t i = 0; i < elements.size(); i += static_cast<size_t>(ofRegister))
-    registers.push_back(ofRegister == 1 ? elements[i] : packed(t, elements.slice(i, static_cast<size_t>(ofRegister))));
-  return registers;
-}
-
-static ThreadValues asElements(ThreadContext &t, ValueRange registers, int64_t ofRegister, Type element) {
-  if (ofRegister == 1) return ThreadValues(registers);
-  ThreadValues elements;
-  for (Value value : registers)
-    elements.append(unpacked(t, value, element));
-  return elements;
-}
-
-namespace {
-/// Maps an element to the register of the first thread that holds it. Other threads use the same register, for other elements of the
-/// tile.
-class Registers {
-public:
-  explicit Registers(const Layout &layout) : shape(layout.shape) {
-    for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
-      registers[layout.apply(reg, 0, 0, 0)] = reg;
-  }
-  /// Nothing if another thread holds the element.
-  std::optional<size_t> at(const Dims &coordinates) const {
-    auto found = registers.find(flatOf(shape, coordinates));
-    return found == registers.end() ? std::nullopt : std::optional(static_cast<size_t>(found->second));
-  }
-  /// The elements of the first thread, in row-major order.
-  std::vector<Dims> elements() const {
-    std::vector<Dims> all;
-    for (auto [flat, reg] : registers)
-      all.push_back(coordinatesOf(shape, flat));
-    return all;
-  }
-
-private:
-  Dims shape;
-  std::map<uint32_t, int64_t> registers;
-};
-} // namespace
-
-//===------------------------------------------------------------------------------------------------------------- mma.sync
-
-namespace {
-/// An operand of mma.sync, as 32-bit words of contiguous elements along K. Each word is packed once, even if many instructions read it.
-class MmaOperand {
-public:
-  MmaOperand(ThreadContext &t, Value tile, size_t kDim)
-      : t(t), tile(tile), kDim(kDim), registers(ttg::layoutOf(tile.getType())), format(formatOf(getElementTypeOrSelf(tile.getType()))) {}
-
-  int64_t elementsOfWord() const {
-    return format == ptx::Format::tf32 ? 1 : 32 / getElementTypeOrSelf(tile.getType()).getIntOrFloatBitWidth();
-  }
-  ptx::Format getFormat() const { return format; }
-
-  /// The word that starts at an element. Null if this thread does not hold it.
-  Value word(Dims at) {
-    Value &known = words[at];
-    if (known) return known;
-    const ThreadValues &held = t.get(tile);
-    SmallVector<Value> values;
-    for (int64_t i = 0; i < elementsOfWord(); ++i) {
-      std::optional<size_t> reg = registers.at(at);
-      if (!reg) return {};
-      values.push_back(held[*reg]);
-      ++at[kDim];
-    }
-    return known = packed(t, values); // f32: the instruction takes the upper bits, as wgmma does
-  }
-
-private:
-  ThreadContext &t;
-  Value tile;
-  size_t kDim;
-  Registers registers;
-  ptx::Format format;
-  std::map<std::vector<int64_t>, Value> words;
-};
-} // namespace
-
-/// The columns of the tile that the bits of an instruction's column number stand for. Nothing if operand and result do not match.
-static std::optional<std::array<int64_t, 3>> columnsOfMma(const Layout &second, const Layout &result) {
-  std::array<int64_t, 3> columns;
-  for (size_t bit = 0; bit < columns.size(); ++bit)
-    columns[bit] = coordinatesOf(second.shape, second.basesOf(Axis::lane)[bit + 2]).back();
-  for (size_t bit : {0, 1})
-    if (coordinatesOf(result.shape, result.basesOf(Axis::lane)[bit]).back() != columns[bit + 1]) return std::nullopt;
-  return columns;
-}
-
-/// The registers of the 16 x 8 tile of results whose first element is at `at`: two columns, `next` apart, of each of two rows.
-static std::optional<std::array<size_t, 4>> resultRegisters(const Registers &d, const Dims &at, size_t m, size_t n, int64_t next) {
-  std::array<size_t, 4> found;
-  for (size_t i = 0; i < 4; ++i) {
-    Dims element = at;
-    element[m] += i / 2 ? 8 : 0;
-    element[n] += i % 2 ? next : 0;
-    std::optional<size_t> reg = d.at(element);
-    if (!reg) return std::nullopt;
-    found[i] = *reg;
-  }
-  return found;
-}
-
-LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
-  auto dType = cast<RankedTensorType>(op.getType());
-  Layout layout = ttg::layoutOf(dType);
-  size_t m = layout.shape.size() - 2, n = m + 1;
-  Registers d(layout);
-  MmaOperand a(t, op.getA(), n), second(t, op.getB(), m);
-  int64_t step = 8 * a.elementsOfWord(), depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
-  Type element = dType.getElementType();
-  auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
-  ThreadValues sums = t.get(op.getC());
-  std::optional<std::array<int64_t, 3>> columns = columnsOfMma(ttg::layoutOf(op.getB().getType()), layout);
-  if (!columns) return misfit();
-  for (Dims at : d.elements()) {
-    if (at[m] % 16 || at[n] & (*columns)[0]) continue; // the first element of a 16 x 8 tile
-    std::optional<std::array<size_t, 4>> registers = resultRegisters(d, at, m, n, (*columns)[0]);
-    if (!registers) return misfit();
-    for (int64_t k = 0; k < depth; k += step) {
-      SmallVector<Value> as, bs, cs;
-      for (int64_t half : {int64_t(0), step / 2})
-        for (int64_t row : {at[m], at[m] + 8}) {
-          Dims element = at;
-          element[m] = row;
-          element[n] = k + half;
-          as.push_back(a.word(element));
-        }
-      for (int64_t half : {int64_t(0), step / 2}) {
-        Dims element = at;
-        element[m] = k + half;
-        bs.push_back(second.word(element));
-      }
-      if (llvm::is_contained(as, Value()) || llvm::is_contained(bs, Value())) return misfit();
-      for (size_t reg : *registers)
-        cs.push_back(sums[reg]);
-      ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
-      auto mma = ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
-      for (auto [reg, value] : llvm::zip(*registers, asElements(t, mma.getD(), accumulatorsOfRegister(element), element)))
-        sums[reg] = value;
-    }
-  }
-  t.set(op.getResult(), std::move(sums));
-  return success();
-}
-
-//===---------------------------------------------------------------------------------------------------------------- wgmma
 
 namespace {
 /// The part of a matrix descriptor that does not depend on the address (hopper.md has the table): strides between atoms of 8 rows of a
@@ -487,7 +315,7 @@ static bool isDoneAtOnce(Value sums) {
   return isSum && accumulatorsOfRegister(getElementTypeOrSelf(sums.getType())) > 1;
 }
 
-LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
+static LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   FailureOr<WarpgroupMma> mma = mmaOf(t, op);
   if (failed(mma)) return failure();
   Value reads = readsAccumulators(t, op);
@@ -502,7 +330,7 @@ LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   return success();
 }
 
-LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
+static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
     if (isDoneAtOnce(tile)) return false;
     auto sum = t.partialSums.find(tile);
@@ -535,143 +363,8 @@ LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
   return success();
 }
 
-//===------------------------------------------------------------------------------------------------- multiply and add
-
-namespace {
-/// An operand of a dot on CUDA cores: in shared memory in row-major order, except that the 16-byte chunks of A's rows may be permuted. It
-/// is read at the K of a loop, as many contiguous elements at a time as 16 bytes hold: along K for A, along a row for B.
-class FmaOperand {
-public:
-  /// `limit`: the maximum number of contiguous elements in one load.
-  FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t limit)
-      : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
-    const SharedLayout &shared = type.getLayout().layout();
-    if (shared != SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size()))))
-      chunks = shared.shape.back() * bytes() - 16;
-    for (int axis : {0, 1})
-      for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
-        threadOffsets[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
-    Value ofLane = xorBases(t, t.lane, threadOffsets[0]), ofWarp = xorBases(t, t.warp, threadOffsets[1]);
-    start = t.getScalar(isA ? op.getA() : op.getB());
-    if (chunks)
-      inTile = arith::XOrIOp::create(t.b, ofLane, ofWarp);
-    else
-      start = arith::AddIOp::create(t.b, start, arith::AddIOp::create(t.b, ofLane, ofWarp));
-    while (2 * contiguous <= limit && mayRead(2 * contiguous))
-      contiguous *= 2;
-  }
-
-  int64_t getContiguous() const { return contiguous; }
-
-  /// Prepares for the iterations of the loop from `k` on.
-  void enter(Value k) {
-    Value along = arith::MulIOp::create(t.b, k, t.i32(strideOfK()));
-    address = chunks ? Value(arith::XOrIOp::create(t.b, inTile, along)) : arith::AddIOp::create(t.b, start, along);
-  }
-
-  /// The factor of the result's element at `at` in iteration `k`, in the result's type. Each is loaded once.
-  FailureOr<Value> element(const Dims &at, int64_t k) {
-    int64_t offset = offsetOf(at) + k * strideOfK();
-    Value &known = factors[offset];
-    if (known) return known;
-    FailureOr<Value> made = converted(read(offset));
-    if (succeeded(made)) known = *made;
-    return made;
-  }
-
-private:
-  int64_t bytes() const { return type.getLayout().layout().elementBytes(); }
-  int64_t strideOfK() const { return isA ? bytes() : result.shape.back() * bytes(); }
-
-  /// True if a thread may load this many contiguous elements at once: they start at a multiple of their size, and end within their row.
-  bool mayRead(int64_t count) const {
-    auto isMultiple = [&](int64_t offset) { return offset % (count * bytes()) == 0; };
-    int64_t row = (isA ? type.getShape().back() : result.shape.back()) * bytes();
-    return count * bytes() <= maxAccessBytes && isMultiple(row) && llvm::all_of(threadOffsets[0], isMultiple) &&
-           llvm::all_of(threadOffsets[1], isMultiple);
-  }
-
-  Value read(int64_t offset) {
-    Value &known = loaded[offset];
-    if (known) return known;
-    int64_t first = offset - offset % (contiguous * bytes()), there = permuted(first);
-    SmallVector<Type> types(static_cast<size_t>(contiguous), t.scalarType(type.getElementType()));
-    Value from = chunks ? atChunk(there & chunks) : address;
-    auto load = ptx::LoadSharedOp::create(t.b, types, from, Value(), static_cast<uint32_t>(there & ~chunks));
-    for (auto [i, value] : llvm::enumerate(load.getValues()))
-      loaded[first + static_cast<int64_t>(i) * bytes()] = value;
-    return loaded[offset];
-  }
-
-  /// The stored offset of a byte of the row-major order, for rows of 64 and 128 bytes as in SharedLayout::swizzled.
-  int64_t permuted(int64_t offset) const { return offset ^ (offset >> 3 & chunks); }
-
-  /// The thread's address with these bits of its chunk index flipped.
-  Value atChunk(int64_t bits) {
-    Value &known = atChunks[bits];
-    if (!known) known = arith::AddIOp::create(t.b, start, bits ? Value(arith::XOrIOp::create(t.b, address, t.i32(bits))) : address);
-    return known;
-  }
-
-  /// The offset of the row of A, or the column of B, that the result's element at `at` needs, batches included.
-  int64_t offsetOf(const Dims &at) const {
-    size_t rank = result.shape.size(), m = rank - 2, n = rank - 1;
-    int64_t batch = rank == 3 ? at[0] : 0, depth = isA ? type.getShape().back() : type.getShape()[m];
-    return (isA ? (batch * result.shape[m] + at[m]) * depth : batch * depth * result.shape[n] + at[n]) * bytes();
-  }
-
-  FailureOr<Value> converted(Value value) {
-    Type element = type.getElementType(), wideType = t.scalarType(getElementTypeOrSelf(op.getType()));
-    if (value.getType() == wideType) return value;
-    if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
-    if (isa<FloatType>(wideType) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wideType, /*towardZero=*/false)[0];
-    return refuse(op, Diag::notOnGpus, {"a matmul of " + mlirText(element) + " in " + mlirText(wideType), "convert the operands first"});
-  }
-
-  ThreadContext &t;
-  ttg::FmaDotOp op;
-  bool isA;
-  Layout result;
-  ttg::BufferType type;
-  std::vector<uint32_t>
-      threadOffsets[2]; // offsets in bytes of the lanes' and the warps' bits: registers add constants to a thread's offset
-  int64_t contiguous = 1;
-  int64_t chunks = 0;           // the bits of a byte offset that are its 16-byte chunk index, if chunks are permuted
-  Value start, inTile, address; // with permuted chunks: the buffer, the thread's offset in it, and that at the loop's K
-  std::map<int64_t, Value> loaded, factors, atChunks; // by offset
-};
-} // namespace
-
-LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
-  Layout layout = ttg::layoutOf(op.getType());
-  int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
-  FmaOperand a(t, op, true, std::clamp<int64_t>(maxMultiplyAdds / registers, 1, maxContiguousOfFma)),
-      second(t, op, false, maxContiguousOfFma);
-  int64_t step = a.getContiguous();
-  while (2 * step * registers <= maxMultiplyAdds && depth % (2 * step) == 0)
-    step *= 2;
-  auto loop = scf::ForOp::create(t.b, t.i32(0), t.i32(depth), t.i32(step), t.get(op.getC()));
-  OpBuilder::InsertionGuard guard(t.b);
-  if (!loop.getBody()->empty()) loop.getBody()->back().erase();
-  t.b.setInsertionPointToEnd(loop.getBody());
-  a.enter(loop.getInductionVar());
-  second.enter(loop.getInductionVar());
-  ThreadValues sums(loop.getRegionIterArgs());
-  for (int64_t k = 0; k < step; ++k)
-    for (auto [reg, sum] : llvm::enumerate(sums)) {
-      Dims at = coordinatesOf(layout.shape, layout.apply(static_cast<int64_t>(reg), 0, 0, 0));
-      FailureOr<Value> x = a.element(at, k), y = second.element(at, k);
-      if (failed(x) || failed(y)) return failure();
-      if (isa<IntegerType>(sum.getType())) {
-        sum = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, *x, *y), sum);
-      } else {
-        constexpr auto fused = arith::FastMathFlags::contract;
-        sum = arith::AddFOp::create(t.b, arith::MulFOp::create(t.b, *x, *y, fused), sum, fused);
-      }
-    }
-  scf::YieldOp::create(t.b, sums);
-  t.set(op.getD(), ThreadValues(loop.getResults()));
-  return success();
+void addWgmmaLowerings(LoweringTable &table) {
+  addLowerings<lowerWgmma, lowerWgmmaWait>(table);
 }
 
 } // namespace tilewright::gpu

@@ -5,9 +5,7 @@
 // the exponent of x shifts to the point are selected, and multiplied by the 53 bits of x as integers. The part before the point drops
 // out:
 //     x = M * 2^E,  2/pi = 0.101000101111...   ->   (M * (192 bits of 2/pi from bit E on)) mod 2^192 = quadrant and fraction
-#include "gpu/thread/double_math.h"
-
-#include "gpu/machine/ptx.h"
+#include "ir/double_math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,11 +17,7 @@
 
 using namespace mlir;
 
-namespace tilewright::gpu {
-
-Value fusedMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y, Value z) {
-  return ptx::FmaOp::create(b, x, y, z);
-}
+namespace tilewright::floats {
 
 namespace {
 
@@ -64,7 +58,8 @@ constexpr std::array<uint64_t, 20> twoOverPi = {0,
 
 class DoubleMath {
 public:
-  DoubleMath(ImplicitLocOpBuilder &b, bool shortResult) : b(b), m(b, fusedMultiplyAdd, b.getF64Type()), shortResult(shortResult) {}
+  DoubleMath(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, bool shortResult)
+      : b(b), instructions(instructions), m(b, instructions.fused, b.getF64Type()), shortResult(shortResult) {}
 
   Value call(StringRef name, ValueRange x) {
     using Unary = Value (DoubleMath::*)(Value);
@@ -105,8 +100,8 @@ public:
   }
 
 private:
-  Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
-  Value sqrt(Value x) { return unit(ptx::Unit::sqrt_rn, x); }
+  Value sqrt(Value x) { return instructions.sqrt(b, x); }
+  Value truncate(Value x) { return instructions.truncate(b, x); }
 
   struct Nearest {
     Value whole, integer;
@@ -250,11 +245,11 @@ private:
     Value power = exp(product);
     Value result = m.select(small, m.multiplyAdd(power, low, power), power);
     // The sign of an odd power; NaN for a negative number with a fractional exponent.
-    Value isWhole = m.equal(unit(ptx::Unit::trunc, y), y);
+    Value isWhole = m.equal(truncate(y), y);
     Value halved = half(y);
     Value isOdd =
         arith::AndIOp::create(b, isWhole,
-                              arith::AndIOp::create(b, m.compare(arith::CmpFPredicate::ONE, unit(ptx::Unit::trunc, halved), halved),
+                              arith::AndIOp::create(b, m.compare(arith::CmpFPredicate::ONE, truncate(halved), halved),
                                                     m.less(m.absolute(y), m.real(0x1p53))));
     Value negative = isNegative(x);
     result = m.select(arith::AndIOp::create(b, negative, isOdd), negate(result), result);
@@ -538,7 +533,8 @@ private:
   }
 
   ImplicitLocOpBuilder &b;
-  floats::MathOps m;
+  const DoubleInstructions &instructions;
+  MathOps m;
   bool shortResult;
 };
 
@@ -555,8 +551,9 @@ std::optional<int64_t> doubleFunctionOperands(StringRef name) {
   return known ? std::optional<int64_t>(1) : std::nullopt;
 }
 
-Value doubleFunction(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands, bool shortResult) {
-  return DoubleMath(b, shortResult).call(name, operands);
+Value doubleFunction(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, StringRef name, ValueRange operands,
+                     bool shortResult) {
+  return DoubleMath(b, instructions, shortResult).call(name, operands);
 }
 
-} // namespace tilewright::gpu
+} // namespace tilewright::floats

@@ -1,5 +1,5 @@
 // See buffer_accesses.h.
-#include "gpu/tiles/buffer_accesses.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 using namespace mlir;
 

@@ -1,10 +1,10 @@
 // See the header. Example: the attention kernel:
 //   class of scores [64x64]: dot, scale, exp2, ...            class of row maxima [64], carried by the loop
 //   class of the output [64x128], carried by the loop         pointers, masks, ranges: no class
-#include "gpu/tiles/tile_equivalence.h"
+#include "gpu/ttg/tile_equivalence.h"
 
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

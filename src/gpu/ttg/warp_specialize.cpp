@@ -3,7 +3,7 @@
 //   default { ... ttg.warp_yield }
 //   partition0(%arg: i32) num_warps(1) { ... ttg.warp_return } : (i32) -> ()
 #include "gpu/cost_model/registers.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
 #include "mlir/IR/Builders.h"
