@@ -207,19 +207,10 @@ public:
     for (Operation *op : {c.second.store.getOperation(), c.fence})
       op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
     carryMaxima();
-    releaseCopiesFirst();
     ttg::eraseDead(function);
   }
 
 private:
-  /// Releases copies as soon as they have been read, not together with the dequantized operand, after the MMAs. If numbers are unpacked and
-  /// exponents compared, the additional arrival costs more than it gains (docs/heuristics.md, Decisions without a number).
-  void releaseCopiesFirst() {
-    auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
-    if (comparesExponents && unpacks.begin() != unpacks.end()) return;
-    if (ttg::WgmmaWaitOp drains = drainingWaitIn(c.loop)) drains->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
-  }
-
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
   /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
   /// in a buffer: a fence waits for loads from memory, and the consumers have none then (docs/heuristics.md, `loaderRegisters`).
@@ -458,7 +449,6 @@ private:
 
   void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
     Value value = side.make(other, layout), init = side.make(firstInit(i), layout);
-    comparesExponents = true;
     bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
     scf::ForOp tiles = tilesOf(i);
     if (tiles) {
@@ -533,7 +523,6 @@ private:
   ttg::ConfigAttr config;
   Relayout left, right;
   bool evenOddInterleave = false; ///< which elements registers hold
-  bool comparesExponents = false;
   SmallVector<Value> scales; ///< of the first operand, which are passed on
   DenseSet<Value> searched;  ///< for them
   Layout rowLayout, operandLayout;

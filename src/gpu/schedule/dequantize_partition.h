@@ -11,12 +11,9 @@ bool isDequantizing(mlir::scf::ForOp loop);
 /// The wait after which, in a loop whose first operand is dequantized by halves, the MMAs of the iteration before are over; else null.
 ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
 /// What another warpgroup dequantizes goes to stages as the copies do, the same ones: they are empty when those are. It says that it has
-/// read what was copied, and that a stage is made (barriers `made`), at one place; the consumers wait for that before their MMA. Where
-/// these read copies to registers alone, they may release the copies at once, and what is dequantized, after its MMAs, by barriers of its
-/// own
-/// (`dequantizedEmpty`, else null).
+/// read what was copied, and that a stage is made (barriers `made`), at one place; the consumers wait for that before their MMA.
 mlir::LogicalResult fillDequantized(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
-                                    mlir::Value made, mlir::Value dequantizedEmpty);
+                                    mlir::Value made);
 /// Runs the loads to registers of both partitions an iteration ahead, and has the consumers fence what they read.
 void prefetchLoadsInPartitions(LoopSchedule &schedule);
 /// Each of the two partitions waits where it first reads a stage of `buffers`.

@@ -1,9 +1,8 @@
 // The circular buffer of what a warpgroup of its own dequantizes (dequantize_partition.cpp), and which partition waits for which. In
 // iteration i, stage i mod stages:
-//   producer   wait: empty    start copies
-//   dequant    wait: copied, read    read, dequantize, store    fence    arrive: empty, made
-//   others     wait: copied          read    fence    arrive: empty    dequantize    wait: made    multiply, wait    arrive: read
-// Or the consumers release all after the MMA, and `empty` says all: where they multiply by what was copied, and where that is faster.
+//   producer   wait: empty     start copies
+//   dequant    wait: copied    read, dequantize, store    fence    arrive: empty, made
+//   consumers  wait: copied    read    fence    dequantize    wait: made    multiply, wait    arrive: empty
 #include "gpu/schedule/dequantize_partition.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
@@ -43,20 +42,7 @@ static llvm::SetVector<Operation *> dequantizeOps(LoopSchedule &schedule) {
   return part;
 }
 
-/// The others have read the copies to registers where they fence what they have read.
-static void releaseCopies(LoopSchedule &schedule, Value stageIndex, ArrayRef<Value> empty) {
-  for (auto fence : schedule.loop.getBody()->getOps<ttg::FenceAsyncOp>()) {
-    if (fence->hasAttr(ttg::dequantizePartitionName)) continue;
-    OpBuilder b(fence->getContext());
-    b.setInsertionPointAfter(fence);
-    for (Value barriers : empty)
-      ttg::BarrierArriveOp::create(b, fence.getLoc(), barriers, stageIndex, Value());
-    return;
-  }
-}
-
-LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made,
-                              Value dequantizedEmpty) {
+LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -70,19 +56,6 @@ LogicalResult fillDequantized(LoopSchedule &schedule, Value stageIndex, Value pa
     b.setInsertionPointToStart(loop.getBody());
     alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, stages, stageIndex));
     alloc.erase();
-  }
-  if (dequantizedEmpty) {
-    releaseCopies(schedule, stageIndex, empty);
-    llvm::SetVector<Operation *> dequantizing = dequantizeOps(schedule);
-    for (Operation &op : *loop.getBody()) {
-      bool touches =
-          isa<ttg::LoadSharedOp>(op) ? dequantizing.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(ttg::dequantizePartitionName);
-      if (!touches) continue;
-      b.setInsertionPoint(&op);
-      auto one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
-      markDequantizePartition(ttg::BarrierWaitOp::create(b, loc, dequantizedEmpty, stageIndex, arith::XOrIOp::create(b, loc, parity, one)));
-      break;
-    }
   }
   Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
   if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");

@@ -220,7 +220,6 @@ private:
     Operation *lastStage = nullptr;          ///< the stages of an iteration stand at its top, up to here
     Operation *top = nullptr;                ///< and what else stands there, up to here
     Operation *drained = nullptr;            ///< the wait that drains the previous iteration's MMAs; null: none are in flight
-    Value dequantizedEmpty;                  ///< what has been dequantized in a stage has been read; null: released with the copies
 
     /// Where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
     Operation *positionOf(Operation *op) const { return !schedule.edges.empty() && op == schedule.edges.back().until ? drained : op; }
@@ -259,8 +258,6 @@ private:
   /// the loop. A stage's first use finds it empty: a fresh barrier has completed the phase of parity 1.
   LogicalResult expandPartitions(Expansion &e, SmallVector<Value> &state) {
     if (!e.schedule.continued) allocateEmpty(e);
-    ttg::WgmmaWaitOp drains = drainingWaitIn(e.schedule.loop);
-    if (drains && drains->hasAttr(ttg::releasesCopiesFirstName)) e.dequantizedEmpty = allocBarriers(function, e.stages, config.getWarps());
     carryStage(e, state);
     takeStages(e);
     b.setInsertionPointAfter(e.lastStage);
@@ -278,7 +275,7 @@ private:
     }
     release(e);
     if (isDequantizing(e.schedule.loop) && failed(fillDequantized(e.schedule, e.stageIndex, e.parity, emptyBarriers(e).getArrayRef(),
-                                                                  allocBarriers(function, e.stages, warpsOfGroup), e.dequantizedEmpty)))
+                                                                  allocBarriers(function, e.stages, warpsOfGroup))))
       return failure();
     ttg::BarrierWaitOp arrival = waits(e);
     if (failed(advance(e, arrival, state))) return failure();
@@ -324,7 +321,6 @@ private:
       exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
     if (e.fence && !isDequantizing(e.schedule.loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, exists);
     for (auto [empty, after] : releases) {
       OpBuilder::InsertionGuard guard(b);
       if (after != last) b.setInsertionPointAfter(e.positionOf(after));
@@ -347,7 +343,6 @@ private:
     b.setInsertionPointAfter(*drain);
     Value stageIndex = stageAround(b, e.loc, state[0], -1, e.stages);
     if (e.fence && !isDequantizing(loop)) ttg::FenceAsyncOp::create(b, e.loc);
-    if (e.dequantizedEmpty) return arrive(e.loc, e.dequantizedEmpty, stageIndex, LoopIterations(loop).existsIteration(b, 0)), success();
     for (Value empty : emptyBarriers(e))
       arrive(e.loc, empty, stageIndex, LoopIterations(loop).existsIteration(b, 0));
     return success();

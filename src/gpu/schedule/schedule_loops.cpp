@@ -130,7 +130,7 @@ private:
     for (int64_t stages = requested; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       llvm::append_range(deeper, buffersOf(schedule, stages, around));
-      int64_t barriers = isKernelWarpSpecialized + 2 * isDequantizing(schedule.loop) +
+      int64_t barriers = isKernelWarpSpecialized + isDequantizing(schedule.loop) +
                          llvm::count_if(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
       if (budget.fits(deeper, mbarrierBytes * stages * barriers)) return stages;
     }
@@ -328,7 +328,7 @@ private:
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
     }
-    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()) + 2 * isDequantizing(schedule.loop));
+    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()) + isDequantizing(schedule.loop));
   }
 
   void write(LoopSchedule &schedule, StringRef reason) {

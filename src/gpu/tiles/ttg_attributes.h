@@ -95,8 +95,5 @@ constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
 /// On a ttg.wgmma_wait of a loop with a dequantize partition (a unit attribute): after it, the MMAs of the previous iteration have
 /// finished. Written by partition-dequantize, read by schedule-loops and pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";
-/// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
-/// separately. Written by partition-dequantize, read by pipeline-loops.
-constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
 
 } // namespace tilewright::ttg
