@@ -8,7 +8,7 @@
 #include "gpu/explain.h"
 
 #include "gpu/explain_layouts.h"
-#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/layout_cost.h"

@@ -7,7 +7,6 @@
 // free.
 #include "gpu/schedule/shared_plan.h"
 
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"

@@ -1,4 +1,4 @@
-#include "gpu/schedule/thread_value_groups.h"
+#include "gpu/schedule/microscaling/thread_value_groups.h"
 
 #include "gpu/tiles/tile_equivalence.h"
 #include "gpu/tiles/tile_shapes.h"
