@@ -1,6 +1,5 @@
 // The loads of a loop that may run ahead of it, and the operands of MMAs that its threads compute: what schedules are made of. Copies that
 // are first read at one place share a circular buffer, so that one wait serves all of them.
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "ir/volatile_load.h"
@@ -178,8 +177,9 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
-    if (store->hasAttr(ttg::dequantizePartitionName)) {
-      schedule.computed.push_back(store); // another warpgroup's, loaded or computed
+    if (store->hasAttr(ttg::operandPartitionName)) {
+      schedule.computed.push_back(store);
+      schedule.operandPartition = true;
       continue;
     }
     if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);

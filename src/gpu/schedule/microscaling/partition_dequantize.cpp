@@ -4,7 +4,7 @@
 //   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    store a, b    fence    multiply    wait }
 //   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
 //           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
-// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.dequantize_partition`), and
+// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.operand_partition`), and
 // specialize-warps splits it. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
 // of what 0 to 3 hold.
 //
@@ -12,11 +12,12 @@
 // elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
 // while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
 // warpgroup that loads the scales, and reaches the consumers after the loop.
-#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/microscaling/dequantize_candidate.h"
+#include "gpu/schedule/microscaling/relayout.h"
+#include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/relayout.h"
-#include "gpu/schedule/thread_value_groups.h"
-#include "gpu/tiles/tile_shapes.h"
+#include "gpu/schedule/operand_partition.h"
+#include "gpu/ttg/tile_shapes.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
 #include "support/target.h"
@@ -32,155 +33,31 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// An operand that goes through a buffer in the loop.
-struct Stored {
-  ttg::StoreSharedOp store;
-  ttg::AllocOp alloc;
-  SmallVector<int32_t> order; ///< dimension i of the operand is dimension order[i] of the stored tile
-  bool isCopied() const { return isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
-};
-
-/// All that is needed of a loop, and whether it suits.
-class Candidate {
-public:
-  Candidate(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) : loop(loop), config(config), target(target) {}
-
-  /// Finds the parts; false if the loop is not of this kind.
-  bool match() {
-    if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
-      if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
-        if (mma) return false;
-        mma = found;
-      }
-    }
-    return mma && !mma.getPromotionInterval() && !mma.getUseC() && findOperands() && storesLater() && suits();
-  }
-
-  scf::ForOp loop;
-  ttg::WgmmaOp mma;
-  std::optional<Stored> first; ///< null: already in registers
-  Stored second;
-  Operation *fence = nullptr; ///< after the stores
-  LaunchGuards guards;        ///< under which the loop suits
-
-  int64_t depthOf(const Stored &operand, int64_t dim) const { return operand.order[static_cast<size_t>(dim)]; }
-
-private:
-  /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
-  static bool isKnown(Operation *op) {
-    return isMemoryEffectFree(op) ||
-           isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
-  }
-
-  std::optional<Stored> storedIn(Value buffer) {
-    Stored stored{{}, {}, {0, 1}};
-    if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
-      stored.order = SmallVector<int32_t>(view.getOrder());
-      auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
-      if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
-      buffer = view.getBuffer();
-    }
-    stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
-    if (!stored.alloc || stored.alloc->getBlock() != loop.getBody() || stored.order.size() != 2) return {};
-    for (Operation *access : accessesOf(stored.alloc)) {
-      auto store = dyn_cast<ttg::StoreSharedOp>(access);
-      if ((store && stored.store) || (!store && access != mma)) return {};
-      if (store) stored.store = store;
-    }
-    if (!stored.store || stored.store->getBlock() != loop.getBody()) return {};
-    return stored;
-  }
-
-  bool findOperands() {
-    std::optional<Stored> left = storedIn(mma.getA()), right = storedIn(mma.getB());
-    if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
-    first = left;
-    second = *right;
-    Operation *begin = left->store, *end = right->store;
-    if (end->isBeforeInBlock(begin)) std::swap(begin, end);
-    if (begin->getNextNode() != end) return false;
-    fence = end->getNextNode();
-    if (!isa<ttg::FenceAsyncOp>(fence)) return false;
-    int64_t storesAndFences = 0;
-    for (Operation &op : loop.getBody()->without_terminator())
-      storesAndFences += isa<ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
-    return storesAndFences == 3 && waitsForIt();
-  }
-
-  /// The MMA is waited for in its iteration, and adds to what the loop carries.
-  bool waitsForIt() {
-    ttg::WgmmaWaitOp wait = waitFor(mma.getD());
-    auto sum = dyn_cast<BlockArgument>(mma.getC());
-    return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
-           sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
-  }
-
-  /// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
-  /// does not wait for the consumers' stores, and is ahead of them by a tile.
-  bool storesLater() {
-    auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-    for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
-      if (&op == (tiles ? tiles : loop)) break;
-      if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
-    }
-    if (!tiles) return true;
-    if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
-    WalkResult walk = tiles.walk([&](Operation *op) {
-      if (op->getNumRegions() != 0 && op != tiles && op != loop) return WalkResult::interrupt();
-      auto load = dyn_cast<tt::LoadOp>(op);
-      std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
-      if (unwritten) llvm::append_range(guards, *unwritten);
-      return unwritten ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    return !walk.wasInterrupted();
-  }
-
-  /// Whether a CTA of three warpgroups and a producer's begins with enough registers for the MMA's sums, needs them all in the end,
-  /// and whether shared memory, its port that is, has less to do.
-  bool suits() {
-    auto result = cast<RankedTensorType>(mma.getType());
-    int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(result), config.getWarps());
-    auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
-    int64_t depth = tile.getDimSize(depthOf(second, 0)), rows = tile.getDimSize(depthOf(second, 1));
-    bool bits16 = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-    bool sumsFit = sumsFitAtStart(columns, 32, config.getWarps(), target, /*partitionGroups=*/2);
-    bool fills = registersOf(result) >= minDequantizedSums;
-    bool twoBlocks = result.getDimSize(0) == 4 * wgmmaRows; // of rows, for each of two warpgroups
-    return bits16 && twoBlocks && sumsFit && fills && rows >= threadsOfGroup && depth >= minDequantizedDepth &&
-           rows * 2 <= result.getDimSize(0);
-  }
-
-  ttg::ConfigAttr config;
-  const GpuTarget &target;
-};
-
 /// Rewrites a loop that suits.
 class Rewrite {
 public:
-  Rewrite(tt::FuncOp function, Candidate &loop, ttg::ConfigAttr config)
+  Rewrite(tt::FuncOp function, DequantizeCandidate &loop, ttg::ConfigAttr config)
       : function(function), c(loop), config(config), left(function), right(function), b(function.getContext()) {}
 
   /// Decides what is computed in which layout; false if that is not possible.
   bool plan() {
     auto rightTile = cast<RankedTensorType>(c.second.store.getSrc().getType());
-    int64_t along = c.depthOf(c.second, 0);
-    evenOddInterleave = !c.first->isCopied() && isSmallOfBytes(c.first->store.getSrc()) && isSmallOfBytes(c.second.store.getSrc());
+    int64_t along = c.dimOf(c.second, 0);
+    evenOddInterleave = !c.first.isCopied() && isSmallOfBytes(c.first.store.getSrc()) && isSmallOfBytes(c.second.store.getSrc());
     rowLayout = rowsOfThreads(ttg::shapeOf(rightTile), along);
     if (evenOddInterleave) std::swap(rowLayout.basesOf(Axis::reg)[0], rowLayout.basesOf(Axis::reg)[1]);
     if (!right.canMake(c.second.store.getSrc(), rowLayout)) return false;
     if (right.copied().size() != 1 || cast<ttg::DescriptorLoadOp>(right.copied().front()).getOrder()[0] != along) return false;
-    if (c.first->isCopied()) return true;
+    if (c.first.isCopied()) return true;
     // Where a byte holds several numbers, dequantizing them is enough work for that warpgroup.
     auto copied = cast<RankedTensorType>(right.copied().front()->getResult(0).getType());
-    if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first->store.getSrc());
-    auto leftTile = cast<RankedTensorType>(c.first->store.getSrc().getType());
-    int64_t leftAlong = c.depthOf(*c.first, 1);
+    if (copied.getNumElements() == rightTile.getNumElements()) findScales(c.first.store.getSrc());
+    auto leftTile = cast<RankedTensorType>(c.first.store.getSrc().getType());
+    int64_t leftAlong = c.dimOf(c.first, 1);
     Layout operand = Layout::wgmmaOperandA(shapeOfFirst(), config.getWarps(), leftTile.getElementTypeBitWidth());
     if (leftAlong == 0) operand = operand.transposed({1, 0});
     operandLayout = Reorder(leftTile, leftAlong, evenOddInterleave).before(operand);
-    if (!left.canMake(c.first->store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
+    if (!left.canMake(c.first.store.getSrc(), operandLayout) || left.copied().size() != 1) return false;
     return cast<ttg::DescriptorLoadOp>(left.copied().front()).getOrder()[0] == leftAlong;
   }
 
@@ -198,28 +75,20 @@ public:
     b.setInsertionPoint(c.second.store);
     for (Value tile : scales)
       passOn(tile);
-    if (!scales.empty()) function->setAttr(ttg::forwardsScalesName, b.getUnitAttr());
-    if (!c.first->isCopied()) {
-      dequantized = Reorder(cast<RankedTensorType>(dequantized.getType()), c.depthOf(c.second, 0), evenOddInterleave).apply(b, dequantized);
+    if (!c.first.isCopied()) {
+      dequantized = Reorder(cast<RankedTensorType>(dequantized.getType()), c.dimOf(c.second, 0), evenOddInterleave).apply(b, dequantized);
       passInRegisters();
     }
     c.second.store.getSrcMutable().assign(dequantized);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
-      op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
+      markOperandPartition(op);
     carryMaxima();
-    releaseCopiesFirst();
     ttg::eraseDead(function);
+    int64_t registers = scales.empty() ? dequantizeRegisters : loaderRegisters;
+    function->setAttr(ttg::operandPartitionName, b.getI32IntegerAttr(static_cast<int32_t>(registers)));
   }
 
 private:
-  /// Releases copies as soon as they have been read, not together with the dequantized operand, after the MMAs. If numbers are unpacked and
-  /// exponents compared, the additional arrival costs more than it gains (docs/heuristics.md, Decisions without a number).
-  void releaseCopiesFirst() {
-    auto unpacks = c.loop.getBody()->getOps<ttg::UnpackE2m1Op>();
-    if (comparesExponents && unpacks.begin() != unpacks.end()) return;
-    if (ttg::WgmmaWaitOp drains = drainingWaitIn(c.loop)) drains->setAttr(ttg::releasesCopiesFirstName, b.getUnitAttr());
-  }
-
   /// Where the tile depends on what the loop copies, what it depends on besides that comes from loads to registers alone: scales, before
   /// each is repeated for its group. The warpgroup that dequantizes the second operand makes those of the first one, too, and leaves them
   /// in a buffer: a fence waits for loads from memory, and the consumers have none then (docs/heuristics.md, `loaderRegisters`).
@@ -234,8 +103,7 @@ private:
     }
     tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
     auto type = cast<RankedTensorType>(tile.getType());
-    constexpr int64_t rowsOfThread = 2;
-    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == rowsOfThread * threadsOfGroup && type.getDimSize(1) <= maxForwardedScales;
+    bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
     if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
     if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
     scales.push_back(tile);
@@ -274,10 +142,11 @@ private:
         ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
   }
 
-  /// Scales of 256 rows, in an order in which those of the rows that a thread multiplies, eight or 128 apart, are contiguous.
+  /// Scales of rows, in an order in which those of the rows that a thread multiplies, eight or half of all apart, are contiguous.
   static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
-    constexpr unsigned rowBits = 8, half = 7, eight = 3;
-    auto groupBits = static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(shape[1])));
+    auto bitsOf = [](int64_t extent) { return static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(extent))); };
+    unsigned rowBits = bitsOf(shape[0]), groupBits = bitsOf(shape[1]), half = rowBits - 1;
+    constexpr unsigned eight = 3;
     SmallVector<unsigned> order = {groupBits + half, groupBits + eight}; // the lowest first
     for (unsigned bit = 0; bit < groupBits; ++bit)
       order.push_back(bit);
@@ -321,7 +190,7 @@ private:
       b.setInsertionPointToStart(c.loop.getBody());
       buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
     }
-    ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer)->setAttr(ttg::dequantizePartitionName, b.getUnitAttr());
+    markOperandPartition(ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer));
     left.readFrom(tile, buffer);
   }
 
@@ -359,28 +228,28 @@ private:
   }
 
   Dims shapeOfFirst() const {
-    Dims shape = ttg::shapeOf(c.first->store.getSrc().getType());
-    return {shape[static_cast<size_t>(c.first->order[0])], shape[static_cast<size_t>(c.first->order[1])]};
+    Dims shape = ttg::shapeOf(c.first.store.getSrc().getType());
+    return {shape[static_cast<size_t>(c.first.order[0])], shape[static_cast<size_t>(c.first.order[1])]};
   }
 
   /// Half of the rows, in the layout of an MMA's first operand, before the builder's insertion point.
   Value operandHalf(RowHalves &halves, Value tile, size_t which) {
     Value half = halves.half(b, tile, which);
-    half = Reorder(cast<RankedTensorType>(half.getType()), c.depthOf(*c.first, 1), evenOddInterleave).apply(b, half);
-    return c.first->order[0] == 0 ? half : transposed(b, half, {1, 0});
+    half = Reorder(cast<RankedTensorType>(half.getType()), c.dimOf(c.first, 1), evenOddInterleave).apply(b, half);
+    return c.first.order[0] == 0 ? half : transposed(b, half, {1, 0});
   }
 
   /// Two MMAs of half as many rows, of which one runs while the other one's rows are dequantized:
   ///   dequantize rows 0    start MMA 0    wait for MMA 1 of the iteration before    dequantize rows 1    start MMA 1    wait for MMA
   ///   0
   void passInRegisters() {
-    Value tile = left.make(c.first->store.getSrc(), operandLayout);
+    Value tile = left.make(c.first.store.getSrc(), operandLayout);
     Location loc = c.mma.getLoc();
     ttg::WgmmaWaitOp wait = waitFor(c.mma.getD());
     auto old = cast<BlockArgument>(c.mma.getC());
     auto type = cast<RankedTensorType>(old.getType());
     unsigned number = old.getArgNumber() - 1;
-    RowHalves sums(0), rows(c.first->order[0]);
+    RowHalves sums(0), rows(c.first.order[0]);
     b.setInsertionPoint(c.loop);
     Value init = c.loop.getInitArgs()[number];
     SmallVector<Value> inits = {sums.half(b, init, 0), sums.half(b, init, 1)};
@@ -408,9 +277,9 @@ private:
     auto drained = ttg::WgmmaWaitOp::create(b, loc, 0, results);
     Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
     c.loop.getResult(number).replaceAllUsesWith(whole);
-    c.first->store->erase();
-    if (buffer != c.first->alloc) buffer->erase();
-    c.first->alloc->erase();
+    c.first.store->erase();
+    if (buffer != c.first.alloc) buffer->erase();
+    c.first.alloc->erase();
   }
 
   /// Where the loop's sums are wanted: what stands before that, the largest of the exponents, is computed under the last MMAs.
@@ -458,7 +327,6 @@ private:
 
   void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
     Value value = side.make(other, layout), init = side.make(firstInit(i), layout);
-    comparesExponents = true;
     bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
     scf::ForOp tiles = tilesOf(i);
     if (tiles) {
@@ -514,7 +382,6 @@ private:
     MLIRContext *context = b.getContext();
     Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type));
     buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
-    auto mark = [&](Operation *op) { op->setAttr(ttg::dequantizePartitionName, b.getUnitAttr()); };
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     Value made;
     {
@@ -522,29 +389,23 @@ private:
       b.setInsertionPointToStart(&function.getBody().front());
       made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
     }
-    mark(ttg::StoreSharedOp::create(b, loc, tile, buffer));
-    mark(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
+    markOperandPartition(ttg::StoreSharedOp::create(b, loc, tile, buffer));
+    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
     ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
     return ttg::LoadSharedOp::create(b, loc, type, buffer);
   }
 
   tt::FuncOp function;
-  Candidate &c;
+  DequantizeCandidate &c;
   ttg::ConfigAttr config;
   Relayout left, right;
   bool evenOddInterleave = false; ///< which elements registers hold
-  bool comparesExponents = false;
-  SmallVector<Value> scales; ///< of the first operand, which are passed on
-  DenseSet<Value> searched;  ///< for them
+  SmallVector<Value> scales;      ///< of the first operand, which are passed on
+  DenseSet<Value> searched;       ///< for them
   Layout rowLayout, operandLayout;
   OpBuilder b;
 };
 } // namespace
-
-bool isDequantizing(scf::ForOp loop) {
-  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(),
-                      [](ttg::StoreSharedOp store) { return store->hasAttr(ttg::dequantizePartitionName); });
-}
 
 /// Partitions the first loop of the kernel in which that pays.
 static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -555,7 +416,7 @@ static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, con
   for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
     llvm::append_range(loops, tiles.getBody()->getOps<scf::ForOp>());
   for (scf::ForOp loop : loops) {
-    Candidate candidate(loop, config, target);
+    DequantizeCandidate candidate(loop, config, target);
     if (!candidate.match()) continue;
     Rewrite rewrite(function, candidate, config);
     if (!rewrite.plan()) continue;
@@ -569,7 +430,6 @@ static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, con
     int64_t depth = llvm::divideCeil(minDequantizedStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
     if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
-    function->setAttr(ttg::dequantizePartitionName, UnitAttr::get(function.getContext()));
     return;
   }
 }

@@ -1,4 +1,4 @@
-#include "gpu/schedule/relayout.h"
+#include "gpu/schedule/microscaling/relayout.h"
 
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/layout_plan.h"
