@@ -43,7 +43,8 @@ inline std::string kernel(int64_t threads, int64_t shared, const std::string &ar
          ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
 }
 
-/// Runs with several seeds, until an error. The answer is its message, or nothing.
+/// Runs with several seeds, and with asynchronous operations as late and as early as possible, until an error. The answer is its message,
+/// or nothing.
 inline std::string simulateText(const std::string &text, const Launch &run) {
   mlir::DialectRegistry registry;
   tt::registerDialects(registry);
@@ -52,8 +53,9 @@ inline std::string simulateText(const std::string &text, const Launch &run) {
   context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
   if (!module) return "not parsed";
-  for (uint64_t seed = 0; seed < 4; ++seed) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
     SimulateOptions options;
+    options.timing = seed < 4 ? AsyncTiming::random : seed == 4 ? AsyncTiming::late : AsyncTiming::early;
     options.memory = run.memory;
     options.seed = seed;
     options.maxSteps = 1'000'000;

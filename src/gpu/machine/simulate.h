@@ -55,6 +55,9 @@ struct SimulatedArguments {
   std::vector<SimulatedTensorMap> maps;
 };
 
+/// When asynchronous operations (TMA, tcgen05) execute: at random, only when no thread can go on, or at once. Each order is legal.
+enum class AsyncTiming { random, late, early };
+
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
   /// If true, pointers of arguments have memory numbers. A pointer without one was loaded from memory, and may point to any mapped memory.
@@ -63,6 +66,7 @@ struct SimulateOptions {
   bool checkRaces = false;
   /// Determines the order in which warps run and asynchronous copies complete.
   uint64_t seed = 0;
+  AsyncTiming timing = AsyncTiming::random;
   /// After this many instructions the simulator reports that the warp waits for something that never happens.
   int64_t maxSteps = 200'000'000;
   /// Another thread sets it to true to end the run with an error.
