@@ -11,7 +11,7 @@ namespace {
 std::string withTensorMemory(const std::string &body, int64_t imageBytes = 16384) {
   MmaTest test;
   test.sharedBytes = imageBytes;
-  return kernel(128, imageBytes + 16, "%image: i64, %words: i64, %out: i64",
+  return kernel(128, imageBytes + 32, "%image: i64, %words: i64, %out: i64",
                 constant("c32lanes", 32 << 16) + prologue(test) + body + R"(  ptx.cluster_arrive
   ptx.cluster_wait
   scf.if %isFirst {
@@ -251,7 +251,7 @@ std::string pairByTma() {
   size_t begin = text.find("  scf.for %i ="), end = text.find("  scf.if %isFirst {\n    ptx.tcgen05_alloc");
   text = text.erase(begin, end - begin);
   text = replaced(text, "  ptx.mbarrier_init_fence\n",
-                  "  %full = arith.subi %bar, %c16 : i32\n  ptx.mbarrier_init %full, 1 if %one\n  ptx.mbarrier_init_fence\n");
+                  "  %full = arith.addi %bar, %c16 : i32\n  ptx.mbarrier_init %full, 1 if %one\n  ptx.mbarrier_init_fence\n");
   std::string loads = constant("ofB", 16384) + "  %placeOfB = arith.addi %base, %ofB : i32\n  %rowsOfA = arith.muli %rank, %c128 : i32\n"
                                                "  %rowsOfB = arith.muli %rank, %c16 : i32\n  %isEvenCta = arith.cmpi eq, %rank, %c0 : "
                                                "i32\n  %expects = arith.andi %isEvenCta, %one : i1\n"

@@ -16,7 +16,7 @@ struct MmaTest {
   bool aInTensorMemory = false; // 8 words for each lane come from %words
   int64_t scaleBlock = 0;       // the scales of A are at byte scaleOffset of shared memory, those of B at 512 bytes after it
   int64_t scaleOffset = 0;
-  int64_t sharedBytes = 32768; // of the image; then an mbarrier and the address of tensor memory
+  int64_t sharedBytes = 32768; // of the image; then an mbarrier, the address of tensor memory and room for another mbarrier
   int64_t dLane = 0;
   int64_t steps = 1; // MMAs that add to one another, `stepBytes` along K
   int64_t stepBytes = 32;
@@ -104,7 +104,7 @@ inline std::string storeWords(int64_t column, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     values += (i ? ", %in" : "%in") + std::to_string(i);
   return text + "  ptx.tcgen05_st m32x32b %wordPlace, " + values + " : " + types("i32", count) +
-         "\n  ptx.tcgen05_wait st\n  ptx.tcgen05_fence before\n  ptx.barrier\n  ptx.tcgen05_fence after\n";
+         "\n  ptx.tcgen05_wait st\n  ptx.tcgen05_fence before\n  ptx.cluster_arrive\n  ptx.cluster_wait\n  ptx.tcgen05_fence after\n";
 }
 
 /// A matrix descriptor of the matrix that starts `offset` bytes later, as an i64 named `name`.
@@ -178,7 +178,7 @@ inline std::string mmaKernel(const MmaTest &test) {
   }
   text += "  ptx.cluster_arrive\n  ptx.cluster_wait\n  scf.if %isFirst {\n    ptx.tcgen05_dealloc %d, 512" + group +
           "\n    ptx.tcgen05_relinquish" + group + "\n  }\n";
-  std::string whole = kernel(128, test.sharedBytes + 16, "%image: i64, %words: i64, %out: i64", text);
+  std::string whole = kernel(128, test.sharedBytes + 32, "%image: i64, %words: i64, %out: i64", text);
   return test.ctaGroup == 1 ? whole : replaced(whole, "sharedBytes = ", "cluster = 2, sharedBytes = ");
 }
 

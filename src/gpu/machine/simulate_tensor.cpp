@@ -46,11 +46,12 @@ static std::optional<size_t> startManagement(Warp &warp, const Step &step, int64
 
 /// Waits until the warp of the other CTA executes the same operation. Returns false after an error.
 static bool waitForPeer(Warp &warp, const Step &step, size_t number) {
-  Cta *peer = peerOf(warp, step);
-  if (!peer) return false;
+  auto &ctas = warp.cta.cluster.ctas;
+  size_t rank = size_t(warp.cta.rank ^ 1);
+  Cta *peer = rank < ctas.size() ? ctas[rank].get() : nullptr;
+  auto there = [&] { return peer && peer->tensor.managements.size() > number; }; // the peer may have ended since
   std::string what = "the warp of the peer CTA to execute " + step.op->getName().getStringRef().str();
-  auto there = [&] { return peer->tensor.managements.size() > number; };
-  if (!there() && !warp.waitUntil(step, what, there)) return false;
+  if (!there() && (!peerOf(warp, step) || !warp.waitUntil(step, what, there))) return false;
   TensorManagement &own = warp.cta.tensor.managements[number], &other = peer->tensor.managements[number];
   bool same = warp.cta.program.ops[other.op]->getName() == step.op->getName() && own.columns == other.columns;
   if (same) return true;

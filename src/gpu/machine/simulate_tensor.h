@@ -3,8 +3,9 @@
 // Two counters of a thread's mma, cp and shift are components of its CTA's clocks (simulate_program.h). `complete` counts those that are
 // known to be complete: tcgen05_commit adds it to an mbarrier's phase. `fenced` counts those that the thread has executed before a
 // tcgen05_fence before: they run before later operations that form a pipeline with them. A warp's loads and stores have the
-// same two counters: `complete` counts those that were waited for, and `fenced` those of them before a tcgen05_fence before. A tcgen05_fence after remembers the clocks; an asynchronous operation
-// is ordered after an access only if the remembered clocks have reached it.
+// same two counters: `complete` counts those that were waited for, and `fenced` those of them before a tcgen05_fence before. A
+// tcgen05_fence after remembers the clocks; an asynchronous operation is ordered after an access only if the remembered clocks have reached
+// it.
 #pragma once
 
 #include "gpu/machine/descriptors.h"
@@ -110,12 +111,13 @@ public:
   bool touch(Cta &cta, int64_t lane, int64_t column, bool writes);
 
 private:
+  bool isOrdered(uint32_t earlier);
   bool check(uint32_t earlier, int64_t lane, int64_t column, bool writes);
 
   Warp &warp;
   const Step &step;
   uint32_t number;
-  llvm::SmallVector<uint32_t, 8> ordered; // accesses that are known to come before this one
+  llvm::SmallVector<uint32_t, 8> ordered, unordered; // earlier accesses with a known answer
 };
 
 /// True if two asynchronous operations execute in the order of their issue.

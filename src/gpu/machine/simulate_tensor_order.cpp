@@ -96,15 +96,20 @@ TensorChecker::TensorChecker(Warp &warp, const Step &step, const TensorAccess &a
   warp.cta.cluster.tensorAccesses.push_back(access);
 }
 
-bool TensorChecker::check(uint32_t earlier, int64_t lane, int64_t column, bool writes) {
+bool TensorChecker::isOrdered(uint32_t earlier) {
   if (!earlier || earlier == number || llvm::is_contained(ordered, earlier)) return true;
+  const std::vector<TensorAccess> &accesses = warp.cta.cluster.tensorAccesses;
+  if (llvm::is_contained(unordered, earlier)) return false;
+  bool result = missingBetween(accesses[earlier], accesses[number]).empty();
+  (result ? ordered : unordered).push_back(earlier);
+  return result;
+}
+
+bool TensorChecker::check(uint32_t earlier, int64_t lane, int64_t column, bool writes) {
+  if (isOrdered(earlier)) return true;
   const std::vector<TensorAccess> &accesses = warp.cta.cluster.tensorAccesses;
   const TensorAccess &first = accesses[earlier], &own = accesses[number];
   std::string missing = missingBetween(first, own);
-  if (missing.empty()) {
-    ordered.push_back(earlier);
-    return true;
-  }
   const Cta &cta = warp.cta;
   return warp.fail(step,
                    llvm::Twine("race in tensor memory: ") + (writes ? "writes" : "reads") + " lane " + llvm::Twine(lane) + ", column " +
@@ -120,7 +125,9 @@ bool TensorChecker::touch(Cta &cta, int64_t lane, int64_t column, bool writes) {
         step, "lane " + llvm::Twine(lane) + ", column " + llvm::Twine(column) + " of tensor memory is not allocated (PTX ISA 9.7.16.1.2)",
         own.lane);
   TensorCell &cell = cta.tensor.cells[size_t(column * tensorLanes + lane)];
-  if (!check(cell.write, lane, column, writes)) return false;
+  // Each read is ordered after the write, so an access after one of the reads is, too.
+  bool isAfterRead = llvm::any_of(cell.reads, [&](uint32_t read) { return isOrdered(read); });
+  if (!isAfterRead && !check(cell.write, lane, column, writes)) return false;
   if (!writes) {
     auto isOwn = [&](uint32_t read) {
       const TensorAccess &other = warp.cta.cluster.tensorAccesses[read];
