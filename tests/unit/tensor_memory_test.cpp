@@ -25,6 +25,18 @@ std::string messageOf(const std::string &text, int64_t ctas = 1) {
   return simulateText(text, launch);
 }
 
+/// The message of each order of execution, of a pair.
+std::vector<std::string> everyMessageOf(const std::string &text) {
+  std::vector<uint8_t> image(size_t(32768 * 2));
+  std::vector<uint32_t> words(size_t(8 * 128 * 2)), out(size_t(128 * 256 * 2));
+  Launch launch;
+  launch.pointer(image).pointer(words).pointer(out).grid = {2, 1, 1};
+  std::vector<std::string> messages;
+  for (uint64_t seed = 0; seed < 24; ++seed)
+    messages.push_back(simulateOnce(text, launch, seed, AsyncTiming::random));
+  return messages;
+}
+
 void expectRule(const std::string &text, const std::string &rule, int64_t ctas = 1) {
   std::string message = messageOf(text, ctas);
   EXPECT_NE(message.find(rule), std::string::npos) << message;
@@ -294,8 +306,9 @@ TEST(TensorMemory, CopiesOfAnotherThreadNeedFences) {
   for (const char *line : {"%sa, %scaleA", "%sb, %scaleB", "%sb2, %scaleB2"})
     inWarp1 += std::string("    ptx.tcgen05_cp m32x128b ") + line + " if %e1\n";
   std::string split = text.substr(0, begin) + outside + "  %c1 = arith.constant 1 : i32\n  %isSecond = arith.cmpi eq, %w, %c1 : i32\n" +
-                      "  scf.if %isSecond {\n    %e1 = ptx.elect\n" + inWarp1 + "    ptx.tcgen05_fence before\n  }\n  ptx.barrier\n" +
-                      "  ptx.tcgen05_fence after\n" + issue + text.substr(copies);
+                      "  scf.if %isSecond {\n    %e1 = ptx.elect\n" + inWarp1 + "    ptx.tcgen05_commit %second if %e1\n" +
+                      "    ptx.tcgen05_fence before\n  }\n  ptx.barrier\n  ptx.tcgen05_fence after\n" + issue + text.substr(copies);
+  split = withSecondBarrier(replaced(split, waitForMma, waitForMma + "  ptx.mbarrier_wait %second, %c0\n")); // for dealloc
   EXPECT_EQ(messageOf(split), "");
   expectRule(without(split, "    ptx.tcgen05_fence before\n"), "tcgen05_fence before is missing in warp 1");
   expectRule(replaced(split, "  ptx.barrier\n  ptx.tcgen05_fence after\n", "  ptx.barrier\n"), "tcgen05_fence after is missing");
@@ -418,11 +431,27 @@ TEST(TensorMemory, DeallocOfAPairMayWait) {
   expectRule(text, "deadlock", 2);
 }
 
-TEST(TensorMemory, ThePeerMustBeActive) {
-  // The odd CTA ends before the even one multiplies: without the barrier after the allocation and with its own way out.
+TEST(TensorMemory, ACommitReachesTheNamedCtas) {
   std::string commitBoth = "ptx.tcgen05_commit %bar to %both if %e {ctaGroup = 2 : i32}";
-  expectRule(replaced(paired(), commitBoth, "ptx.tcgen05_commit %bar if %e {ctaGroup = 2 : i32}"), "deadlock",
-             2); // it waits for its mbarrier
+  expectRule(replaced(paired(), commitBoth, "ptx.tcgen05_commit %bar if %e {ctaGroup = 2 : i32}"), "deadlock", 2); // the odd CTA waits
+}
+
+TEST(TensorMemory, ThePeerMustBeActive) {
+  // The odd CTA frees its columns and ends before the even one multiplies; dealloc need not wait for the even CTA.
+  std::string early =
+      "  %isOdd = arith.cmpi ne, %rank, %c0 : i32\n  %oddFirst = arith.andi %isOdd, %isFirst : i1\n  scf.if %oddFirst {\n"
+      "    ptx.tcgen05_dealloc %d, 512 {ctaGroup = 2 : i32}\n  }\n  %isEven = arith.cmpi eq, %rank, %c0 : i32\n  scf.if %isEven {\n"
+      "    ptx.sleep 1000\n";
+  std::string text = replaced(paired(), "  %even = arith.cmpi", early + "  %even = arith.cmpi");
+  size_t rest = text.find("  ptx.cluster_arrive\n  ptx.cluster_wait\n  scf.if %isFirst {\n    ptx.tcgen05_dealloc");
+  text.erase(rest, std::strlen("  ptx.cluster_arrive\n  ptx.cluster_wait\n"));
+  text = replaced(text, "    ptx.tcgen05_relinquish {ctaGroup = 2 : i32}\n  }\n", "  }\n  }\n");
+  std::vector<std::string> messages = everyMessageOf(text);
+  auto says = [](const std::string &words) {
+    return [words](const std::string &message) { return message.find(words) != std::string::npos; };
+  };
+  EXPECT_TRUE(std::any_of(messages.begin(), messages.end(), says("the peer CTA has ended: it must be active (PTX ISA 9.7.16.5)")));
+  EXPECT_TRUE(std::none_of(messages.begin(), messages.end(), [](const std::string &message) { return message.empty(); }));
 }
 
 } // namespace

@@ -77,11 +77,10 @@ TestMatrix rowsOf(const TestMatrix &matrix, int64_t first, int64_t count) {
 void MmaRun::fillWords(int64_t cta, const TestMatrix &part) {
   const InstructionDescriptor &shape = test.shape;
   int64_t bits = isDense(shape) ? 4 : std::max<int64_t>(8, bitsOf(shape.a)), shift = !isDense(shape) && bitsOf(shape.a) == 4 ? 2 : 0;
-  bool isSplit = test.ctaGroup == 2 && shape.m == 128;
   for (int64_t lane = 0; lane < 128; ++lane) {
     bool isHalf = test.ctaGroup == 1 && shape.m == 64; // layout F: 16 lanes of each 32
     if (isHalf && lane % 32 / 16 != test.dLane / 16) continue;
-    int64_t row = isSplit ? lane % 64 : isHalf ? lane / 32 * 16 + lane % 16 : lane;
+    int64_t row = test.isSplit() ? lane % 64 : isHalf ? lane / 32 * 16 + lane % 16 : lane;
     for (int64_t k = 0; k < part.depth; ++k) {
       int64_t first = k * bits;
       uint32_t &word = words[size_t((cta * 128 + lane) * 8 + first / 32)];
@@ -102,15 +101,16 @@ void MmaRun::fillScales(int64_t cta, std::mt19937 &random) {
     for (int64_t i = 0; i < shape.n * blocks; ++i)
       scalesB.push_back(code());
   size_t base = size_t(cta * test.sharedBytes + test.scaleOffset);
-  bool isSplit = test.ctaGroup == 2 && shape.m == 128;
   auto put = [&](size_t start, int64_t row, int64_t id, const uint32_t *codes) { // row r: bytes of 16 r mod 32, word r / 32
     for (int64_t j = 0; j < blocks; ++j)
       image[start + size_t(row / 128 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + id + j)] = uint8_t(codes[j]);
   };
   for (int64_t row = 0; row < rows; ++row)
     put(base, row, shape.scaleIdA, &scalesA[size_t((cta * rows + row) * blocks)]);
-  for (int64_t n = 0; n < shape.n && !isSplit; ++n)
-    put(base + 512, n, shape.scaleIdB, &scalesB[size_t(n * blocks)]);
+  for (int64_t n = 0; n < shape.n; ++n) { // layout B: the second half of N comes from the next 32 rows
+    int64_t half = test.isSplit() ? n / test.columnsOfD() : 0;
+    put(base + 512 + size_t(512 * half), n - half * test.columnsOfD(), shape.scaleIdB, &scalesB[size_t(n * blocks)]);
+  }
 }
 
 void MmaRun::fill(int64_t cta, std::mt19937 &random) {
@@ -385,8 +385,12 @@ TEST(TensorMma, PairsOfCtas) {
       expectMma(inTensorMemory);
     }
   }
-  MmaRun scaled(scaledTest(MmaKind::mxf8f6f4, 32, F::e4m3, F::e4m3, F::ue8m0, 1, 2, 256, 64));
-  expectMma(scaled);
+  for (int64_t m : {128, 256}) {
+    MmaRun scaled(scaledTest(MmaKind::mxf8f6f4, 32, F::e4m3, F::e2m1, F::ue8m0, 1, 2, m, 64));
+    expectMma(scaled);
+    MmaRun pairs(scaledTest(MmaKind::mxf4nvf4, 16, F::e2m1, F::e2m1, F::ue4m3, 0, 2, m, 96));
+    expectMma(pairs);
+  }
 }
 
 } // namespace

@@ -24,7 +24,8 @@ struct MmaTest {
   std::string attributes;  // of the MMA
   std::string disable;     // " disable(%m0, ...)"
 
-  int64_t columnsOfD() const { return ctaGroup == 2 && shape.m == 128 ? shape.n / 2 : shape.n; }
+  bool isSplit() const { return ctaGroup == 2 && shape.m == 128; } // layout B
+  int64_t columnsOfD() const { return isSplit() ? shape.n / 2 : shape.n; }
 };
 
 /// "%v#0, %v#1, ..."
@@ -134,7 +135,8 @@ inline std::string multiplication(const MmaTest &test) {
             "%scaleColumnB2 : i32\n" +
             descriptorText("scaleA", scales, test.scaleOffset) + descriptorText("scaleB", scales, test.scaleOffset + 512) +
             descriptorText("scaleB2", scales, test.scaleOffset + 1024) + "  ptx.tcgen05_cp m32x128b %sa, %scaleA if %e" + group +
-            "\n  ptx.tcgen05_cp m32x128b %sb, %scaleB if %e" + group + "\n  ptx.tcgen05_cp m32x128b %sb2, %scaleB2 if %e" + group + "\n";
+            "\n  ptx.tcgen05_cp " + (test.isSplit() ? "m64x128b_01_23" : "m32x128b") + " %sb, %scaleB if %e" + group +
+            "\n  ptx.tcgen05_cp m32x128b %sb2, %scaleB2 if %e" + group + "\n";
   }
   text += constant("columnA", columnA) + constant("instruction", int32_t(encode(test.shape))) + constant("dLane", test.dLane << 16) +
           "  %accumulator = arith.addi %d, %dLane : i32\n  %placeA = arith.addi %accumulator, %columnA : i32\n";

@@ -94,6 +94,7 @@ struct SimulationError {
 /// - the same for two warps of one cluster, or a warp and a TMA instruction, in global memory. Two atomics do not race, nor does a store of
 ///   the value that memory already holds. A TMA store is complete after a tma_wait without .read, and may write at any time before;
 /// - wgmma or a TMA instruction on bytes that a thread has written without executing fence_async afterwards;
+/// - a broken rule of tensor memory, tcgen05 or cluster launch control, with its section of the PTX ISA (docs/stages/gpu_blackwell.md);
 /// - accumulators used without a wgmma_wait; a wgmma whose registers were written after the last wgmma_fence;
 /// - a deadlock, with the location where each warp waits. A cluster that waits for memory to change lets later clusters run;
 /// - an operation that the simulator does not support (ptx.inline).

@@ -1,8 +1,8 @@
 // Cluster launch control: a running cluster asks for one that has not started, and does its work. PTX ISA 9.1, sections 9.7.13.17 and
 // 9.7.13.18.
 //
-// The response is written at the issue's execution by TMA's rules: through the async proxy, some time after the issue, with 16 bytes
-// reported to an mbarrier. Its bits are opaque; here they are the block indices of the first CTA and a word that is 1 for "canceled".
+// The response is written like the bytes of a TMA load: through the async proxy, some time after the issue, and reported to an mbarrier.
+// Its bits are opaque; here they are the block indices of the first CTA and a word that is 1 for "canceled".
 #include "gpu/machine/simulate_program.h"
 
 #include <cstring>
