@@ -221,6 +221,27 @@ TEST(LaunchControl, EveryBlockIsDoneOnce) {
     EXPECT_EQ(count, 6); // one for each run of simulateText
 }
 
+TEST(LaunchControl, ResponsesForAWholeCluster) {
+  // The first CTA of a cluster asks; both CTAs get the block index of the first CTA of the canceled cluster, and add their ranks.
+  std::string text = replaced(persistent, "sharedBytes = ", "cluster = 2, sharedBytes = ");
+  text = replaced(
+      text, "  ptx.warp_barrier\n  %first = ptx.block_id 0\n",
+      "  ptx.cluster_arrive\n  ptx.cluster_wait\n  %first = ptx.block_id 0\n  %rank = ptx.cluster_rank\n  %isFirst = arith.cmpi eq, "
+      "%rank, %c0 : i32\n  %asks = arith.andi %isFirst, %one : i1\n");
+  text = replaced(text, "ptx.clc_try_cancel %base, %bar if %one", "ptx.clc_try_cancel %base, %bar if %asks {multicast}");
+  text = replaced(text, "    ptx.warp_barrier\n    %next",
+                  "    %block2 = arith.addi %x, %rank : i32\n    ptx.cluster_arrive\n    ptx.cluster_wait\n    %next");
+  text = replaced(text, "scf.yield %x,", "scf.yield %block2,");
+  std::vector<int32_t> out(8);
+  Launch run;
+  run.pointer(out).grid = {8, 1, 1};
+  ASSERT_EQ(simulateText(unmarked(text), run), "");
+  for (int32_t count : out)
+    EXPECT_EQ(count, 6);
+  expectError(unmarked(replaced(text, "    ptx.cluster_arrive\n    ptx.cluster_wait\n    %next", "    ptx.warp_barrier\n    %next")), run,
+              "race: ");
+}
+
 TEST(LaunchControl, BrokenRules) {
   std::vector<int32_t> out(7);
   Launch run;

@@ -77,6 +77,7 @@ static std::string missingAfterRegisters(const TensorAccess &earlier, const Tens
 std::string missingBetween(const TensorAccess &earlier, const TensorAccess &later) {
   const Warp &warp = *earlier.warp;
   Knowledge known{*later.warp, later.lane, later.kind != TensorKind::dealloc, size_t(warp.cta.rank)};
+  if (earlier.kind == TensorKind::dealloc) return "the columns were freed (PTX ISA 9.7.16.7.1)";
   if (!isOfThread(earlier.kind)) return missingAfterRegisters(earlier, later, known);
   if (known.fenced(warp.cta, earlier.complete, earlier.number)) return "";
   if (!isPipelined(earlier, later))
