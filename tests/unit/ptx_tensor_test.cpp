@@ -1,6 +1,7 @@
 // tcgen05 and cluster launch control: every form is printed as meant, and ptxas takes it.
 #include "gpu/machine/descriptors.h"
 #include "ptx_text.h"
+#include "tensor_gemm_text.h"
 
 using namespace tilewright;
 using namespace tilewright::gpu;
@@ -122,6 +123,17 @@ TEST(PtxTensor, LaunchControl) {
               {"sm_100a", "sm_103a", "sm_120a"}, {".multicast::cluster::all.b128 ["});
 }
 
+TEST(PtxTensor, LoadsThatReportToTheEvenCta) {
+  std::string text =
+      "  ptx.tma_load %t [%i, %i] to %s, %d if %p {toLeader}\n  ptx.tma_load %t [%i, %i] to %s, %d {toLeader, multicast = 3 : i32, "
+      "evict = 1 : i32}\n";
+  expectLines(kernel(text, arguments + ", %t: !ptx.tensor_map", "threads = 128, sharedBytes = 0, cluster = 4"), {"sm_100a", "sm_103a"},
+              {"complete_tx::bytes.cta_group::2 [", "complete_tx::bytes.multicast::cluster.cta_group::2.L2::cache_hint [", "-16777217"});
+  std::string error;
+  EXPECT_FALSE(compile(kernel(text, arguments + ", %t: !ptx.tensor_map"), target("sm_90a"), &error).has_value());
+  EXPECT_NE(error.find("sm_90a has no instruction for ptx.tma_load"), std::string::npos) << error;
+}
+
 TEST(PtxTensor, ReductionsByTma) {
   std::string text = "  ptx.tma_commit\n";
   for (int kind = 0; kind < 8; ++kind)
@@ -129,6 +141,12 @@ TEST(PtxTensor, ReductionsByTma) {
   expectLines(kernel(text, arguments + ", %t: !ptx.tensor_map"), {"sm_100a", "sm_103a"},
               {"cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group", ".min.tile", ".max.tile", ".and.tile", ".or.tile",
                ".xor.tile"});
+}
+
+TEST(PtxTensor, AWholeGemm) {
+  expectLines(tensor_gemm::gemm, {"sm_100a", "sm_103a", "sm_110a"},
+              {"tcgen05.alloc", "tcgen05.mma.cta_group::1.kind::f16", "tcgen05.commit", "tcgen05.ld.sync.aligned.32x32b.x64.b32",
+               "tcgen05.dealloc"});
 }
 
 TEST(PtxTensor, Refusals) {

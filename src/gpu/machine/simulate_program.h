@@ -198,7 +198,7 @@ struct Launch {
   uint32_t stores = 0;                  // executed so far
   uint64_t changes = 0;                 // of global or shared memory, so far
   int64_t nextCluster = 0;              // the first one that has not started
-  std::set<int64_t> canceled{};          // clusters that never start: others do their work
+  std::set<int64_t> canceled{};         // clusters that never start: others do their work
   std::mt19937_64 random{options.seed}; // decides when a cluster pauses
 
   /// Cancels a cluster that has not started. Returns its number, or nothing if there is none.
