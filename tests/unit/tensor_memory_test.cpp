@@ -464,6 +464,13 @@ TEST(TensorMemory, ACommitReachesTheNamedCtas) {
   expectRule(replaced(paired(), commitBoth, "ptx.tcgen05_commit %bar if %e {ctaGroup = 2 : i32}"), "deadlock", 2); // the odd CTA waits
 }
 
+TEST(TensorMemory, ACommitArrivesBeforeItsCtaEnds) {
+  // A last commit that the odd CTA does not wait for. Its arrival may come after the CTA's end.
+  std::string commitBoth = "  ptx.tcgen05_commit %bar to %both if %e {ctaGroup = 2 : i32}\n";
+  std::string last = "  ptx.tcgen05_commit %second to %both if %e {ctaGroup = 2 : i32}\n";
+  expectRule(withSecondBarrier(replaced(paired(), commitBoth, commitBoth + last)), "has ended before this arrival at its mbarrier", 2);
+}
+
 TEST(TensorMemory, APairNeedsBothCtas) {
   // The odd CTA frees its columns and ends before the even one multiplies; dealloc need not wait for the even CTA.
   std::string early =

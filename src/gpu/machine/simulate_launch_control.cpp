@@ -90,14 +90,13 @@ static bool query(Warp &warp, const Step &step) {
 }
 
 std::optional<int64_t> Launch::takeCluster() {
-  int64_t count = clusters[0] * clusters[1] * clusters[2];
-  std::vector<int64_t> waiting;
-  for (int64_t number = nextCluster; number < count; ++number)
-    if (!canceled.count(number)) waiting.push_back(number);
-  if (waiting.empty()) return std::nullopt;
-  int64_t number = waiting[size_t(random() % waiting.size())];
-  canceled.insert(number);
-  return number;
+  int64_t left = clusters[0] * clusters[1] * clusters[2] - nextCluster;
+  int64_t start = left > 0 ? int64_t(random() % uint64_t(left)) : 0;
+  for (int64_t i = 0; i < left; ++i) {
+    int64_t number = nextCluster + (start + i) % left;
+    if (canceled.insert(number).second) return number;
+  }
+  return std::nullopt;
 }
 
 std::array<int64_t, 3> Launch::positionOf(int64_t number, int64_t ctas) const {

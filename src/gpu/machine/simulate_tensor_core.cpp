@@ -234,6 +234,18 @@ static bool mustWaitFor(const TensorOperation &later, const TensorOperation &ear
   return earlier.access.kind != TensorKind::commit && isPipelined(earlier.access, later.access);
 }
 
+/// Returns the place in `ready` of the operation that executes next. Late: the one issued last, and commits after all others, in order.
+static size_t chooseNext(Cta &cta, llvm::ArrayRef<size_t> ready) {
+  switch (cta.options.timing) {
+  case AsyncTiming::early: return 0;
+  case AsyncTiming::random: return size_t(cta.random() % ready.size());
+  case AsyncTiming::late: break;
+  }
+  for (size_t i = ready.size(); i > 0; --i)
+    if (cta.tensorQueue[ready[i - 1]]->access.kind != TensorKind::commit) return i - 1;
+  return 0;
+}
+
 bool runTensorQueue(Cta &cta) {
   auto &queue = cta.tensorQueue;
   llvm::SmallVector<size_t> ready;
@@ -243,10 +255,7 @@ bool runTensorQueue(Cta &cta) {
       waits = mustWaitFor(*queue[i], *queue[j]);
     if (!waits) ready.push_back(i);
   }
-  AsyncTiming timing = cta.options.timing;
-  size_t which = timing == AsyncTiming::early  ? ready.front()
-                 : timing == AsyncTiming::late ? ready.back()
-                                               : ready[size_t(cta.random() % ready.size())];
+  size_t which = ready[chooseNext(cta, ready)];
   std::shared_ptr<TensorOperation> operation = queue[which];
   queue.erase(queue.begin() + int64_t(which));
   ++cta.cluster.launch.changes;

@@ -162,6 +162,9 @@ static bool executeCommit(const TensorOperation &operation) {
   const Step &step = *operation.access.step;
   for (const auto &cta : warp.cta.cluster.ctas) {
     if (!(operation.ctas >> cta->rank & 1)) continue;
+    if (cta.get() != &warp.cta && cta->isDone())
+      return warp.fail(step, "CTA " + llvm::Twine(cta->rank) + " of the cluster has ended before this arrival at its mbarrier",
+                       operation.access.lane);
     auto barrier = cta->mbarriers.find(operation.barrier);
     if (barrier == cta->mbarriers.end()) return warp.fail(step, "its mbarrier was invalidated before the operations were complete");
     if (!arriveWith(warp, step, operation.access.lane, *cta, barrier->second, operation.known, 1)) return false;
