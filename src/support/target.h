@@ -48,6 +48,7 @@ struct GpuTarget {
   int64_t blocksPerCluster = 16;    // at most; a kernel must request more than 8
   int64_t registersPerThread = 255; // at most, of 32 bits
   int64_t registersPerSM = 65536;   // of 32 bits
+  int64_t tensorColumns = 0;        // of tensor memory, each 128 lanes of 32 bits
 
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory
@@ -64,6 +65,13 @@ struct GpuTarget {
   bool clusters = false;             // CTAs that access each other's shared memory
   bool wgmma = false;                // MMA by four warps, from shared memory
   bool setmaxnreg = false;           // registers move between warps
+  bool tcgen05 = false;              // MMA by one thread into tensor memory, of kinds f16, tf32 and f8f6f4
+  bool tcgen05BlockScales = false;   // its kinds mxf8f6f4, mxf4 and mxf4nvf4
+  bool tcgen05Int8 = false;          // its kind i8
+  bool tcgen05ScaleInput = false;    // its operand that scales D by a power of two
+  bool ctaPairs = false;             // its MMAs of two CTAs (cta_group::2)
+  bool launchControl = false;        // a running cluster may cancel the launch of another one and do its work
+  bool launchMulticast = false;      // the response to that goes to all CTAs of the cluster
   bool isDefault = false;            // the default target; one row has it
 
   std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
