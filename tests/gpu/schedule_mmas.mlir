@@ -27,6 +27,12 @@
 // RUN: not tilewright opt %t.until.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=UNTIL
 // RUN: sed '/policy "overlap-mmas"/s/distance 0/distance 2/' %t.mlir > %t.distance.mlir
 // RUN: not tilewright opt %t.distance.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=UNTIL
+// RUN: sed '/policy "overlap-mmas"/s/<0 : stage 0 order 1 /<0 : stage 0 order 9 /' %t.mlir > %t.order.mlir
+// RUN: not tilewright opt %t.order.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed '/policy "overlap-mmas"/s/distance 0/distance 1/' %t.mlir > %t.previous.mlir
+// RUN: not tilewright opt %t.previous.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=PREVIOUS
+// ORDER: ttg.mma_schedule: operations are not listed by their orders
+// PREVIOUS: its schedule is invalid: no wait ends the MMA
 // ID: ttg.mma_schedule: the loop has no operation 99
 // UNTIL: ttg.mma_schedule: an edge does not lead from an MMA or arithmetic to a wait
 

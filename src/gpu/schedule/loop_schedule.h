@@ -42,6 +42,11 @@ struct CircularBuffer {
   /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
   /// one, insert-barriers orders the reads and the copies. If it is the fence of computed operands, their barrier does that.
   mlir::Operation *releaseAfter = nullptr;
+
+  /// True if all copies are rows of numbers, not tiles.
+  bool holdsRows() const;
+  /// Adds the copies of another buffer, which are first read no earlier.
+  void append(const CircularBuffer &other);
 };
 
 /// An MMA that stays in flight across the back edge: that of iteration i has finished after `until` of iteration i + 1, which is an MMA or

@@ -97,6 +97,17 @@ bool findReaders(CircularBuffer &circular, Block *body) {
   return llvm::all_of(circular.copies, [&](const Copy &copy) { return findReaders(circular, copy, body); });
 }
 
+bool CircularBuffer::holdsRows() const {
+  return llvm::all_of(copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+}
+
+void CircularBuffer::append(const CircularBuffer &other) {
+  copies.append(other.copies);
+  if (endOfReads->isBeforeInBlock(other.endOfReads)) endOfReads = other.endOfReads;
+  threadsRead |= other.threadsRead;
+  mmasRead |= other.mmasRead;
+}
+
 /// Copies that are first read at one place are one circular buffer.
 static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
   auto same = llvm::find_if(schedule.circularBuffers,
@@ -105,14 +116,7 @@ static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
     schedule.circularBuffers.push_back(std::move(circular));
     return;
   }
-  same->copies.push_back(circular.copies.front());
-  if (same->endOfReads->isBeforeInBlock(circular.endOfReads)) same->endOfReads = circular.endOfReads;
-  same->threadsRead |= circular.threadsRead;
-  same->mmasRead |= circular.mmasRead;
-}
-
-static bool isOfRows(const CircularBuffer &circular) {
-  return llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+  same->append(circular);
 }
 
 /// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
@@ -121,16 +125,13 @@ static void mergeRows(LoopSchedule &schedule) {
     CircularBuffer &rows = schedule.circularBuffers[i];
     CircularBuffer *tiles = nullptr;
     for (CircularBuffer &circular : schedule.circularBuffers)
-      if (circular.tma && rows.tma && !isOfRows(circular) && circular.firstReader->isBeforeInBlock(rows.firstReader))
+      if (circular.tma && rows.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
         if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
-    if (!isOfRows(rows) || !tiles) {
+    if (!rows.holdsRows() || !tiles) {
       ++i;
       continue;
     }
-    tiles->copies.append(rows.copies);
-    if (tiles->endOfReads->isBeforeInBlock(rows.endOfReads)) tiles->endOfReads = rows.endOfReads;
-    tiles->threadsRead |= rows.threadsRead;
-    tiles->mmasRead |= rows.mmasRead;
+    tiles->append(rows);
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -155,8 +156,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
       ++i;
       continue;
     }
-    first.copies.append(second.copies);
-    if (first.endOfReads->isBeforeInBlock(second.endOfReads)) first.endOfReads = second.endOfReads;
+    first.append(second);
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
 }

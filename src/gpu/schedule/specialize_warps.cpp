@@ -122,9 +122,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       if (!circular.tma) return "a loop's tiles are not copied by TMA";
-      bool isRow =
-          llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
-      if (!circular.mmasRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
+      if (!circular.mmasRead && !circular.holdsRows()) return "a loop's tiles are not operands of a warpgroup MMA";
       for (const Copy &copy : circular.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())

@@ -10,10 +10,9 @@
 //
 // Registers of the first operand hold pairs of adjacent elements along K, eight numbers apart. So that a thread reads sixteen adjacent
 // elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
-// while MMAs of the other half run. What the loop carries next to its sums, the largest of some scales' exponents, is computed by the
-// warpgroup that loads the scales, and reaches the consumers after the loop.
+// while MMAs of the other half run. What the loop carries next to its sums is moved by carried_maxima.
+#include "gpu/schedule/microscaling/carried_maxima.h"
 #include "gpu/schedule/microscaling/dequantize_candidate.h"
-#include "gpu/schedule/microscaling/relayout.h"
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operand_partition.h"
@@ -82,7 +81,7 @@ public:
     c.second.store.getSrcMutable().assign(dequantized);
     for (Operation *op : {c.second.store.getOperation(), c.fence})
       markOperandPartition(op);
-    carryMaxima();
+    c.loop = carryMaxima(c.loop, left, right);
     ttg::eraseDead(function);
     int64_t registers = scales.empty() ? dequantizeRegisters : loaderRegisters;
     function->setAttr(ttg::operandPartitionName, b.getI32IntegerAttr(static_cast<int32_t>(registers)));
@@ -126,11 +125,6 @@ private:
       if (!op || op->getBlock() != c.loop.getBody()) return tt::Search::skip;
       return isa<Op>(op) ? tt::Search::found : tt::Search::follow;
     });
-  }
-
-  static ttg::BufferType plainBuffer(RankedTensorType tile) {
-    SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), {1, 0});
-    return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
   }
 
   /// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four stages fit next to a tile that is stored.
@@ -290,109 +284,6 @@ private:
            !insertionPoint->hasTrait<OpTrait::IsTerminator>())
       insertionPoint = insertionPoint->getNextNode();
     return insertionPoint;
-  }
-
-  /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
-  scf::ForOp tilesOf(unsigned i) {
-    auto init = dyn_cast<BlockArgument>(c.loop.getInitArgs()[i]);
-    auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
-    if (!tiles || c.loop->getParentOp() != tiles || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
-    bool goesOn = c.loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == c.loop.getResult(i);
-    return goesOn ? tiles : scf::ForOp();
-  }
-
-  /// What the loop begins with, in the first tile.
-  Value firstInit(unsigned i) {
-    Value init = c.loop.getInitArgs()[i];
-    scf::ForOp tiles = tilesOf(i);
-    return tiles ? tiles.getTiedLoopInit(cast<BlockArgument>(init))->get() : init;
-  }
-
-  /// Tiles that the loop carries only for themselves are computed in the layout in which what they are made of is loaded.
-  void carryMaxima() {
-    for (unsigned i = 0, end = c.loop.getNumRegionIterArgs(); i < end; ++i) {
-      BlockArgument carried = c.loop.getRegionIterArg(i);
-      Operation *made = c.loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
-      bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
-      if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
-      Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
-      for (Relayout *side : {&right, &left}) {
-        std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
-        if (!layout || !side->canMakeOfLoads(other, *layout) || !side->canMake(firstInit(i), *layout)) continue;
-        carryIn(i, made, other, *side, *layout);
-        break;
-      }
-    }
-  }
-
-  void carryIn(unsigned i, Operation *made, Value other, Relayout &side, const Layout &layout) {
-    Value value = side.make(other, layout), init = side.make(firstInit(i), layout);
-    bool isFirst = made->getOperand(0) == c.loop.getRegionIterArg(i);
-    scf::ForOp tiles = tilesOf(i);
-    if (tiles) {
-      tiles = withMoreCarried(tiles, init);
-      init = tiles.getRegionIterArgs().back();
-    }
-    c.loop = withMoreCarried(c.loop, init);
-    Value fresh = c.loop.getRegionIterArgs().back();
-    b.setInsertionPointAfter(made);
-    Value next = tt::cloneAs(b, made, isFirst ? ValueRange{fresh, value} : ValueRange{value, fresh}, fresh.getType());
-    Operation *yield = c.loop.getBody()->getTerminator();
-    yield->setOperand(i, c.loop.getRegionIterArg(i));
-    yield->insertOperands(yield->getNumOperands(), next);
-    OpResult old = c.loop->getResult(i), result = c.loop->getResults().back();
-    if (tiles) {
-      OpOperand &use = *old.use_begin();
-      unsigned number = use.getOperandNumber();
-      use.set(tiles.getRegionIterArg(number));
-      tiles.getBody()->getTerminator()->insertOperands(tiles.getNumRegionIterArgs() - 1, result);
-      old = tiles->getResult(number);
-      result = tiles->getResults().back();
-    }
-    b.setInsertionPointAfter(old.getOwner());
-    if (&side == &left)
-      old.replaceAllUsesWith(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result).getResult());
-    else if (!forwardCompared(old, result))
-      old.replaceAllUsesWith(forwardBytes(result, cast<RankedTensorType>(old.getType())));
-  }
-
-  /// Where the consumers only compare the tile with a constant, they get what that gives, a byte each. That takes little of shared memory,
-  /// next to circular buffers and a tile's buffer that are in use throughout a loop over tiles.
-  bool forwardCompared(OpResult old, Value tile) {
-    auto compared = old.hasOneUse() ? dyn_cast<arith::CmpIOp>(*old.user_begin()) : arith::CmpIOp();
-    DenseIntElementsAttr limit;
-    if (!compared || compared.getLhs() != old || !matchPattern(compared.getRhs(), m_Constant(&limit)) || !limit.isSplat()) return false;
-    Location loc = compared.getLoc();
-    auto type = cast<RankedTensorType>(compared.getType());
-    auto bytes = cast<RankedTensorType>(type.clone(b.getI8Type()));
-    auto own = [&](RankedTensorType like) { return ttg::withLayout(like, ttg::layoutOf(tile.getType())); };
-    Value maximum = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
-    Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, maximum);
-    Value passed = forwardBytes(arith::ExtUIOp::create(b, loc, own(bytes), found), bytes);
-    b.setInsertionPoint(compared);
-    Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));
-    compared.replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, passed, zero).getResult());
-    compared.erase();
-    return true;
-  }
-
-  /// The tile that the third warpgroup has computed, in a layout of the consumers.
-  Value forwardBytes(Value tile, RankedTensorType type) {
-    Location loc = tile.getLoc();
-    MLIRContext *context = b.getContext();
-    Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type));
-    buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
-    auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    Value made;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&function.getBody().front());
-      made = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(context, 1), static_cast<uint32_t>(warpsOfGroup));
-    }
-    markOperandPartition(ttg::StoreSharedOp::create(b, loc, tile, buffer));
-    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, made, zero, Value()));
-    ttg::BarrierWaitOp::create(b, loc, made, zero, zero);
-    return ttg::LoadSharedOp::create(b, loc, type, buffer);
   }
 
   tt::FuncOp function;
