@@ -54,6 +54,8 @@ SmallVector<Value> valuesOf(Operation *op) {
 }
 
 void CtaSplitPlan::collect() {
+  for (Value argument : function.getArguments())
+    noteShape(argument);
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     ops.push_back(op);
     for (Value value : valuesOf(op))
