@@ -61,11 +61,14 @@ inline std::string simulateOnce(const std::string &text, const Launch &run, uint
   return error ? error->message() : "";
 }
 
+/// The number of runs of simulateText.
+constexpr int32_t ordersOfText = 6;
+
 /// Runs with several seeds, and with asynchronous operations as late and as early as possible, until an error. The answer is its message,
 /// or nothing.
 inline std::string simulateText(const std::string &text, const Launch &run) {
   std::string message;
-  for (uint64_t seed = 0; seed < 6 && message.empty(); ++seed)
+  for (uint64_t seed = 0; seed < ordersOfText && message.empty(); ++seed)
     message = simulateOnce(text, run, seed, seed < 4 ? AsyncTiming::random : seed == 4 ? AsyncTiming::late : AsyncTiming::early);
   return message;
 }

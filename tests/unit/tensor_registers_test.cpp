@@ -218,7 +218,7 @@ TEST(LaunchControl, EveryBlockIsDoneOnce) {
   run.pointer(out).grid = {7, 1, 1};
   ASSERT_EQ(simulateText(persistent, run), "");
   for (int32_t count : out)
-    EXPECT_EQ(count, 6); // one for each run of simulateText
+    EXPECT_EQ(count, ordersOfText);
 }
 
 TEST(LaunchControl, ResponsesForAWholeCluster) {
@@ -237,7 +237,7 @@ TEST(LaunchControl, ResponsesForAWholeCluster) {
   run.pointer(out).grid = {8, 1, 1};
   ASSERT_EQ(simulateText(unmarked(text), run), "");
   for (int32_t count : out)
-    EXPECT_EQ(count, 6);
+    EXPECT_EQ(count, ordersOfText);
   expectError(unmarked(replaced(text, "    ptx.cluster_arrive\n    ptx.cluster_wait\n    %next", "    ptx.warp_barrier\n    %next")), run,
               "race: ");
 }
