@@ -19,6 +19,7 @@
 #include "cpu/micro_kernel.h"
 
 #include "cpu/amx_tiles.h"
+#include "cpu/dot_instruction.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,14 +42,14 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t maxBlockRows = 16;              // per register block
-constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
+constexpr int64_t maxBlockRows = 16; // per register block
+constexpr int64_t maxUnroll = 8;     // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
+constexpr int64_t matrixBytes = 16;              // of a NEON register: two rows or columns of 8 bytes, or four lanes
 constexpr int64_t line = 64;                     // bytes of a cache line
 constexpr int64_t minPrefetchedBytes = 64 << 10; // bytes of a block of B
 
@@ -89,7 +90,7 @@ class DotEmitter {
 public:
   DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero, const DotLimits &limits)
       : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero) {
-    lanes = std::min(plan.panel, target.vectorBytes / bytesOf(plan.result));
+    lanes = std::min(plan.panel, (plan.matrix ? matrixBytes : target.vectorBytes) / bytesOf(plan.result));
     vectors = panelVectors = plan.panel / lanes;
     accumulator = vectorOf(plan.result, lanes);
     operandBytes = bytesOf(plan.operand);
@@ -97,7 +98,7 @@ public:
   }
 
   DotBlocks emit(Value a, Value bPanels, Value c) {
-    DotBlocks made{instruction(), lanes, vectors, rowBlocks(), false};
+    DotBlocks made{dotInstructionName(target, plan), lanes, vectors, rowBlocks(), false};
     stepsEnd = limits.length;
     if (stepsEnd && plan.group > 1) {
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
@@ -244,7 +245,7 @@ private:
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
   /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight rows win because they divide tiles of powers of two evenly.
   int64_t maxRows() const {
-    if (vectors == 1) return target.registers >= 32 ? 16 : 8;
+    if (vectors == 1) return target.registers >= 32 && !target.laneOperand ? 16 : 8; // lanes of A need a register for each row
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
@@ -254,23 +255,16 @@ private:
   /// many rows of a narrow panel need no unrolling. Without fused multiply-adds, more than four steps exceed the registers.
   int64_t maxSteps() const {
     if (!target.fma) return 4;
+    if (target.laneOperand || plan.matrix) return 4; // vectors of A hold so many
     if (vectors < panelVectors) return 1;
     return target.registers >= 32 ? 4 : 2;
   }
 
   int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < maxUnroll)
+    while (rows * vectors * partials < target.fmaInFlight && steps % (2 * partials) == 0 && partials < maxUnroll)
       partials *= 2;
     return partials;
-  }
-
-  /// Names the instruction that multiplyAccumulate emits.
-  const char *instruction() const {
-    if (takesBytes()) return "vpdpbusd";
-    if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
-    if (plan.group > 1) return "vpmaddwd and an addition";
-    return target.fma && isa<FloatType>(plan.result) ? "fused multiply-add" : "a multiplication and an addition";
   }
 
   /// Emits one block of C, from its load to its store.
@@ -405,6 +399,7 @@ private:
         sums.push_back(before && start ? add(before, start) : before ? before : start ? start : zero());
       }
     }
+    blocksOfRows(sums, rows);
     return sums;
   }
 
@@ -415,6 +410,7 @@ private:
     for (; partials > 1; partials /= 2)
       for (int64_t i = 0; i < count * partials / 2; ++i)
         sums[i] = add(sums[i], sums[i + count * partials / 2]);
+    blocksOfRows(sums, rows);
     auto storeAll = [&](bool nonTemporal) {
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t vector = 0; vector < vectors; ++vector) {
@@ -443,16 +439,96 @@ private:
   /// Emits `count` consecutive steps of k. Step s adds to partial sum number s modulo the number of partial sums.
   void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
+    SmallVector<Value> held; // several steps of A's rows
     for (int64_t step = 0; step < count; ++step) {
+      MutableArrayRef<Value> ofStep = MutableArrayRef(sums).slice((step % partials) * inPartial, inPartial);
+      if (plan.matrix) {
+        emitMatrixStep(ofStep, aBlock, panel, rows, step, count, held);
+        continue;
+      }
       SmallVector<Value> columns = loadColumns(panel, step);
+      holdLanes(held, aBlock, rows, step, count);
       for (int64_t row = 0; row < rows; ++row) {
-        Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
+        Value element = held.empty() ? broadcastOf(aBlock, row, step) : laneOf(held, rows, row, step);
+        bool columnsFirst = takesBytes() || (target.laneOperand && plan.group > 1);
         for (int64_t vector = 0; vector < vectors; ++vector) {
-          Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = takesBytes() ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
+          Value &sum = ofStep[row * vectors + vector];
+          sum = columnsFirst ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
         }
       }
     }
+  }
+
+  //===------------------------------------------------------------------------------------- lanes of registers as operands
+  //
+  // Where a broadcasting load takes the place of a multiply-add, A is loaded as vectors, and the multiply-adds take one lane each: either
+  // `perVector` steps of one row, or, if the columns of A are contiguous, one step of as many rows.
+
+  int64_t groupBytes() const { return plan.group * operandBytes; }
+  int64_t perVector() const { return matrixBytes / groupBytes(); }
+  bool areColumnsContiguous() const { return plan.group == 1 && plan.aRow == 1 && plan.aCol != 1 && !plan.aRowBytes; }
+
+  /// Loads the vectors of A that `step` begins. Leaves none if the broadcasts must be loads.
+  void holdLanes(SmallVector<Value> &held, Value aBlock, int64_t rows, int64_t step, int64_t count) {
+    int64_t unit = areColumnsContiguous() ? 1 : perVector(), taken = areColumnsContiguous() ? rows : count;
+    bool isPossible = target.laneOperand && lanes * bytesOf(plan.result) == matrixBytes && taken % perVector() == 0 &&
+                      (areColumnsContiguous() || plan.aCol == 1);
+    if (!isPossible) return held.clear();
+    if (step % unit) return;
+    held.clear();
+    Type word = plan.group == 1 ? plan.operand : Type(b.getI32Type());
+    for (int64_t row = 0; row < rows; row += areColumnsContiguous() ? perVector() : 1)
+      held.push_back(load(b, vectorOf(word, perVector()), addressOfA(aBlock, row, plan.group * step), operandBytes));
+  }
+
+  Value laneOf(ArrayRef<Value> held, int64_t rows, int64_t row, int64_t step) {
+    bool byRows = areColumnsContiguous();
+    int64_t lane = (byRows ? row : step) % perVector();
+    Value vector = held[byRows ? row / perVector() : row];
+    Value all = shuffle(b, vector, vector, SmallVector<int32_t>(static_cast<size_t>(lanes), static_cast<int32_t>(lane)));
+    return plan.group == 1 ? all : reinterpret(b, loadedType(), all);
+  }
+
+  Value broadcastOf(Value aBlock, int64_t row, int64_t step) {
+    return plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
+  }
+
+  //===------------------------------------------------------------------------------------------------------ 2x2 blocks of C
+
+  /// One step: 8 bytes along k. `sums` holds two blocks for each vector and pair of rows (blocksOfRows). Two steps share their loads.
+  void emitMatrixStep(MutableArrayRef<Value> sums, Value aBlock, Value panel, int64_t rows, int64_t step, int64_t count,
+                      SmallVector<Value> &held) {
+    bool hasPairs = count % 2 == 0;
+    Type half = VectorType::get({1}, b.getI64Type()), whole = VectorType::get({2}, b.getI64Type());
+    if (!hasPairs || step % 2 == 0) {
+      held.clear();
+      for (int64_t row = 0; row < rows; ++row)
+        held.push_back(load(b, hasPairs ? whole : half, addressOfA(aBlock, row, plan.group * step), operandBytes));
+    }
+    auto lane = static_cast<int32_t>(hasPairs ? step % 2 : 0), ofSecond = static_cast<int32_t>(hasPairs ? 2 : 1);
+    SmallVector<Value> columns;
+    for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
+      Value address = pointerAtConstant(b, panel, step * plan.panel * groupBytes() + pair * matrixBytes);
+      columns.push_back(load(b, vectorOf(plan.operand, 2 * plan.group), address, matrixBytes));
+    }
+    for (int64_t row = 0; row < rows; row += 2) {
+      Value both = shuffle(b, held[row], held[row + 1], {lane, lane + ofSecond});
+      both = reinterpret(b, vectorOf(plan.operand, 2 * plan.group), both);
+      for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
+        Value &sum = sums[(row + pair % 2) * vectors + pair / 2];
+        sum = emitMatrixInstruction(b, plan, both, columns[pair], sum);
+      }
+    }
+  }
+
+  /// Turns four columns of two rows into two blocks, or back: element 2 i + j of a block is (i, j).
+  void blocksOfRows(MutableArrayRef<Value> sums, int64_t rows) {
+    for (int64_t row = 0; plan.matrix && row < rows; row += 2)
+      for (int64_t vector = 0; vector < vectors; ++vector) {
+        Value &upper = sums[row * vectors + vector], &lower = sums[(row + 1) * vectors + vector];
+        Value first = shuffle(b, upper, lower, {0, 1, 4, 5}), second = shuffle(b, upper, lower, {2, 3, 6, 7});
+        upper = first, lower = second;
+      }
   }
 
   SmallVector<Value> loadColumns(Value panel, int64_t step) {
@@ -486,45 +562,11 @@ private:
     return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
-  /// Returns sum + x * y; each lane adds the products of a group. For bytes, x is the unsigned operand.
-  Value multiplyAccumulate(Value x, Value y, Value sum) {
-    if (plan.group == 1) return multiplyAdd(x, y, sum);
-    std::string bits = std::to_string(32 * lanesOf(sum.getType()));
-    if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, sum.getType(), {sum, x, y});
-    if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
-    return multiplyAccumulateWords(x, y, sum);
-  }
-
-  Value multiplyAccumulateWords(Value x, Value y, Value sum) {
-    StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
-                     : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
-                     : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"
-                                  : "";
-    if (!name.empty()) return add(sum, callIntrinsic(b, name, accumulator, {x, y}));
-    for (int64_t half = 0; half < 2; ++half) {
-      SmallVector<int32_t> mask;
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        mask.push_back(2 * lane + half);
-      Value first = arith::ExtSIOp::create(b, accumulator, shuffle(b, x, x, mask));
-      Value second = arith::ExtSIOp::create(b, accumulator, shuffle(b, y, y, mask));
-      sum = add(sum, multiply(first, second));
-    }
-    return sum;
-  }
-
-  Value multiplyAdd(Value x, Value y, Value sum) {
-    if (target.fma && isa<FloatType>(plan.result)) return fma(b, x, y, sum);
-    return add(sum, multiply(x, y));
-  }
+  Value multiplyAccumulate(Value x, Value y, Value sum) { return emitDotInstruction(b, target, plan, x, y, sum); }
 
   Value add(Value x, Value y) {
     if (isa<FloatType>(plan.result)) return arith::AddFOp::create(b, x, y);
     return arith::AddIOp::create(b, x, y);
-  }
-
-  Value multiply(Value x, Value y) {
-    if (isa<FloatType>(plan.result)) return arith::MulFOp::create(b, x, y);
-    return arith::MulIOp::create(b, x, y);
   }
 };
 

@@ -415,7 +415,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
   hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.cachedOutputBytes);
-  hasher.addInteger(hasSlowSubnormals()).addInteger(hasSlowDivision());
+  hasher.addInteger(hasSlowSubnormals(target)).addInteger(hasSlowDivision(target));
   // The features do not determine this: the system may refuse AMX tiles to one process and grant them to another.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);
   return hasher.hex();

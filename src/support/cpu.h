@@ -2,6 +2,8 @@
 // code may use.
 #pragma once
 
+#include "support/target.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,10 +23,10 @@ struct HostCpuInfo {
 
 HostCpuInfo hostCpuInfo();
 
-/// True if a multiplication with a subnormal result takes this CPU about a hundred cycles.
-bool hasSlowSubnormals();
-/// True if a vector division takes this CPU longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
-bool hasSlowDivision();
+/// True if a multiplication with a subnormal result takes the target's CPU about a hundred cycles.
+bool hasSlowSubnormals(const CpuTarget &target);
+/// True if a vector division takes the target's CPU longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
+bool hasSlowDivision(const CpuTarget &target);
 
 /// Returns the numbers of the CPUs that this process may run on, in ascending order; all of them if the system does not report it.
 std::vector<int64_t> usableCpuNumbers();

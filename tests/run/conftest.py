@@ -4,12 +4,15 @@ float64 gives the expected results.
     TRITON_DEBUG=1 make test TEST_FLAGS="--only run"             each kernel with its assertions, and with checks for overflow
     TILEWRIGHT_DEBUG_INFO=1 make test TEST_FLAGS="--only run"    each kernel with the lines and variables for debuggers
 
+    make test TEST_FLAGS="--only arm"                            a sample on emulated ARM CPUs (arm_device.py)
+
 With `--sample 20`, as in `make check`, a fifth of the cases of each file runs, each case on one engine.
 """
 
 import collections
 import itertools
 
+import arm_device
 import gpu_device
 import pytest
 
@@ -18,6 +21,7 @@ import tilewright
 
 def pytest_addoption(parser):
     parser.addoption("--sample", type=int, metavar="PERCENT", help="run this part of each file's cases, and each of them on one engine")
+    parser.addoption("--arm", metavar="LEVEL", help="run the CPU engine's code of this level under qemu-aarch64, and no other engine")
 
 
 def sample(items, percent):
@@ -54,9 +58,17 @@ def no_debug(request, monkeypatch):
         monkeypatch.setattr(tilewright.knobs.runtime, "debug", False)
 
 
-@pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else []), autouse=True)
+def pytest_generate_tests(metafunc):
+    engines = ["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else [])
+    metafunc.parametrize("engine", ["cpu"] if metafunc.config.getoption("--arm") else engines, indirect=True)
+
+
+@pytest.fixture(autouse=True)
 def engine(request):
-    if request.param == "cuda":
+    if level := request.config.getoption("--arm"):
+        with tilewright.engine("cpu"), arm_device.engine(level):
+            yield request.param
+    elif request.param == "cuda":
         with tilewright.engine("cpu"), gpu_device.engine():
             yield request.param
     else:
