@@ -59,20 +59,46 @@ static Type scalableOf(Type element) {
   return VectorType::get({128 / element.getIntOrFloatBitWidth()}, element, {true});
 }
 
-/// Calls an intrinsic of SVE on vectors of fixed length.
-static Value callScalable(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
+/// Calls an intrinsic of SVE on vectors of fixed length. `number`: a last operand that is not a vector; null: none.
+static Value callScalable(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands, Value number) {
   SmallVector<Value> whole;
   for (Value operand : operands) {
     Type type = scalableOf(getElementTypeOrSelf(operand.getType()));
     whole.push_back(LLVM::vector_insert::create(b, type, LLVM::PoisonOp::create(b, type), operand, 0));
   }
-  Value result = callIntrinsic(b, name, whole.front().getType(), whole);
+  Type type = whole.front().getType();
+  if (number) whole.push_back(number);
+  Value result = callIntrinsic(b, name, type, whole);
   return LLVM::vector_extract::create(b, operands.front().getType(), result, 0);
+}
+
+Value loadReplicated(ImplicitLocOpBuilder &b, const DotPlan &plan, Type like, Value address) {
+  Type element = plan.operand, whole = scalableOf(element);
+  auto lanes = cast<VectorType>(whole).getNumElements();
+  Type mask = VectorType::get({lanes}, b.getI1Type(), {true});
+  constexpr int64_t allTrue = 31; // the pattern ALL of PTRUE
+  std::string suffix = "nxv" + std::to_string(lanes) + (isa<FloatType>(element) ? element.isBF16() ? "bf" : "f" : "i") +
+                       std::to_string(element.getIntOrFloatBitWidth());
+  Value every =
+      callIntrinsic(b, "llvm.aarch64.sve.ptrue.nxv" + std::to_string(lanes) + "i1", mask, {constantInt(b, b.getI32Type(), allTrue)});
+  Value loaded = callIntrinsic(b, "llvm.aarch64.sve.ld1rq." + suffix, whole, {every, address});
+  int64_t bytes = lanesOf(like) * getElementTypeOrSelf(like).getIntOrFloatBitWidth() / 8;
+  return LLVM::vector_extract::create(b, vectorOf(element, 8 * bytes / element.getIntOrFloatBitWidth()), loaded, 0);
+}
+
+Value emitLaneInstruction(ImplicitLocOpBuilder &b, const DotPlan &plan, Value x, Value replicated, int64_t lane, Value sum) {
+  Value number = constantInt(b, b.getI32Type(), lane);
+  if (plan.group == 1)
+    return callScalable(b, plan.result.isF64() ? "llvm.aarch64.sve.fmla.lane.nxv2f64" : "llvm.aarch64.sve.fmla.lane.nxv4f32",
+                        {sum, x, replicated}, number);
+  return callScalable(b, plan.operand.isBF16() ? "llvm.aarch64.sve.bfdot.lane.v2" : "llvm.aarch64.sve.sdot.lane.nxv4i32",
+                      {sum, x, replicated}, number);
 }
 
 static Value emitArmDot(ImplicitLocOpBuilder &b, const DotPlan &plan, Value x, Value y, Value sum) {
   bool isBf16 = plan.operand.isBF16();
-  if (lanesOf(sum.getType()) > 4) return callScalable(b, isBf16 ? "llvm.aarch64.sve.bfdot" : "llvm.aarch64.sve.sdot.nxv4i32", {sum, x, y});
+  if (lanesOf(sum.getType()) > 4)
+    return callScalable(b, isBf16 ? "llvm.aarch64.sve.bfdot" : "llvm.aarch64.sve.sdot.nxv4i32", {sum, x, y}, nullptr);
   return callIntrinsic(b, isBf16 ? "llvm.aarch64.neon.bfdot.v4f32.v8bf16" : "llvm.aarch64.neon.sdot.v4i32.v16i8", sum.getType(),
                        {sum, x, y});
 }

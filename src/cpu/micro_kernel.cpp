@@ -112,6 +112,7 @@ public:
     if (takesBytes()) emitRowSums(a);
     for (int64_t row = 0; row < maxBlockRows && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
+    if (plan.pairsRows) plan = pairRows(a), a = plan.rowPairs;
     for (int64_t row = 0; row < maxBlockRows && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
@@ -157,7 +158,7 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   const CpuTarget &target;
-  const DotPlan &plan;
+  DotPlan plan;
   const DotLimits &limits;
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
   SmallVector<Value> outOffsets; // the same for the direct store's rows; empty: those of C
@@ -246,6 +247,7 @@ private:
   /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight rows win because they divide tiles of powers of two evenly.
   int64_t maxRows() const {
     if (vectors == 1) return target.registers >= 32 && !target.laneOperand ? 16 : 8; // lanes of A need a register for each row
+    if (plan.pairsRows) return 12; // 24 sums leave 8 registers for A and B, which are loaded for each instruction
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
@@ -449,11 +451,15 @@ private:
       SmallVector<Value> columns = loadColumns(panel, step);
       holdLanes(held, aBlock, rows, step, count);
       for (int64_t row = 0; row < rows; ++row) {
-        Value element = held.empty() ? broadcastOf(aBlock, row, step) : laneOf(held, rows, row, step);
+        bool isReplicated = !held.empty() && isWide();
+        Value element = held.empty() ? broadcastOf(aBlock, row, step) : isReplicated ? Value() : laneOf(held, row, step);
         bool columnsFirst = takesBytes() || (target.laneOperand && plan.group > 1);
         for (int64_t vector = 0; vector < vectors; ++vector) {
           Value &sum = ofStep[row * vectors + vector];
-          sum = columnsFirst ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
+          if (isReplicated)
+            sum = emitLaneInstruction(b, plan, columns[vector], heldOf(held, row), laneNumber(row, step), sum);
+          else
+            sum = columnsFirst ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
         }
       }
     }
@@ -468,24 +474,32 @@ private:
   int64_t perVector() const { return matrixBytes / groupBytes(); }
   bool areColumnsContiguous() const { return plan.group == 1 && plan.aRow == 1 && plan.aCol != 1 && !plan.aRowBytes; }
 
+  /// True if a vector has more bytes than those whose lanes an instruction selects: SVE selects in each 16 bytes.
+  bool isWide() const { return lanes * bytesOf(plan.result) > matrixBytes; }
+  Value heldOf(ArrayRef<Value> held, int64_t row) const { return held[areColumnsContiguous() ? row / perVector() : row]; }
+  int64_t laneNumber(int64_t row, int64_t step) const { return (areColumnsContiguous() ? row : step) % perVector(); }
+
   /// Loads the vectors of A that `step` begins. Leaves none if the broadcasts must be loads.
   void holdLanes(SmallVector<Value> &held, Value aBlock, int64_t rows, int64_t step, int64_t count) {
-    int64_t unit = areColumnsContiguous() ? 1 : perVector(), taken = areColumnsContiguous() ? rows : count;
-    bool isPossible = target.laneOperand && lanes * bytesOf(plan.result) == matrixBytes && taken % perVector() == 0 &&
-                      (areColumnsContiguous() || plan.aCol == 1);
+    bool byRows = areColumnsContiguous(), isPair = plan.group > 1 && plan.operand.isInteger(16);
+    int64_t unit = byRows ? 1 : perVector(), taken = byRows ? rows : count, bytes = lanes * bytesOf(plan.result);
+    bool isPossible = target.laneOperand && (bytes == matrixBytes || (bytes == target.vectorBytes && !isPair)) &&
+                      taken % perVector() == 0 && (byRows || plan.aCol == 1);
     if (!isPossible) return held.clear();
     if (step % unit) return;
     held.clear();
     Type word = plan.group == 1 ? plan.operand : Type(b.getI32Type());
-    for (int64_t row = 0; row < rows; row += areColumnsContiguous() ? perVector() : 1)
-      held.push_back(load(b, vectorOf(word, perVector()), addressOfA(aBlock, row, plan.group * step), operandBytes));
+    for (int64_t row = 0; row < rows; row += byRows ? perVector() : 1) {
+      Value address = addressOfA(aBlock, row, plan.group * step);
+      held.push_back(isWide() ? loadReplicated(b, plan, accumulator, address)
+                              : load(b, vectorOf(word, perVector()), address, operandBytes));
+    }
   }
 
-  Value laneOf(ArrayRef<Value> held, int64_t rows, int64_t row, int64_t step) {
-    bool byRows = areColumnsContiguous();
-    int64_t lane = (byRows ? row : step) % perVector();
-    Value vector = held[byRows ? row / perVector() : row];
-    Value all = shuffle(b, vector, vector, SmallVector<int32_t>(static_cast<size_t>(lanes), static_cast<int32_t>(lane)));
+  Value laneOf(ArrayRef<Value> held, int64_t row, int64_t step) {
+    Value vector = heldOf(held, row);
+    auto lane = static_cast<int32_t>(laneNumber(row, step));
+    Value all = shuffle(b, vector, vector, SmallVector<int32_t>(static_cast<size_t>(lanes), lane));
     return plan.group == 1 ? all : reinterpret(b, loadedType(), all);
   }
 
@@ -495,30 +509,59 @@ private:
 
   //===------------------------------------------------------------------------------------------------------ 2x2 blocks of C
 
-  /// One step: 8 bytes along k. `sums` holds two blocks for each vector and pair of rows (blocksOfRows). Two steps share their loads.
+  /// One step: 8 bytes along k. `sums` holds two blocks for each vector and pair of rows (blocksOfRows).
   void emitMatrixStep(MutableArrayRef<Value> sums, Value aBlock, Value panel, int64_t rows, int64_t step, int64_t count,
                       SmallVector<Value> &held) {
-    bool hasPairs = count % 2 == 0;
-    Type half = VectorType::get({1}, b.getI64Type()), whole = VectorType::get({2}, b.getI64Type());
-    if (!hasPairs || step % 2 == 0) {
-      held.clear();
-      for (int64_t row = 0; row < rows; ++row)
-        held.push_back(load(b, hasPairs ? whole : half, addressOfA(aBlock, row, plan.group * step), operandBytes));
-    }
-    auto lane = static_cast<int32_t>(hasPairs ? step % 2 : 0), ofSecond = static_cast<int32_t>(hasPairs ? 2 : 1);
+    Type pairs = vectorOf(plan.operand, 2 * plan.group);
     SmallVector<Value> columns;
     for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
       Value address = pointerAtConstant(b, panel, step * plan.panel * groupBytes() + pair * matrixBytes);
-      columns.push_back(load(b, vectorOf(plan.operand, 2 * plan.group), address, matrixBytes));
+      columns.push_back(load(b, pairs, address, matrixBytes));
     }
+    if (!plan.pairsRows) holdRows(held, aBlock, rows, step, count);
     for (int64_t row = 0; row < rows; row += 2) {
-      Value both = shuffle(b, held[row], held[row + 1], {lane, lane + ofSecond});
-      both = reinterpret(b, vectorOf(plan.operand, 2 * plan.group), both);
+      Value both = plan.pairsRows ? load(b, pairs, addressOfA(aBlock, row, plan.group * step), matrixBytes)
+                                  : pairOf(held[row], held[row + 1], step % 2);
       for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
         Value &sum = sums[(row + pair % 2) * vectors + pair / 2];
         sum = emitMatrixInstruction(b, plan, both, columns[pair], sum);
       }
     }
+  }
+
+  /// Loads two steps of each row, if `count` is even; otherwise one.
+  void holdRows(SmallVector<Value> &held, Value aBlock, int64_t rows, int64_t step, int64_t count) {
+    if (count % 2 == 0 && step % 2 == 1) return;
+    held.clear();
+    Type type = VectorType::get({count % 2 == 0 ? 2 : 1}, b.getI64Type());
+    for (int64_t row = 0; row < rows; ++row)
+      held.push_back(load(b, type, addressOfA(aBlock, row, plan.group * step), operandBytes));
+  }
+
+  /// Returns the 8 bytes number `lane` (number 0, if there is only one) of both rows.
+  Value pairOf(Value upper, Value lower, int64_t lane) {
+    auto words = static_cast<int32_t>(lanesOf(upper.getType())), index = static_cast<int32_t>(lane % words);
+    return reinterpret(b, vectorOf(plan.operand, 2 * plan.group), shuffle(b, upper, lower, {index, index + words}));
+  }
+
+  /// Copies A with pairs of rows next to each other, because interleaving them for each panel would take a fifth of the inner loop. Returns
+  /// the plan that reads the copy.
+  DotPlan pairRows(Value a) {
+    Value end = limits.rows ? rowsRead() : constantIndex(b, plan.m);
+    int64_t unit = steps % 2 == 0 ? 2 : 1;
+    forEach(b, plan.m, 2, 0, end, [&](Value row) {
+      Value source = rowsOfA(a, row, 0), pairs = pointerAt(b, plan.rowPairs, row, plan.k * operandBytes);
+      forEach(b, steps, unit, 0, stepsEnd, [&](Value step) {
+        SmallVector<Value> held;
+        Value from = pointerAt(b, source, step, groupBytes()), to = pointerAt(b, pairs, step, matrixBytes);
+        holdRows(held, from, 2, 0, unit);
+        for (int64_t i = 0; i < unit; ++i)
+          store(b, pairOf(held[0], held[1], i), pointerAtConstant(b, to, i * matrixBytes), matrixBytes, false);
+      });
+    });
+    DotPlan paired = plan;
+    paired.aRow = plan.k, paired.aCol = 2, paired.aRowBytes = {}, paired.aNext = {};
+    return paired;
   }
 
   /// Turns four columns of two rows into two blocks, or back: element 2 i + j of a block is (i, j).

@@ -25,6 +25,7 @@ struct DotPlan {
   int64_t iterations = 1;   // loop iterations that are multiplied together; `k` is that of one, panels have iterations * `k` rows
   bool tiles = false;       // uses AMX tiles (amx_tiles.h)
   bool matrix = false;      // uses instructions for 2x2 blocks of C (emitMatrixInstruction)
+  bool pairsRows = false;   // with `matrix`: A is copied with pairs of rows next to each other, 8 bytes each
   bool signedBytes = false; // the instruction multiplies signed bytes by signed bytes
   int64_t aPlaneBytes = 0;  // where isOfHalves(operand): from A to its second plane; the second plane of B follows all panels of the first
   Value aRowBytes = {};     // the distance of A's rows if it is known only at run time (i64); null: aRow elements
@@ -33,7 +34,8 @@ struct DotPlan {
   // The destination of results that bypass C, if it is known only at run time (direct_store.h); i64: the first result's address, or C's,
   // and the byte distance of rows. Null: all results go to C. `nonTemporal` (i1; null: never): use non-temporal stores.
   Value out = {}, outRowBytes = {}, nonTemporal = {};
-  Value rowSums = {}; // scratch of m i32, if `addsOffset`
+  Value rowSums = {};  // scratch of m i32, if `addsOffset`
+  Value rowPairs = {}; // scratch of m * k operands, if `pairsRows`
 
   /// True if panels hold B's bytes plus 128, as unsigned bytes: x86's vector instructions multiply unsigned by signed bytes.
   bool addsOffset() const { return operand.isInteger(8) && !tiles && !signedBytes; }

@@ -248,7 +248,9 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
     return std::nullopt;
   }
   plan.panel = panelWidth(ctx.target, plan.result, plan.n);
+  constexpr int64_t minPanels = 4;                                // with fewer, pairing rows takes as long as it saves
   if (plan.matrix) plan.panel = std::min<int64_t>(plan.panel, 8); // of two NEON registers
+  plan.pairsRows = plan.matrix && plan.n >= minPanels * plan.panel;
   return plan;
 }
 
@@ -480,6 +482,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   auto from = isStored ? DotNote::scratch : memory ? DotNote::memory : DotNote::copy;
 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
+  if (plan.pairsRows) plan.rowPairs = allocate(ctx, {plan.m, plan.together().k}, plan.operand).base;
   int64_t bytes = panelBytes(plan.together());
   Value scratch = iteration ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
   auto emitBatch = [&](llvm::ArrayRef<Index> batch) {

@@ -64,7 +64,6 @@ static CpuTarget sve256() {
   target.tuneCpu = "neoverse-v1";
   target.vectorBytes = target.scalableBytes = 32;
   target.gather = true;
-  target.laneOperand = false; // a broadcasting load is one load
   target.fmaInFlight = 8;
   return target;
 }
