@@ -112,7 +112,7 @@ public:
     if (takesBytes()) emitRowSums(a);
     for (int64_t row = 0; row < maxBlockRows && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
-    if (plan.pairsRows) plan = pairRows(a), a = plan.rowPairs;
+    if (plan.pairsRows) pairRows(a);
     for (int64_t row = 0; row < maxBlockRows && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
@@ -187,7 +187,7 @@ private:
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
       forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
-        Value aBlock = rowsOfA(a, row, first);
+        Value aBlock = plan.pairsRows ? pairedBlock(row, first) : rowsOfA(a, row, first);
         Value cBlock =
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
@@ -246,8 +246,8 @@ private:
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
   /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight rows win because they divide tiles of powers of two evenly.
   int64_t maxRows() const {
+    if (plan.pairsRows) return 12; // 24 sums leave 8 registers for A and B, which are loaded for each step
     if (vectors == 1) return target.registers >= 32 && !target.laneOperand ? 16 : 8; // lanes of A need a register for each row
-    if (plan.pairsRows) return 12; // 24 sums leave 8 registers for A and B, which are loaded for each instruction
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
@@ -285,7 +285,7 @@ private:
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
         prefetch(next, first, rows, together);
         auto some = [&](Value step, SmallVector<Value> &inner) {
-          Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
+          Value here = pointerAt(b, aBlock, step, plan.pairsRows ? rows * matrixBytes / 2 : plan.group * plan.aCol * operandBytes);
           emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
         };
         if (together == unroll) return some(first, now);
@@ -520,7 +520,7 @@ private:
     }
     if (!plan.pairsRows) holdRows(held, aBlock, rows, step, count);
     for (int64_t row = 0; row < rows; row += 2) {
-      Value both = plan.pairsRows ? load(b, pairs, addressOfA(aBlock, row, plan.group * step), matrixBytes)
+      Value both = plan.pairsRows ? load(b, pairs, pointerAtConstant(b, aBlock, (step * rows + row) * matrixBytes / 2), matrixBytes)
                                   : pairOf(held[row], held[row + 1], step % 2);
       for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
         Value &sum = sums[(row + pair % 2) * vectors + pair / 2];
@@ -544,24 +544,32 @@ private:
     return reinterpret(b, vectorOf(plan.operand, 2 * plan.group), shuffle(b, upper, lower, {index, index + words}));
   }
 
-  /// Copies A with pairs of rows next to each other, because interleaving them for each panel would take a fifth of the inner loop. Returns
-  /// the plan that reads the copy.
-  DotPlan pairRows(Value a) {
-    Value end = limits.rows ? rowsRead() : constantIndex(b, plan.m);
-    int64_t unit = steps % 2 == 0 ? 2 : 1;
-    forEach(b, plan.m, 2, 0, end, [&](Value row) {
-      Value source = rowsOfA(a, row, 0), pairs = pointerAt(b, plan.rowPairs, row, plan.k * operandBytes);
-      forEach(b, steps, unit, 0, stepsEnd, [&](Value step) {
-        SmallVector<Value> held;
-        Value from = pointerAt(b, source, step, groupBytes()), to = pointerAt(b, pairs, step, matrixBytes);
-        holdRows(held, from, 2, 0, unit);
-        for (int64_t i = 0; i < unit; ++i)
-          store(b, pairOf(held[0], held[1], i), pointerAtConstant(b, to, i * matrixBytes), matrixBytes, false);
+  /// Copies A, because interleaving its rows for each panel would take a fifth of the inner loop. The blocks of rows follow each other. In
+  /// a block, each step has all pairs of rows, 16 bytes each: steps next to each other would tempt LLVM to load them early, and to spill.
+  void pairRows(Value a) {
+    int64_t unit = steps % 2 == 0 ? 2 : 1, first = 0;
+    for (const DotBlocks::Rows &blocks : rowBlocks()) {
+      forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
+        Value source = rowsOfA(a, row, first), block = pairedBlock(row, first);
+        int64_t stepBytes = blocks.rows * matrixBytes / 2;
+        forEach(b, steps, unit, 0, stepsEnd, [&](Value step) {
+          SmallVector<Value> held;
+          holdRows(held, pointerAt(b, source, step, groupBytes() * plan.aCol), blocks.rows, 0, unit);
+          Value to = pointerAt(b, block, step, stepBytes);
+          for (int64_t i = 0; i < unit; ++i)
+            for (int64_t pair = 0; pair < blocks.rows; pair += 2)
+              store(b, pairOf(held[pair], held[pair + 1], i), pointerAtConstant(b, to, i * stepBytes + pair / 2 * matrixBytes), matrixBytes,
+                    false);
+        });
       });
-    });
-    DotPlan paired = plan;
-    paired.aRow = plan.k, paired.aCol = 2, paired.aRowBytes = {}, paired.aNext = {};
-    return paired;
+      first += blocks.count * blocks.rows;
+    }
+  }
+
+  /// Returns the address of the block of row `row` + `first` in the copy.
+  Value pairedBlock(Value row, int64_t first) {
+    int64_t bytes = plan.k * operandBytes;
+    return pointerAtConstant(b, pointerAt(b, plan.rowPairs, row, bytes), first * bytes);
   }
 
   /// Turns four columns of two rows into two blocks, or back: element 2 i + j of a block is (i, j).

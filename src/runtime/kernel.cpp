@@ -559,18 +559,15 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
-/// Reports an error and returns false if this process cannot run code for the request's CPU.
-static bool runsHere(const CompileRequest &request, Diagnostics &diagnostics) {
+/// Reports an error and returns false if the setting of the CPU level is wrong.
+static bool isSettingValid(Diagnostics &diagnostics) {
   static const std::string problem = cpuSettingProblem();
-  const CpuTarget &target = request.target;
-  if (request.gpu) return true;
-  if (!problem.empty()) return diagnostics.error({}, Diag::cpuSetting, {problem}), false;
-  if (target.isa == hostIsa) return true;
-  return diagnostics.error({}, Diag::foreignTarget, {target.name, nameOf(target.isa), nameOf(hostIsa)}), false;
+  if (!problem.empty()) diagnostics.error({}, Diag::cpuSetting, {problem});
+  return problem.empty();
 }
 
 std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wanted, Diagnostics &diagnostics) {
-  if (!runsHere(wanted, diagnostics)) return nullptr;
+  if (!wanted.gpu && !isSettingValid(diagnostics)) return nullptr;
   double start = secondsNow(), assembling = 0;
   std::vector<std::pair<std::string, double>> steps;
   CompileRequest request = wanted;
