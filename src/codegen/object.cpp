@@ -55,9 +55,13 @@ static void prepare(const CpuTarget &target, Function &function) {
     function.addFnAttr(Attribute::getWithVScaleRangeArgs(function.getContext(), static_cast<unsigned>(target.scalableBytes) / unit, most));
 }
 
-std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
+void registerCpuBackend() {
   static std::once_flag once;
   std::call_once(once, initializeTargets);
+}
+
+std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
+  registerCpuBackend();
   CodeGenerator generator{tripleOf(target.isa), target.cpu, target.features, CodeModel::Small, {}, [](Function &) {}};
   generator.prepare = [&](Function &function) { prepare(target, function); };
   return generate(module, generator, kind);

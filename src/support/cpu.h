@@ -23,9 +23,10 @@ struct HostCpuInfo {
 
 HostCpuInfo hostCpuInfo();
 
-/// True if a multiplication with a subnormal result takes the target's CPU about a hundred cycles.
+/// True if a multiplication with a subnormal result takes CPUs of this target about a hundred cycles. A level counts as slow, because it
+/// also runs on Intel's CPUs.
 bool hasSlowSubnormals(const CpuTarget &target);
-/// True if a vector division takes the target's CPU longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
+/// True if a vector division takes them longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
 bool hasSlowDivision(const CpuTarget &target);
 
 /// Returns the numbers of the CPUs that this process may run on, in ascending order; all of them if the system does not report it.
