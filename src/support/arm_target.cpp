@@ -39,7 +39,7 @@ static CpuTarget neon() {
   return target;
 }
 
-// ARMv8.6's dot products and 2x2 matrix products of bytes and bf16. Neoverse V1, N2, V2, Apple M2.
+// ARMv8.6's dot products and 2x2 blocks of bytes and bf16. Neoverse V1, N2, V2, Apple M2.
 static CpuTarget neonDot() {
   CpuTarget target = neon();
   target.name = "neon-dot";
@@ -96,7 +96,8 @@ CpuTarget detectArm(std::string_view limit) {
     if (runsHere(target)) best = target;
     if (target.name == limit) break;
   }
-  if (std::string cpu = llvm::sys::getHostCPUName().str(); limit.empty() || limit == "native") best.tuneCpu = cpu;
+  bool isTuned = limit.empty() || limit == "native";
+  if (std::string cpu = llvm::sys::getHostCPUName().str(); isTuned && cpu != "generic") best.tuneCpu = cpu;
   return best;
 }
 

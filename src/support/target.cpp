@@ -144,9 +144,11 @@ struct Host {
 } // namespace
 
 static Host thisHost() {
-  using llvm::sys::detail::x86::VendorSignatures;
   Host host;
+#if defined(__x86_64__)
+  using llvm::sys::detail::x86::VendorSignatures;
   host.isOfIntel = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;
+#endif
   host.cpu = llvm::sys::getHostCPUName().str();
   host.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   host.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, host.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
