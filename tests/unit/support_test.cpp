@@ -218,11 +218,13 @@ TEST(KernelOptions, AreCheckedForTheTarget) {
 
 TEST(Target, EachLevelIsATarget) {
   std::string names = cpuLevelNames();
-  EXPECT_EQ(names, "sse2, avx2, avx512, avx512-dot, amx");
+  EXPECT_EQ(names, "sse2, avx2, avx512, avx512-dot, amx, armv8, neon, neon-dot, sve, sve256");
+  EXPECT_EQ(cpuLevelNames(Isa::aarch64), "armv8, neon, neon-dot, sve, sve256");
   for (llvm::StringRef name : llvm::split(names, ", ")) {
     std::optional<CpuTarget> target = cpuTarget(name);
     ASSERT_TRUE(target);
     EXPECT_EQ(target->name, name);
+    EXPECT_EQ(target->isa == Isa::aarch64, cpuLevelNames(Isa::aarch64).find(name.str()) != std::string::npos);
     EXPECT_EQ(target->bf16Tiles, name == "amx");
     EXPECT_EQ(target->byteTiles, name == "amx");
     EXPECT_FALSE(target->fp16Tiles); // no level has them: the CPU itself reports them
