@@ -17,19 +17,13 @@
 using namespace tilewright;
 using namespace tilewright::api;
 
-struct TwModule {
-  std::shared_ptr<Namespace> scope;     // of a Python file
-  std::shared_ptr<const IrKernel> text; // of IR text
-  std::vector<std::string> kernels;
-};
-
 static const char *const noModule = "there is no module: its handle is null or was moved from, or loading it has failed\n";
 
 void tilewright::api::setError(TwError **error, std::string text) {
   if (error) *error = new TwError{std::move(text)};
 }
 
-static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error) {
+TwModule *tilewright::api::makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error) {
   if (!scope) {
     setError(error, diagnostics.render());
     return nullptr;

@@ -15,6 +15,12 @@ struct TwError {
   std::string text;
 };
 
+struct TwModule {
+  std::shared_ptr<tilewright::Namespace> scope;     // of Python's syntax
+  std::shared_ptr<const tilewright::IrKernel> text; // of IR text
+  std::vector<std::string> kernels;
+};
+
 struct TwKernel {
   tilewright::TunedKernel tuned;
   std::shared_ptr<const tilewright::IrKernel> text; // null for functions
@@ -25,6 +31,8 @@ struct TwKernel {
 namespace tilewright::api {
 
 void setError(TwError **error, std::string text);
+/// Returns a module of the scope's kernels. If there is no scope, `diagnostics` says why.
+TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error);
 /// Passes the warnings of a successful call to the function of twOnWarning.
 void reportWarnings(const Diagnostics &diagnostics);
 /// The error of a call with a null handle.
