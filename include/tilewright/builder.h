@@ -142,6 +142,15 @@ TW_API void twBuilderKey(TwBuilder *builder, const char *const *names, size_t co
 TW_API void twBuilderResetToZero(TwBuilder *builder, const char *const *names, size_t count);
 TW_API void twBuilderRestoreValue(TwBuilder *builder, const char *const *names, size_t count);
 
+/* Opens a block for one value of a constexpr parameter: the code for other values is not part of it. twBuilderEnd closes it. */
+TW_API void twBuilderCase(TwBuilder *builder, TwValue parameter, int64_t value, const TwPlace *place);
+/* Gives a constexpr parameter the value of a function of the other integer arguments, those of the configuration included. It is called for
+ * each launch and each configuration that is measured. */
+typedef int64_t (*TwRule)(void *context, const TwMeta *meta);
+TW_API void twBuilderHeuristic(TwBuilder *builder, const char *parameter, TwRule rule, void *context);
+/* Allows tiles with extents that are not powers of two. */
+TW_API void twBuilderAnySize(TwBuilder *builder);
+
 /* Records an error of the caller. twBuilderFinish reports the first one. */
 TW_API void twBuilderError(TwBuilder *builder, const char *text, const char *advice, const TwPlace *place);
 /* Returns a module with the kernel, or null after an error. The builder can only be freed afterwards. */

@@ -16,6 +16,14 @@
 #error "tilewright/language.h needs C++20 (-std=c++20)"
 #endif
 
+#include "tilewright/language/combine.h"
 #include "tilewright/language/control.h"
+#include "tilewright/language/debug.h"
+#include "tilewright/language/descriptor.h"
+#include "tilewright/language/generated.h"
 #include "tilewright/language/launch.h"
+#include "tilewright/language/math.h"
 #include "tilewright/language/memory.h"
+#include "tilewright/language/random.h"
+#include "tilewright/language/shape.h"
+#include "tilewright/language/tuned.h"

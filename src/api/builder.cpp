@@ -1,9 +1,12 @@
 // The C interface that builds kernels (include/tilewright/builder.h): checks what C code passes, and finds the caller's source lines.
 
-#include "api/handles.h"
+#include "api/handles.h" // before the public headers: it makes their functions visible
+
 #include "api/kernel_trace.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/module.h"
 #include "support/files.h"
+
 #include "tilewright/builder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -76,6 +79,7 @@ struct TwBuilder {
   PlaceReader places{*module};
   std::optional<KernelTrace> trace;
   SourceRange last; // the place of the last call that has one
+  Heuristics rules;
   bool isFinished = false;
 };
 
@@ -242,10 +246,9 @@ void twBuilderRun(TwBuilder *builder, const char *path, const TwCallArgument *ar
   if (std::optional<std::vector<KernelTrace::Named>> given = call.arguments(arguments, count)) call.trace->run(path, *given, call.place);
 }
 
-TwValue twBuilderOperator(TwBuilder *builder, TwOperator op, TwValue left, TwValue right, const TwTileType *result,
-                          const TwPlace *place) {
-  static constexpr ast::BinaryOp binaries[] = {ast::BinaryOp::add,      ast::BinaryOp::sub,    ast::BinaryOp::mul,     ast::BinaryOp::div,
-                                               ast::BinaryOp::floordiv, ast::BinaryOp::mod,    ast::BinaryOp::lshift,  ast::BinaryOp::rshift,
+TwValue twBuilderOperator(TwBuilder *builder, TwOperator op, TwValue left, TwValue right, const TwTileType *result, const TwPlace *place) {
+  static constexpr ast::BinaryOp binaries[] = {ast::BinaryOp::add,      ast::BinaryOp::sub,    ast::BinaryOp::mul,    ast::BinaryOp::div,
+                                               ast::BinaryOp::floordiv, ast::BinaryOp::mod,    ast::BinaryOp::lshift, ast::BinaryOp::rshift,
                                                ast::BinaryOp::bitand_,  ast::BinaryOp::bitor_, ast::BinaryOp::bitxor};
   static constexpr ast::CompareOp compares[] = {ast::CompareOp::eq, ast::CompareOp::ne, ast::CompareOp::lt,
                                                 ast::CompareOp::le, ast::CompareOp::gt, ast::CompareOp::ge};
@@ -280,8 +283,7 @@ TwValue twBuilderVariable(TwBuilder *builder, TwValue value, const TwTileType *g
 
 void twBuilderAssign(TwBuilder *builder, TwValue variable, TwValue value, const TwTileType *given, const TwPlace *place) {
   Call call(builder, place);
-  if (std::optional<std::string> type = call.ok() ? call.type(given) : std::nullopt)
-    call.trace->assign(variable, value, *type, call.place);
+  if (std::optional<std::string> type = call.ok() ? call.type(given) : std::nullopt) call.trace->assign(variable, value, *type, call.place);
 }
 
 // ---- control flow
@@ -388,6 +390,30 @@ void twBuilderRestoreValue(TwBuilder *builder, const char *const *names, size_t 
   setNames(builder, names, count, &KernelTrace::restoreValue);
 }
 
+void twBuilderCase(TwBuilder *builder, TwValue parameter, int64_t value, const TwPlace *place) {
+  if (Call call(builder, place); call.ok()) call.trace->beginCase(parameter, integerNode(builder, value), call.place);
+}
+
+void twBuilderAnySize(TwBuilder *builder) {
+  if (Call call(builder, nullptr); call.ok()) call.trace->anySize = true;
+}
+
+void twBuilderHeuristic(TwBuilder *builder, const char *parameter, TwRule rule, void *context) {
+  Call call(builder, nullptr);
+  if (!call.ok()) return;
+  if (!parameter || !rule) return call.fail("a rule, or the name of its parameter, is null"), void();
+  Value function = nativeFunctionOfHost(parameter, [rule, context, name = std::string(parameter)](const NativeCall &given) -> MaybeValue {
+    const Dict *values = given.args.empty() ? nullptr : given.args[0].asDict();
+    if (!values) return given.badCall("the rule of '" + name + "' gets no arguments");
+    TwMeta meta{nullptr, {}, "", values};
+    int64_t value = rule(context, &meta);
+    if (!meta.missing.empty())
+      return given.badCall("the rule of '" + name + "' reads '" + meta.missing + "', which is not an integer argument");
+    return Value::integer(value);
+  });
+  builder->rules.emplace_back(parameter, std::move(function));
+}
+
 // ---- the end
 
 void twBuilderError(TwBuilder *builder, const char *text, const char *advice, const TwPlace *place) {
@@ -400,7 +426,9 @@ TwModule *twBuilderFinish(TwBuilder *builder, TwError **error) {
   builder->isFinished = true;
   Diagnostics &diagnostics = builder->trace->diagnostics;
   if (!tree) return setError(error, diagnostics.render()), nullptr;
-  return makeModule(moduleScope(std::move(tree)), diagnostics, error);
+  TwModule *module = makeModule(moduleScope(std::move(tree)), diagnostics, error);
+  if (module) module->rules = std::move(builder->rules);
+  return module;
 }
 
 } // extern "C"

@@ -173,7 +173,11 @@ TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error) {
   Diagnostics diagnostics;
   if (std::shared_ptr<const JitFunction> function = findKernel(*module->scope, name, diagnostics)) {
     reportWarnings(diagnostics);
-    return new TwKernel(std::move(function));
+    if (module->rules.empty()) return new TwKernel(std::move(function));
+    auto *ruled = new JitFunction(*function);
+    ruled->heuristics = module->rules;
+    // `function` owns the scope of its names, so the copy keeps it.
+    return new TwKernel(std::shared_ptr<const JitFunction>(ruled, [function](const JitFunction *copy) { delete copy; }));
   }
   setError(error, diagnostics.render());
   return nullptr;

@@ -19,6 +19,15 @@ struct TwModule {
   std::shared_ptr<tilewright::Namespace> scope;     // of Python's syntax
   std::shared_ptr<const tilewright::IrKernel> text; // of IR text
   std::vector<std::string> kernels;
+  tilewright::Heuristics rules = {}; // functions of the caller that give constexpr parameters their values
+};
+
+/// The integer arguments that a grid function or a rule of the caller may read.
+struct TwMeta {
+  const tilewright::JitFunction *kernel;
+  llvm::ArrayRef<tilewright::Argument> arguments;
+  mutable std::string missing;              // the first name without an argument that the function asked for
+  const tilewright::Dict *values = nullptr; // for a rule: the arguments, instead of `arguments`
 };
 
 struct TwKernel {

@@ -247,6 +247,16 @@ void KernelTrace::beginIf(Id condition, SourceRange where) {
   push(Block::then, stmt);
 }
 
+void KernelTrace::beginCase(Id parameter, Expr *value, SourceRange where) {
+  auto *comparison = make<CompareExpr>(where); // not a variable, because it must stay a constant
+  comparison->ops.push_back(CompareOp::eq);
+  comparison->operands = {use(parameter, where), value};
+  auto *stmt = make<IfStmt>(where);
+  stmt->condition = comparison;
+  append(stmt);
+  push(Block::then, stmt);
+}
+
 void KernelTrace::beginElse(SourceRange where) {
   if (open.back().kind != Block::then) return fail(where, "an 'else' does not follow an 'if'", "");
   auto *stmt = cast<IfStmt>(open.back().stmt);
@@ -459,7 +469,14 @@ void KernelTrace::decorate() {
     if (!restoreValue.empty()) call->keywords.push_back({"restore_value", place, listOfNames(*module, restoreValue, place)});
     kernel->decorators.push_back(call);
   }
-  kernel->decorators.push_back(tritonName(*module, "jit", place));
+  Expr *jit = tritonName(*module, "jit", place);
+  if (!anySize) return kernel->decorators.push_back(jit);
+  auto *flag = make<BoolExpr>(place);
+  flag->value = true;
+  auto *call = make<CallExpr>(place);
+  call->callee = jit;
+  call->keywords.push_back({"any_size", place, flag});
+  kernel->decorators.push_back(call);
 }
 
 std::shared_ptr<const Module> KernelTrace::finish() {

@@ -4,7 +4,8 @@
 //   tree:  %4 = %3 < n         %5 = out + %3    tl.store(%5, x, %4)
 //
 // A variable of the caller is a name of the tree. So the emitter finds the loop-carried values, promotes the types and reports the errors
-// as it does for Python. A type of the caller is an annotation, which the emitter checks. Locations are in the caller's source file. The first wrong call is recorded, and ends the recording.
+// as it does for Python. A type of the caller is an annotation, which the emitter checks. Locations are in the caller's source file. The
+// first wrong call is recorded, and ends the recording.
 #pragma once
 
 #include "support/diagnostics.h"
@@ -51,6 +52,8 @@ public:
 
   Id beginFor(const std::vector<Named> &arguments, SourceRange place);
   void beginIf(Id condition, SourceRange place);
+  /// Opens the code for one value of a constexpr parameter.
+  void beginCase(Id parameter, ast::Expr *value, SourceRange place);
   void beginElse(SourceRange place);
   void beginWhile(SourceRange place);
   void beginBody(Id condition, SourceRange place);
@@ -61,6 +64,7 @@ public:
   Id endFunction(const std::vector<Id> &results, SourceRange place);
 
   void addConfig(ast::Expr *config) { configs.push_back(config); }
+  bool anySize = false;                                     // of tiles: not only powers of two
   std::vector<std::string> key, resetToZero, restoreValue; // of the tuner
 
   /// Returns the finished tree, or null after an error. `end` is for calls of `begin...` without their end.

@@ -62,8 +62,9 @@ template <detail::operand Begin, detail::operand End, detail::operand Step, type
 void for_range(const Begin &begin, const End &end, const Step &step, Body &&body, const loop_options &options = {},
                const location &where = location::current()) {
   using index = tile<typename detail::type_of<detail::index_kind<Begin, End, Step>()>::type>;
-  static_assert(std::is_invocable_v<Body &, index>, "The body of for_range takes the loop variable: [&](i32 k) { ... }, of the widest type of "
-                                                    "the bounds.");
+  static_assert(std::is_invocable_v<Body &, index>,
+                "The body of for_range takes the loop variable: [&](i32 k) { ... }, of the widest type of "
+                "the bounds.");
   detail::trace &t = detail::tracing(where);
   {
     index k = detail::begin_for<index>(t, begin, end, step, options, where);
@@ -74,7 +75,8 @@ void for_range(const Begin &begin, const End &end, const Step &step, Body &&body
 /// for_range(begin, end, 1, body)
 template <detail::operand Begin, detail::operand End, typename Body>
   requires(!detail::operand<Body>)
-void for_range(const Begin &begin, const End &end, Body &&body, const loop_options &options = {}, const location &where = location::current()) {
+void for_range(const Begin &begin, const End &end, Body &&body, const loop_options &options = {},
+               const location &where = location::current()) {
   for_range(begin, end, 1, std::forward<Body>(body), options, where);
 }
 
@@ -91,7 +93,8 @@ void if_(const Condition &condition, Then &&then, Otherwise &&otherwise, const l
   otherwise();
   twBuilderEnd(t.builder);
 }
-template <typename Condition, typename Then> void if_(const Condition &condition, Then &&then, const location &where = location::current()) {
+template <typename Condition, typename Then>
+void if_(const Condition &condition, Then &&then, const location &where = location::current()) {
   detail::check_condition<Condition>();
   detail::trace &t = detail::tracing(where);
   detail::place at(where);
@@ -102,8 +105,9 @@ template <typename Condition, typename Then> void if_(const Condition &condition
 
 /// Runs `body()` while `condition()`, which returns a scalar, is true.
 template <typename Condition, typename Body> void while_(Condition &&condition, Body &&body, const location &where = location::current()) {
-  static_assert(std::is_invocable_v<Condition &>, "The condition of while_ is a lambda, because it is computed again before each iteration: "
-                                                  "while_([&] { return i < n; }, [&] { ... }).");
+  static_assert(std::is_invocable_v<Condition &>,
+                "The condition of while_ is a lambda, because it is computed again before each iteration: "
+                "while_([&] { return i < n; }, [&] { ... }).");
   detail::trace &t = detail::tracing(where);
   detail::place at(where);
   twBuilderWhile(t.builder, &at);
@@ -132,10 +136,12 @@ inline void return_(const location &where = location::current()) {
   twBuilderReturn(t.builder, &at);
 }
 
-/// Calls body(std::integral_constant<int, I>()) for I = 0, ..., Count - 1 while the kernel is built. A plain `for` of C++ unrolls, too; here
-/// the index can be a template argument.
+/// Calls body(std::integral_constant<int, I>()) for I = 0, ..., Count - 1 while the kernel is built. A plain `for` of C++ unrolls, too;
+/// here the index can be a template argument.
 template <int Count, typename Body> void static_for(Body &&body) {
-  [&]<int... I>(std::integer_sequence<int, I...>) { (body(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (body(std::integral_constant<int, I>()), ...);
+  }(std::make_integer_sequence<int, Count>());
 }
 
 } // namespace tilewright

@@ -9,8 +9,9 @@ namespace tilewright {
 /// Integers known when the kernel runs, one for each dimension: shapes, strides, offsets. `at(m, 0)`.
 template <typename... V> using offsets = detail::values<V...>;
 template <detail::operand... V> offsets<V...> at(const V &...v) {
-  static_assert(((detail::shape_of<V>().rank == 0 && detail::is_integer(detail::kind_of<V>())) && ...), "Shapes, strides and offsets are integers or "
-                                                                                                        "integer scalars.");
+  static_assert(((detail::shape_of<V>().rank == 0 && detail::is_integer(detail::kind_of<V>())) && ...),
+                "Shapes, strides and offsets are integers or "
+                "integer scalars.");
   return {{v...}};
 }
 /// Sizes of a block, or an order of dimensions, known when C++ is compiled.
@@ -92,17 +93,19 @@ auto make_block_ptr(const P &base, const offsets<N...> &shape, const offsets<S..
       result.size[i] = result.rank - 1 - i;
     return result;
   }();
-  return detail::untyped<block_ptr<std::remove_pointer_t<element_of<P>>, Block...>>(s, "make_block_ptr",
-                                                           {{"base", s(base)},
-                                                            {"shape", s(shape)},
-                                                            {"strides", s(strides)},
-                                                            {"offsets", s(offset)},
-                                                            {"block_shape", s(detail::constants<detail::dims_of<Block...>()>())},
-                                                            {"order", s(detail::constants<order>())}});
+  return detail::untyped<block_ptr<std::remove_pointer_t<element_of<P>>, Block...>>(
+      s, "make_block_ptr",
+      {{"base", s(base)},
+       {"shape", s(shape)},
+       {"strides", s(strides)},
+       {"offsets", s(offset)},
+       {"block_shape", s(detail::constants<detail::dims_of<Block...>()>())},
+       {"order", s(detail::constants<order>())}});
 }
 /// The block pointer, moved by offsets in elements.
 template <typename T, int... Shape, typename... O>
-block_ptr<T, Shape...> advance(const block_ptr<T, Shape...> &base, const offsets<O...> &offset, const location &where = location::current()) {
+block_ptr<T, Shape...> advance(const block_ptr<T, Shape...> &base, const offsets<O...> &offset,
+                               const location &where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(O)>();
   detail::site s(where);
   return detail::untyped<block_ptr<T, Shape...>>(s, "advance", {{"base", s(base)}, {"offsets", s(offset)}});
@@ -125,8 +128,8 @@ auto load(const block_ptr<T, Shape...> &pointer, detail::boundary_dims<Dims...> 
                {"eviction_policy", s(options.eviction_policy)}});
 }
 template <typename T, int... Shape, detail::operand V, int... Dims>
-void store(const block_ptr<T, Shape...> &pointer, const V &value, detail::boundary_dims<Dims...> check = {}, const store_options &options = {},
-           const location &where = location::current()) {
+void store(const block_ptr<T, Shape...> &pointer, const V &value, detail::boundary_dims<Dims...> check = {},
+           const store_options &options = {}, const location &where = location::current()) {
   static_assert(!std::is_const_v<T>, "A kernel cannot store to ptr<const T>: take ptr<T>.");
   static_assert(detail::shape_of<V>() == detail::dims_of<Shape...>(), "The stored tile has another shape than the block.");
   detail::site s(where);
@@ -146,11 +149,11 @@ auto make_tensor_descriptor(const P &base, const offsets<N...> &shape, const off
   detail::check_rank<sizeof...(Block), sizeof...(S)>();
   detail::site s(where);
   return detail::untyped<tensor_descriptor<pointee_of<P>, Block...>>(s, "make_tensor_descriptor",
-                                                       {{"base", s(base)},
-                                                        {"shape", s(shape)},
-                                                        {"strides", s(strides)},
-                                                        {"block_shape", s(detail::constants<detail::dims_of<Block...>()>())},
-                                                        {"padding_option", s(padding_option)}});
+                                                                     {{"base", s(base)},
+                                                                      {"shape", s(shape)},
+                                                                      {"strides", s(strides)},
+                                                                      {"block_shape", s(detail::constants<detail::dims_of<Block...>()>())},
+                                                                      {"padding_option", s(padding_option)}});
 }
 /// The block at element offsets; elements outside of the tensor are padding.
 template <typename T, int... Shape, typename... O>
@@ -172,14 +175,14 @@ template <typename T, int Width, typename I, int Rows, detail::operand C>
 tile<T, Rows, Width> gather(const tensor_descriptor<T, 1, Width> &desc, const tile<I, Rows> &x_offsets, const C &y_offset,
                             const location &where = location::current()) {
   detail::site s(where);
-  return s.call<tile<T, Rows, Width>>("tensor_descriptor.gather", {{nullptr, s(desc)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
+  return s.call<tile<T, Rows, Width>>("tensor_descriptor.gather",
+                                      {{nullptr, s(desc)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
 }
 template <typename T, int Width, typename I, int Rows, detail::operand C>
-void scatter(const tensor_descriptor<T, 1, Width> &desc, const tile<T, Rows, Width> &value, const tile<I, Rows> &x_offsets, const C &y_offset,
-             const location &where = location::current()) {
+void scatter(const tensor_descriptor<T, 1, Width> &desc, const tile<T, Rows, Width> &value, const tile<I, Rows> &x_offsets,
+             const C &y_offset, const location &where = location::current()) {
   detail::site s(where);
-  s.run("tensor_descriptor.scatter",
-        {{nullptr, s(desc)}, {"value", s(value)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
+  s.run("tensor_descriptor.scatter", {{nullptr, s(desc)}, {"value", s(value)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
 }
 
 namespace detail {
@@ -194,7 +197,8 @@ template <typename P, typename V, typename M> constexpr void check_atomic() {
 /// Writes `val` where memory equals `cmp`, at once; the result is the old value.
 template <typename P, detail::operand C, detail::operand V>
   requires detail::any_tile<P>
-auto atomic_cas(const P &pointer, const C &cmp, const V &val, const atomic_options &options = {}, const location &where = location::current()) {
+auto atomic_cas(const P &pointer, const C &cmp, const V &val, const atomic_options &options = {},
+                const location &where = location::current()) {
   detail::check_atomic<P, V, none_t>();
   detail::check_atomic<P, C, none_t>();
   detail::site s(where);
@@ -213,10 +217,12 @@ auto atomic_load(const P &pointer, const M &mask = {}, const atomic_options &opt
 }
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
-void atomic_store(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {}, const location &where = location::current()) {
+void atomic_store(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
+                  const location &where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
-  s.run("atomic_store", {{"pointer", s(pointer)}, {"val", s(val)}, {"mask", s(mask)}, {"sem", s(options.sem)}, {"scope", s(options.scope)}});
+  s.run("atomic_store",
+        {{"pointer", s(pointer)}, {"val", s(val)}, {"mask", s(mask)}, {"sem", s(options.sem)}, {"scope", s(options.scope)}});
 }
 /// Waits until memory equals the expected value at each address; the result is true there. With a timeout, on GPUs, it may be false.
 template <typename P, detail::operand V, typename N = none_t>
@@ -227,10 +233,10 @@ auto atomic_poll(const P &pointer, const V &expected_value, const atomic_options
   constexpr detail::dims shape = detail::broadcast_dims(detail::shape_of<P>(), detail::shape_of<V>());
   detail::site s(where);
   return s.call<detail::tile_of<bool, shape>>("atomic_poll", {{"pointer", s(pointer)},
-                                                             {"expected_value", s(expected_value)},
-                                                             {"sem", s(options.sem)},
-                                                             {"scope", s(options.scope)},
-                                                             {"timeout_ns", s(timeout_ns)}});
+                                                              {"expected_value", s(expected_value)},
+                                                              {"sem", s(options.sem)},
+                                                              {"scope", s(options.scope)},
+                                                              {"timeout_ns", s(timeout_ns)}});
 }
 
 } // namespace tilewright

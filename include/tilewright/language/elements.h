@@ -32,18 +32,18 @@ namespace detail {
 enum class dtype : uint8_t { i1, i8, i16, i32, i64, u8, u16, u32, u64, f8e5, f8e5b16, f8e4, f8e4b8, f8e4b15, f16, bf16, f32, f64, none };
 
 template <typename T> struct element;
-#define TILEWRIGHT_ELEMENT(type, enumerator, word)                                                                                        \
-  template <> struct element<type> {                                                                                                      \
-    static constexpr dtype kind = dtype::enumerator;                                                                                      \
-    static constexpr const char *name = word;                                                                                             \
+#define TILEWRIGHT_ELEMENT(type, enumerator, word)                                                                                         \
+  template <> struct element<type> {                                                                                                       \
+    static constexpr dtype kind = dtype::enumerator;                                                                                       \
+    static constexpr const char *name = word;                                                                                              \
   };                                                                                                                                       \
-  template <> struct element<type *> {                                                                                                    \
-    static constexpr dtype kind = dtype::none;                                                                                            \
-    static constexpr const char *name = "*" word;                                                                                         \
+  template <> struct element<type *> {                                                                                                     \
+    static constexpr dtype kind = dtype::none;                                                                                             \
+    static constexpr const char *name = "*" word;                                                                                          \
   };                                                                                                                                       \
-  template <> struct element<const type *> {                                                                                              \
-    static constexpr dtype kind = dtype::none;                                                                                            \
-    static constexpr const char *name = "*k" word;                                                                                        \
+  template <> struct element<const type *> {                                                                                               \
+    static constexpr dtype kind = dtype::none;                                                                                             \
+    static constexpr const char *name = "*k" word;                                                                                         \
   };
 TILEWRIGHT_ELEMENT(bool, i1, "i1")
 TILEWRIGHT_ELEMENT(int8_t, i8, "i8")
@@ -69,9 +69,9 @@ template <typename T>
 concept is_element = requires { element<T>::kind; };
 
 template <dtype D> struct type_of;
-#define TILEWRIGHT_TYPE(enumerator, name)                                                                                                 \
-  template <> struct type_of<dtype::enumerator> {                                                                                         \
-    using type = name;                                                                                                                    \
+#define TILEWRIGHT_TYPE(enumerator, name)                                                                                                  \
+  template <> struct type_of<dtype::enumerator> {                                                                                          \
+    using type = name;                                                                                                                     \
   };
 TILEWRIGHT_TYPE(i1, bool)
 TILEWRIGHT_TYPE(i8, int8_t)

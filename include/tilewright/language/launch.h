@@ -113,8 +113,9 @@ template <typename T> struct parameter<tile<T *>> {
   static constexpr const char *name = element<T *>::name;
   using pointee = std::remove_const_t<T>;
   template <typename U> static constexpr void check() {
-    static_assert(std::is_same_v<std::remove_const_t<U>, pointee>, "The argument points to elements of another type than this parameter of the "
-                                                                   "kernel.");
+    static_assert(std::is_same_v<std::remove_const_t<U>, pointee>,
+                  "The argument points to elements of another type than this parameter of the "
+                  "kernel.");
     static_assert(std::is_const_v<T> || !std::is_const_v<U>, "The kernel may write to this parameter, and the argument is constant.");
   }
   template <typename U> static Arg convert(const Stream &stream, U *pointer) {
@@ -151,86 +152,52 @@ template <typename... P> struct function_type<void (*)(P...)> {
   static constexpr size_t count = sizeof...(P);
 };
 
-/// Adds the parameters to the kernel, in order.
-template <typename... P> std::tuple<P...> add_parameters(trace &t, const std::vector<std::string> &names, const place &at) {
-  TwValue ids[sizeof...(P) + 1];
-  size_t i = 0;
-  for (const char *type : {parameter<P>::name..., ""}) {
-    if (i == sizeof...(P)) break;
-    ids[i] = twBuilderParameter(t.builder, names[i].c_str(), type, &at);
-    ++i;
-  }
-  return [&]<size_t... I>(std::index_sequence<I...>) { return std::tuple<P...>(access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
-}
-
-} // namespace detail
-
-/// A kernel function of C++, compiled when it is first launched.
-template <auto Function> class JitKernel {
-  using function = detail::function_type<decltype(Function)>;
-
+/// A kernel that is built at its first use. `Types` are its parameters.
+template <typename Types> class lazy_kernel;
+template <typename... P> class lazy_kernel<std::tuple<P...>> {
 public:
-  JitKernel(std::string signature, const location &where) : signature(std::move(signature)), where(where) {}
-  JitKernel(const JitKernel &) = delete;
+  lazy_kernel(std::string signature, const location &where) : signature(std::move(signature)), where(where) {}
+  lazy_kernel(const lazy_kernel &) = delete;
 
-  /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
-  /// it is about.
-  template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
-    const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<void>::failure(kernel.error());
-    return with<A...>(stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); },
-                      [](std::string text) { return Result<void>::failure(std::move(text)); }, std::forward<A>(arguments)...);
-  }
-  /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
-  template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
-    const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<std::string>::failure(kernel.error());
-    return with<A...>(cpu, [&](std::initializer_list<Arg> list) { return kernel->emit(stage, list); },
-                      [](std::string text) { return Result<std::string>::failure(std::move(text)); }, std::forward<A>(arguments)...);
-  }
-  /// The kernel of tilewright/tilewright.h, or the error of building it.
-  const Result<Kernel> &built() {
-    std::call_once(once, [this] { kernel = build(); });
+  /// The kernel of tilewright/tilewright.h, or the error of building it. `body` records the kernel into a trace.
+  template <typename Body> const Result<Kernel> &built(Body body) {
+    std::call_once(once, [&] { kernel = build(body); });
     return kernel;
   }
 
-private:
-  template <typename... A, typename Run, typename Fail> auto with(const Stream &stream, Run run, Fail fail, A &&...arguments) {
-    static_assert(sizeof...(A) == function::count, "The launch passes another number of arguments than the kernel has parameters.");
+  /// Calls run(list of arguments), or fail(text).
+  template <typename Run, typename Fail, typename... A> auto with(const Stream &stream, Run run, Fail fail, const std::tuple<A...> &arguments) {
+    static_assert(sizeof...(A) == sizeof...(P), "The launch passes another number of arguments than the kernel has parameters.");
     return [&]<size_t... I>(std::index_sequence<I...>) {
-      using parameters = typename function::parameters;
       int bad = -1;
-      ((detail::parameter<std::tuple_element_t<I, parameters>>::fits(arguments) || bad >= 0 || (bad = int(I), false)), ...);
-      if (bad >= 0) return fail("argument " + std::to_string(bad) + " of kernel '" + signature + "' does not fit its integer type\n");
-      return run({detail::parameter<std::tuple_element_t<I, parameters>>::convert(stream, arguments)...});
-    }(std::make_index_sequence<sizeof...(A)>());
+      ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
+      if (bad >= 0) return fail("argument " + std::to_string(bad) + " of '" + signature + "' does not fit the integer type of its parameter\n");
+      return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
+    }(std::index_sequence_for<P...>());
   }
 
-  Result<Kernel> build() const {
-    detail::signature_names names{signature};
-    constexpr size_t count = function::count;
-    if (names.parameters.empty())
-      for (size_t i = 0; i < count; ++i)
-        names.parameters.push_back("arg" + std::to_string(i));
-    if (names.parameters.size() != count)
-      return Result<Kernel>::failure("the signature '" + signature + "' names " + std::to_string(names.parameters.size()) + " parameters, and the kernel has " +
-                                     std::to_string(count) + "\n");
-    detail::place at(where);
+private:
+  template <typename Body> Result<Kernel> build(Body body) const {
+    signature_names names{signature};
+    for (size_t i = 0; names.parameters.empty() && i < sizeof...(P); ++i)
+      names.parameters.push_back("arg" + std::to_string(i));
+    if (names.parameters.size() != sizeof...(P))
+      return Result<Kernel>::failure("the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +
+                                     " parameters, and the kernel has " + std::to_string(sizeof...(P)) + "\n");
+    place at(where);
     std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
-    detail::trace t(builder.get());
-    run(t, names.parameters, at, static_cast<typename function::parameters *>(nullptr));
+    {
+      trace t(builder.get());
+      TwValue ids[sizeof...(P) + 1] = {};
+      const char *types[] = {parameter<P>::name..., nullptr};
+      for (size_t i = 0; i < sizeof...(P); ++i)
+        ids[i] = twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at);
+      body(t, ids, at);
+    }
     TwError *error = nullptr;
     TwModule *module = twBuilderFinish(builder.get(), &error);
-    if (!module) return Result<Kernel>::failure(detail::takeError(error));
+    if (!module) return Result<Kernel>::failure(takeError(error));
     return Module::adopt(module).kernel(names.name);
-  }
-  template <typename... P>
-  static void run(detail::trace &t, const std::vector<std::string> &names, const detail::place &at, std::tuple<P...> *) {
-    TwValue ids[sizeof...(P) + 1] = {};
-    const char *types[] = {detail::parameter<P>::name..., nullptr};
-    for (size_t i = 0; i < sizeof...(P); ++i)
-      ids[i] = twBuilderParameter(t.builder, names[i].c_str(), types[i], &at);
-    [&]<size_t... I>(std::index_sequence<I...>) { Function(detail::access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
   }
 
   const std::string signature;
@@ -239,10 +206,62 @@ private:
   Result<Kernel> kernel = Result<Kernel>::failure("");
 };
 
+/// Calls the kernel function with its parameters.
+template <typename... P> void run_function(void (*function)(P...), const trace &t, const TwValue *ids) {
+  [&]<size_t... I>(std::index_sequence<I...>) { function(access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
+}
+template <typename T> auto failure_of(std::string text) {
+  return Result<T>::failure(std::move(text));
+}
+
+} // namespace detail
+
+/// Options of a kernel as a whole.
+struct jit_options {
+  bool any_size = false; // tiles may have extents that are not powers of two; define TILEWRIGHT_ANY_SIZE before the header
+};
+
+/// A kernel function of C++, compiled when it is first launched.
+template <auto Function> class JitKernel {
+  using types = typename detail::function_type<decltype(Function)>::parameters;
+
+public:
+  JitKernel(std::string signature, jit_options options, const location &where) : lazy(std::move(signature), where), options(options) {}
+
+  /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
+  /// it is about.
+  template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
+    const Result<Kernel> &kernel = built();
+    if (!kernel) return Result<void>::failure(kernel.error());
+    return lazy.with(
+        stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
+        std::tuple<A &...>(arguments...));
+  }
+  /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
+  template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
+    const Result<Kernel> &kernel = built();
+    if (!kernel) return Result<std::string>::failure(kernel.error());
+    return lazy.with(
+        cpu, [&](std::initializer_list<Arg> list) { return kernel->emit(stage, list); }, detail::failure_of<std::string>,
+        std::tuple<A &...>(arguments...));
+  }
+  /// The kernel of tilewright/tilewright.h, or the error of building it.
+  const Result<Kernel> &built() {
+    return lazy.built([this](detail::trace &t, const TwValue *ids, const detail::place &) {
+      if (options.any_size) twBuilderAnySize(t.builder);
+      detail::run_function(Function, t, ids);
+    });
+  }
+
+private:
+  detail::lazy_kernel<types> lazy;
+  const jit_options options;
+};
+
 /// A kernel from a function: jit<add<1024>>("add(x, y, out, n)"). The names of the parameters are those of messages; "add" alone calls them
 /// arg0, arg1, ...
-template <auto Function> JitKernel<Function> jit(std::string signature, const location &where = location::current()) {
-  return JitKernel<Function>(std::move(signature), where);
+template <auto Function> JitKernel<Function> jit(std::string signature, jit_options options = {}, const location &where = location::current()) {
+  return JitKernel<Function>(std::move(signature), options, where);
 }
 
 } // namespace tilewright

@@ -20,7 +20,7 @@ struct atomic_options {
 /// Dimensions of a block that may reach beyond the tensor: boundary_check<0, 1>.
 namespace detail {
 template <int... Dims> struct boundary_dims {};
-}
+} // namespace detail
 template <int... Dims> inline constexpr detail::boundary_dims<Dims...> boundary_check;
 
 namespace detail {
@@ -38,7 +38,8 @@ template <typename P, typename M> constexpr void check_mask() {
   }
 }
 /// The type of loaded values: booleans are bytes in memory, and loads return them as int8.
-template <typename P> using loaded = tile_of<std::conditional_t<std::is_same_v<pointee_of<P>, bool>, int8_t, pointee_of<P>>, operand_info<P>::shape>;
+template <typename P>
+using loaded = tile_of<std::conditional_t<std::is_same_v<pointee_of<P>, bool>, int8_t, pointee_of<P>>, operand_info<P>::shape>;
 
 inline TwValue flag(const trace &t, bool on) {
   return on ? twBuilderBool(t.builder, 1) : 0;
@@ -52,13 +53,15 @@ template <int... Dims> TwValue id_of(const trace &t, boundary_dims<Dims...>, con
 /// The elements at the pointers. Where the mask is false, the result is `other`, or any value.
 template <typename P, typename M = none_t, typename O = none_t>
   requires detail::any_tile<P>
-auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_options &options = {}, const location &where = location::current()) {
+auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_options &options = {},
+          const location &where = location::current()) {
   detail::check_pointers<P>();
   detail::check_mask<P, M>();
   if constexpr (!detail::is_none<O>) {
     static_assert(detail::operand<O>, "The value of masked-off elements is a number, a scalar or a tile.");
     static_assert(!detail::is_none<M>, "A value for masked-off elements needs a mask: load(pointer, mask, other).");
-    static_assert(detail::can_broadcast_to(detail::shape_of<O>(), detail::shape_of<P>()), "The shape of `other` does not fit the pointers' shape.");
+    static_assert(detail::can_broadcast_to(detail::shape_of<O>(), detail::shape_of<P>()),
+                  "The shape of `other` does not fit the pointers' shape.");
   }
   detail::trace &t = detail::tracing(where);
   return detail::call<detail::loaded<P>>(t, "load",
@@ -74,13 +77,15 @@ auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_
 /// Writes `value` to the pointers, where the mask is true. The value is converted to the pointers' element type.
 template <typename P, typename V, typename M = none_t>
   requires detail::any_tile<P>
-void store(const P &pointer, const V &value, const M &mask = {}, const store_options &options = {}, const location &where = location::current()) {
+void store(const P &pointer, const V &value, const M &mask = {}, const store_options &options = {},
+           const location &where = location::current()) {
   detail::check_pointers<P>();
   detail::check_mask<P, M>();
   static_assert(!std::is_const_v<std::remove_pointer_t<element_of<P>>>, "A kernel cannot store to ptr<const T>: take ptr<T>.");
   static_assert(detail::operand<V>, "The value to store is a number, a scalar or a tile.");
-  static_assert(detail::can_broadcast_to(detail::shape_of<V>(), detail::shape_of<P>()), "The shape of the stored value does not fit the pointers' "
-                                                                                        "shape.");
+  static_assert(detail::can_broadcast_to(detail::shape_of<V>(), detail::shape_of<P>()),
+                "The shape of the stored value does not fit the pointers' "
+                "shape.");
   detail::trace &t = detail::tracing(where);
   detail::record_void(t, "store",
                       {{"pointer", detail::id_of(t, pointer, where)},

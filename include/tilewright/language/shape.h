@@ -88,13 +88,17 @@ template <int Begin, int End> tile<int32_t, End - Begin> arange(const location &
 template <typename T, int... Shape, detail::operand V> tile<T, Shape...> full(const V &value, const location &where = location::current()) {
   static_assert(detail::shape_of<V>().rank == 0, "The value of full is a number or a scalar.");
   detail::site s(where);
-  return s.call<tile<T, Shape...>>("full", {{"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"value", s(value)}, {"dtype", s(detail::element<T>::name)}});
+  return s.call<tile<T, Shape...>>(
+      "full",
+      {{"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"value", s(value)}, {"dtype", s(detail::element<T>::name)}});
 }
 template <typename T, int... Shape> tile<T, Shape...> zeros(const location &where = location::current()) {
   detail::site s(where);
-  return s.call<tile<T, Shape...>>("zeros", {{"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"dtype", s(detail::element<T>::name)}});
+  return s.call<tile<T, Shape...>>(
+      "zeros", {{"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"dtype", s(detail::element<T>::name)}});
 }
-template <typename T, int... Shape> tile<T, Shape...> zeros_like(const tile<T, Shape...> &input, const location &where = location::current()) {
+template <typename T, int... Shape>
+tile<T, Shape...> zeros_like(const tile<T, Shape...> &input, const location &where = location::current()) {
   detail::site s(where);
   return s.call<tile<T, Shape...>>("zeros_like", {{"input", s(input)}});
 }
@@ -104,13 +108,14 @@ struct cast_options {
   bool bitcast = false;
 };
 /// The same values as elements of type T; with `bitcast`, the same bits.
-template <typename T, detail::operand X> auto cast(const X &input, const cast_options &options = {}, const location &where = location::current()) {
+template <typename T, detail::operand X>
+auto cast(const X &input, const cast_options &options = {}, const location &where = location::current()) {
   static_assert(detail::is_element<T>, "cast<T>(x) needs an element type, such as float or half.");
   detail::site s(where);
   return s.call<detail::tile_of<T, detail::shape_of<X>()>>("cast", {{"input", s(input)},
-                                                                  {"dtype", s(detail::element<T>::name)},
-                                                                  {"fp_downcast_rounding", s(options.fp_downcast_rounding)},
-                                                                  {"bitcast", options.bitcast ? s(true) : 0}});
+                                                                    {"dtype", s(detail::element<T>::name)},
+                                                                    {"fp_downcast_rounding", s(options.fp_downcast_rounding)},
+                                                                    {"bitcast", options.bitcast ? s(true) : 0}});
 }
 /// A number of C++ as a scalar of the kernel: int32, float or bool.
 template <detail::number N> auto to_tensor(N x, const location &where = location::current()) {
@@ -119,9 +124,11 @@ template <detail::number N> auto to_tensor(N x, const location &where = location
 }
 
 /// Both operands in their common shape.
-template <detail::operand X, detail::operand Y> auto broadcast(const X &input, const Y &other, const location &where = location::current()) {
+template <detail::operand X, detail::operand Y>
+auto broadcast(const X &input, const Y &other, const location &where = location::current()) {
   constexpr detail::dims shape = detail::broadcast_dims(detail::shape_of<X>(), detail::shape_of<Y>());
-  static_assert(shape.rank >= 0, "The shapes of the two tiles do not fit: along each dimension, the extents are equal or one of them is 1.");
+  static_assert(shape.rank >= 0,
+                "The shapes of the two tiles do not fit: along each dimension, the extents are equal or one of them is 1.");
   detail::site s(where);
   TwValue both = s.tuple("broadcast", {{"input", s(input)}, {"other", s(other)}});
   using left = detail::tile_of<element_of<X>, shape>;
@@ -141,12 +148,14 @@ template <int... Axes, typename X> auto expand_dims(const X &input, const locati
   detail::check_tile<X>();
   constexpr detail::dims axes = detail::dims_of<Axes...>();
   detail::site s(where);
-  return s.call<detail::tile_of<element_of<X>, detail::with_axes(detail::operand_info<X>::shape, axes)>>("expand_dims", {{"input", s(input)}, {"axis", s(detail::constants<axes>())}});
+  return s.call<detail::tile_of<element_of<X>, detail::with_axes(detail::operand_info<X>::shape, axes)>>(
+      "expand_dims", {{"input", s(input)}, {"axis", s(detail::constants<axes>())}});
 }
 template <int Axis, typename X> auto unsqueeze(const X &x, const location &where = location::current()) {
   detail::check_tile<X>();
   detail::site s(where);
-  return s.call<detail::tile_of<element_of<X>, detail::with_axes(detail::operand_info<X>::shape, detail::dims_of<Axis>())>>("unsqueeze", {{"x", s(x)}, {"dim", s(Axis)}});
+  return s.call<detail::tile_of<element_of<X>, detail::with_axes(detail::operand_info<X>::shape, detail::dims_of<Axis>())>>(
+      "unsqueeze", {{"x", s(x)}, {"dim", s(Axis)}});
 }
 /// Takes a dimension of size 1 away.
 template <int Axis, typename X> auto squeeze(const X &x, const location &where = location::current()) {
@@ -159,25 +168,30 @@ template <int Axis, typename X> auto squeeze(const X &x, const location &where =
 namespace detail {
 template <typename X, int... Shape> constexpr void check_reshape() {
   check_tile<X>();
-  static_assert(operand_info<X>::shape.elements() == dims_of<Shape...>().elements(), "The new shape has another number of elements than the tile.");
+  static_assert(operand_info<X>::shape.elements() == dims_of<Shape...>().elements(),
+                "The new shape has another number of elements than the tile.");
 }
 } // namespace detail
 /// The same elements, row by row, in another shape; with `can_reorder`, in any order.
 template <int... Shape, typename X> auto reshape(const X &input, bool can_reorder = false, const location &where = location::current()) {
   detail::check_reshape<X, Shape...>();
   detail::site s(where);
-  return s.call<tile<element_of<X>, Shape...>>("reshape", {{"input", s(input)}, {"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"can_reorder", can_reorder ? s(true) : 0}});
+  return s.call<tile<element_of<X>, Shape...>>(
+      "reshape",
+      {{"input", s(input)}, {"shape", s(detail::constants<detail::dims_of<Shape...>()>())}, {"can_reorder", can_reorder ? s(true) : 0}});
 }
 template <int... Shape, typename X> auto view(const X &input, const location &where = location::current()) {
   detail::check_reshape<X, Shape...>();
   detail::site s(where);
-  return s.call<tile<element_of<X>, Shape...>>("view", {{"input", s(input)}, {"shape", s(detail::constants<detail::dims_of<Shape...>()>())}});
+  return s.call<tile<element_of<X>, Shape...>>("view",
+                                               {{"input", s(input)}, {"shape", s(detail::constants<detail::dims_of<Shape...>()>())}});
 }
 /// All elements in one dimension.
 template <typename X> auto ravel(const X &x, bool can_reorder = false, const location &where = location::current()) {
   detail::check_tile<X>();
   detail::site s(where);
-  return s.call<tile<element_of<X>, int(detail::operand_info<X>::shape.elements())>>("ravel", {{"x", s(x)}, {"can_reorder", can_reorder ? s(true) : 0}});
+  return s.call<tile<element_of<X>, int(detail::operand_info<X>::shape.elements())>>(
+      "ravel", {{"x", s(x)}, {"can_reorder", can_reorder ? s(true) : 0}});
 }
 
 namespace detail {
@@ -185,7 +199,8 @@ template <dims Order, typename X> auto permute_to(const char *path, const X &inp
   check_tile<X>();
   static_assert(is_permutation(Order, operand_info<X>::shape.rank), "The order names each dimension of the tile once.");
   site s(where);
-  return s.call<tile_of<element_of<X>, permuted(operand_info<X>::shape, Order)>>(path, {{"input", s(input)}, {"dims", s(constants<Order>())}});
+  return s.call<tile_of<element_of<X>, permuted(operand_info<X>::shape, Order)>>(path,
+                                                                                 {{"input", s(input)}, {"dims", s(constants<Order>())}});
 }
 } // namespace detail
 /// Dimensions in another order; without one, the last two swapped.
@@ -203,18 +218,21 @@ template <int... Order, typename X> auto permute(const X &input, const location 
   return detail::permute_to<detail::dims_of<Order...>()>("permute", input, where);
 }
 /// The concatenation of two tiles of one type along a dimension.
-template <int Dim = 0, typename X> auto cat(const X &input, const X &other, bool can_reorder = false, const location &where = location::current()) {
+template <int Dim = 0, typename X>
+auto cat(const X &input, const X &other, bool can_reorder = false, const location &where = location::current()) {
   constexpr int axis = detail::checked_axis<Dim, X>();
   constexpr detail::dims shape = detail::operand_info<X>::shape;
   detail::site s(where);
-  return s.call<detail::tile_of<element_of<X>, shape.with(axis, 2 * shape[axis])>>("cat", {{"input", s(input)}, {"other", s(other)}, {"can_reorder", can_reorder ? s(true) : 0}, {"dim", s(Dim)}});
+  return s.call<detail::tile_of<element_of<X>, shape.with(axis, 2 * shape[axis])>>(
+      "cat", {{"input", s(input)}, {"other", s(other)}, {"can_reorder", can_reorder ? s(true) : 0}, {"dim", s(Dim)}});
 }
 /// Two tiles side by side in a new last dimension.
 template <typename X, typename Y> auto join(const X &a, const Y &b, const location &where = location::current()) {
   detail::check_tile<X>();
   static_assert(std::is_same_v<element_of<X>, element_of<Y>>, "join takes two tiles of one element type.");
   constexpr detail::dims shape = detail::broadcast_dims(detail::operand_info<X>::shape, detail::operand_info<Y>::shape);
-  static_assert(shape.rank >= 0, "The shapes of the two tiles do not fit: along each dimension, the extents are equal or one of them is 1.");
+  static_assert(shape.rank >= 0,
+                "The shapes of the two tiles do not fit: along each dimension, the extents are equal or one of them is 1.");
   detail::site s(where);
   return s.call<detail::tile_of<element_of<X>, shape.inserted(shape.rank, 2)>>("join", {{"a", s(a)}, {"b", s(b)}});
 }

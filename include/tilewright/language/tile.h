@@ -73,7 +73,8 @@ template <TwOperator Op, typename X, typename Y> constexpr auto pointer_result()
 
 template <TwOperator Op, typename X, typename Y> constexpr auto operator_result() {
   constexpr dims shape = broadcast_dims(shape_of<X>(), shape_of<Y>());
-  static_assert(shape.rank >= 0, "The shapes of the two operands do not fit: along each dimension, the extents are equal or one of them is 1.");
+  static_assert(shape.rank >= 0,
+                "The shapes of the two operands do not fit: along each dimension, the extents are equal or one of them is 1.");
   constexpr bool pointers = is_pointer_tile<X>() || is_pointer_tile<Y>();
   if constexpr (pointers && is_comparison(Op)) {
     return std::type_identity<tile_of<bool, shape>>();
@@ -120,7 +121,8 @@ template <TwOperator Op, typename X> X unary(const X &x, const location &where) 
 
 template <TwOperator Op, typename X, typename Y> auto logical(const X &x, const Y &y, const location &where) {
   constexpr dims shape = broadcast_dims(shape_of<X>(), shape_of<Y>());
-  static_assert(shape.rank >= 0, "The shapes of the two conditions do not fit: along each dimension, the extents are equal or one of them is 1.");
+  static_assert(shape.rank >= 0,
+                "The shapes of the two conditions do not fit: along each dimension, the extents are equal or one of them is 1.");
   using result = tile_of<bool, shape>;
   trace &t = tracing(where);
   place at(where);
@@ -145,9 +147,13 @@ template <typename... Index> constexpr dims expanded(dims shape) {
 /// A variable of a kernel: a tile of elements of type T, a scalar (no extents), or pointers (T is a pointer). Copies are new variables. An
 /// assignment in a loop or branch of for_range, while_ or if_ is part of the kernel's control flow.
 template <typename T, int... Shape> class [[nodiscard]] tile : public detail::value {
-  static_assert(detail::is_element<T>, "Tiles have elements of bool, integers, float, double, half, bfloat16 or 8-bit floats, or pointers to "
-                                       "these.");
-  static_assert(((Shape > 0 && (Shape & (Shape - 1)) == 0) && ...), "The extents of a tile are powers of two.");
+  static_assert(detail::is_element<T>,
+                "Tiles have elements of bool, integers, float, double, half, bfloat16 or 8-bit floats, or pointers to "
+                "these.");
+  static_assert(((Shape > 0) && ...), "The extents of a tile are positive.");
+#if !defined(TILEWRIGHT_ANY_SIZE)
+  static_assert((((Shape & (Shape - 1)) == 0) && ...), "The extents of a tile are powers of two.");
+#endif
   static_assert((int64_t{1} * ... * Shape) <= (int64_t{1} << 20), "A tile has at most 1048576 elements.");
 
 public:
@@ -168,8 +174,9 @@ public:
     static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
                   "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
     detail::trace &t = detail::tracing(where);
-    TwValue typed = detail::record(t, "cast", {{"input", detail::id_of(t, number, where)}, {"dtype", detail::id_of(t, detail::element<T>::name, where)}},
-                                   &detail::type_info<tile>::value, where);
+    TwValue typed = detail::record(
+        t, "cast", {{"input", detail::id_of(t, number, where)}, {"dtype", detail::id_of(t, detail::element<T>::name, where)}},
+        &detail::type_info<tile>::value, where);
     static_cast<detail::value &>(*this) = {typed, t.serial};
   }
   template <typename U, int... Other>
@@ -203,8 +210,7 @@ public:
   template <detail::index A, detail::index B> auto operator()(A, B, const location &where = location::current()) const {
     return expand<A, B>(where);
   }
-  template <detail::index A, detail::index B, detail::index C>
-  auto operator()(A, B, C, const location &where = location::current()) const {
+  template <detail::index A, detail::index B, detail::index C> auto operator()(A, B, C, const location &where = location::current()) const {
     return expand<A, B, C>(where);
   }
   template <detail::index A, detail::index B, detail::index C, detail::index D>
@@ -220,12 +226,12 @@ public:
     return false;
   }
 
-#define TILEWRIGHT_BINARY(symbol, op)                                                                                                     \
-  template <detail::operand Y> friend auto operator symbol(detail::located<tile> x, const Y &y) {                                         \
-    return detail::binary<op>(x.value, y, x.where);                                                                                       \
-  }                                                                                                                                       \
-  template <detail::number N> friend auto operator symbol(const N &x, detail::located<tile> y) {                                          \
-    return detail::binary<op>(x, y.value, y.where);                                                                                       \
+#define TILEWRIGHT_BINARY(symbol, op)                                                                                                      \
+  template <detail::operand Y> friend auto operator symbol(detail::located<tile> x, const Y &y) {                                          \
+    return detail::binary<op>(x.value, y, x.where);                                                                                        \
+  }                                                                                                                                        \
+  template <detail::number N> friend auto operator symbol(const N &x, detail::located<tile> y) {                                           \
+    return detail::binary<op>(x, y.value, y.where);                                                                                        \
   }
   TILEWRIGHT_BINARY(+, TW_ADD)
   TILEWRIGHT_BINARY(-, TW_SUBTRACT)
@@ -245,9 +251,9 @@ public:
   TILEWRIGHT_BINARY(>=, TW_GREATER_EQUAL)
 #undef TILEWRIGHT_BINARY
 
-#define TILEWRIGHT_ASSIGN(symbol, op)                                                                                                     \
-  template <detail::operand Y> friend tile &operator symbol(detail::located_variable<tile> x, const Y &y) {                               \
-    return x.value.update(detail::binary<op>(x.value, y, x.where), x.where);                                                              \
+#define TILEWRIGHT_ASSIGN(symbol, op)                                                                                                      \
+  template <detail::operand Y> friend tile &operator symbol(detail::located_variable<tile> x, const Y &y) {                                \
+    return x.value.update(detail::binary<op>(x.value, y, x.where), x.where);                                                               \
   }
   TILEWRIGHT_ASSIGN(+=, TW_ADD)
   TILEWRIGHT_ASSIGN(-=, TW_SUBTRACT)
@@ -298,8 +304,9 @@ private:
     return *this;
   }
   template <typename U, int... Other> tile &update(const tile<U, Other...> &, const location &) {
-    static_assert(detail::never<U>, "A compound assignment changes the element type or the shape of its variable: convert the other operand "
-                                    "with cast<T>(x), or declare another variable.");
+    static_assert(detail::never<U>,
+                  "A compound assignment changes the element type or the shape of its variable: convert the other operand "
+                  "with cast<T>(x), or declare another variable.");
     return *this;
   }
   template <typename... Index> auto expand(const location &where) const {
@@ -318,8 +325,8 @@ private:
     if constexpr (axes.rank == 0)
       return *this;
     else
-      return detail::call<result>(
-          t, "expand_dims", {{"input", in(t, where)}, {"axis", detail::id_of(t, detail::constants<axes>(), where)}}, where);
+      return detail::call<result>(t, "expand_dims", {{"input", in(t, where)}, {"axis", detail::id_of(t, detail::constants<axes>(), where)}},
+                                  where);
   }
 };
 

@@ -13,8 +13,8 @@
 #include <initializer_list>
 #include <source_location>
 #include <stdexcept>
-#include <tuple>
 #include <string>
+#include <tuple>
 
 namespace tilewright {
 
@@ -167,8 +167,7 @@ inline void record_void(const trace &t, const char *path, std::initializer_list<
 }
 
 /// Calls a builtin of one result.
-template <typename Result>
-Result call(const trace &t, const char *path, std::initializer_list<argument> arguments, const location &where) {
+template <typename Result> Result call(const trace &t, const char *path, std::initializer_list<argument> arguments, const location &where) {
   return access::make<Result>(record(t, path, arguments, &type_info<Result>::value, where), t);
 }
 /// Returns result `index` of a builtin of several.
