@@ -179,7 +179,8 @@ public:
 private:
   template <typename Body> Result<Kernel> build(Body body) const {
     signature_names names{signature};
-    for (size_t i = 0; names.parameters.empty() && i < sizeof...(P); ++i)
+    bool is_named = !names.parameters.empty();
+    for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
       names.parameters.push_back("arg" + std::to_string(i));
     if (names.parameters.size() != sizeof...(P))
       return Result<Kernel>::failure("the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +

@@ -146,7 +146,7 @@ template <typename... Index> constexpr dims expanded(dims shape) {
 
 /// A variable of a kernel: a tile of elements of type T, a scalar (no extents), or pointers (T is a pointer). Copies are new variables. An
 /// assignment in a loop or branch of for_range, while_ or if_ is part of the kernel's control flow.
-template <typename T, int... Shape> class [[nodiscard]] tile : public detail::value {
+template <typename T, int... Shape> class tile : public detail::value {
   static_assert(detail::is_element<T>,
                 "Tiles have elements of bool, integers, float, double, half, bfloat16 or 8-bit floats, or pointers to "
                 "these.");
