@@ -4,8 +4,8 @@
 using namespace tilewright;
 
 template <typename T, int BLOCK_M, int BLOCK_N, int BLOCK_K, int GROUP_M>
-void grouped_matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak,
-                    i32 stride_bk, i32 stride_bn, i32 stride_cm, i32 stride_cn) {
+void grouped_matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak, i32 stride_bk,
+                    i32 stride_bn, i32 stride_cm, i32 stride_cn) {
   auto pid = program_id(0);
   auto tiles_m = cdiv(M, BLOCK_M);
   auto tiles_n = cdiv(N, BLOCK_N);

@@ -18,8 +18,7 @@ void block_matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i
     a_block = advance(a_block, at(0, BLOCK_K));
     b_block = advance(b_block, at(BLOCK_K, 0));
   });
-  auto c_block =
-      make_block_ptr<BLOCK_M, BLOCK_N>(c_ptr, at(M, N), at(stride_cm, stride_cn), at(pid_m * BLOCK_M, pid_n * BLOCK_N));
+  auto c_block = make_block_ptr<BLOCK_M, BLOCK_N>(c_ptr, at(M, N), at(stride_cm, stride_cn), at(pid_m * BLOCK_M, pid_n * BLOCK_N));
   store(c_block, cast<T>(acc), boundary_check<0, 1>);
 }
 

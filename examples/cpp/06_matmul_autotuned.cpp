@@ -48,20 +48,19 @@ void matmul_tile(const Operands<T> &m, i32 row, i32 column) {
   auto more_n = column + BLOCK_N + arange<WIDTH>();
   auto more_ptrs = m.b + (offs_k(all, new_axis) * m.stride_bk + (more_n % m.N)(new_axis, all) * m.stride_bn);
   auto more = zeros<float, BLOCK_M, WIDTH>();
-  for_range(
-      0, cdiv(m.K, BLOCK_K), 1,
-      [&](i32 k) {
-        auto left = m.K - k * BLOCK_K;
-        auto a = load_step<EVEN_K>(a_ptrs, offs_k(new_axis, all), left);
-        acc = dot(a, load_step<EVEN_K>(b_ptrs, offs_k(all, new_axis), left), acc);
-        if constexpr (EXTRA_N) {
-          more = dot(a, load_step<EVEN_K>(more_ptrs, offs_k(all, new_axis), left), more);
-          more_ptrs += BLOCK_K * m.stride_bk;
-        }
-        a_ptrs += BLOCK_K * m.stride_ak;
-        b_ptrs += BLOCK_K * m.stride_bk;
-      },
-      {.num_stages = STAGES, .warp_specialize = EXTRA_N != 0});
+  for_range(0, cdiv(m.K, BLOCK_K), 1,
+            [&](i32 k) {
+              auto left = m.K - k * BLOCK_K;
+              auto a = load_step<EVEN_K>(a_ptrs, offs_k(new_axis, all), left);
+              acc = dot(a, load_step<EVEN_K>(b_ptrs, offs_k(all, new_axis), left), acc);
+              if constexpr (EXTRA_N) {
+                more = dot(a, load_step<EVEN_K>(more_ptrs, offs_k(all, new_axis), left), more);
+                more_ptrs += BLOCK_K * m.stride_bk;
+              }
+              a_ptrs += BLOCK_K * m.stride_ak;
+              b_ptrs += BLOCK_K * m.stride_bk;
+            },
+            {.num_stages = STAGES, .warp_specialize = EXTRA_N != 0});
   store_tile<LEAKY>(m.c, acc, offs_m, offs_n, m.M, m.N, m.stride_cm, m.stride_cn);
   if constexpr (EXTRA_N) store_tile<LEAKY>(m.c, more, offs_m, more_n, m.M, m.N, m.stride_cm, m.stride_cn);
 }
@@ -71,23 +70,22 @@ void transposed_matmul_tile(const Operands<T> &m, i32 row, i32 column) {
   auto offs_m = row + arange<BLOCK_M>();
   auto offs_n = column + arange<BLOCK_N>();
   auto acc = zeros<float, BLOCK_N, BLOCK_M>();
-  for_range(
-      0, m.K, BLOCK_K,
-      [&](i32 k) {
-        auto offs_k = k + arange<BLOCK_K>();
-        auto a_ptrs = m.a + (offs_m(all, new_axis) * m.stride_am + offs_k(new_axis, all) * m.stride_ak);
-        auto b_ptrs = m.b + (offs_k(all, new_axis) * m.stride_bk + offs_n(new_axis, all) * m.stride_bn);
-        auto a = load(a_ptrs, (offs_m(all, new_axis) < m.M) & (offs_k(new_axis, all) < m.K), 0.0);
-        auto b = load(b_ptrs, (offs_k(all, new_axis) < m.K) & (offs_n(new_axis, all) < m.N), 0.0);
-        acc = dot(trans(b), trans(a), acc);
-      },
-      {.warp_specialize = SHARED});
+  for_range(0, m.K, BLOCK_K,
+            [&](i32 k) {
+              auto offs_k = k + arange<BLOCK_K>();
+              auto a_ptrs = m.a + (offs_m(all, new_axis) * m.stride_am + offs_k(new_axis, all) * m.stride_ak);
+              auto b_ptrs = m.b + (offs_k(all, new_axis) * m.stride_bk + offs_n(new_axis, all) * m.stride_bn);
+              auto a = load(a_ptrs, (offs_m(all, new_axis) < m.M) & (offs_k(new_axis, all) < m.K), 0.0);
+              auto b = load(b_ptrs, (offs_k(all, new_axis) < m.K) & (offs_n(new_axis, all) < m.N), 0.0);
+              acc = dot(trans(b), trans(a), acc);
+            },
+            {.warp_specialize = SHARED});
   store_tile<LEAKY>(m.c, acc, offs_n, offs_m, m.N, m.M, m.stride_cn, m.stride_cm);
 }
 
 template <Config C, bool EVEN_K, bool LEAKY, typename T>
-void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak, i32 stride_bk, i32 stride_bn,
-            i32 stride_cm, i32 stride_cn) {
+void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak, i32 stride_bk,
+            i32 stride_bn, i32 stride_cm, i32 stride_cn) {
   constexpr int WIDTH = C.BLOCK_N + C.EXTRA_N, LONG = 256, EDGE = C.EDGE ? C.EDGE : 1;
   Operands<T> m{a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn};
   auto tile = program_id(0);
@@ -117,10 +115,13 @@ void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, 
       auto below = cdiv(maximum(M - tiles_m * C.BLOCK_M, 0), EDGE) * across;
       if_(
           rest < below,
-          [&] { matmul_tile<EDGE, LONG, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, tiles_m * C.BLOCK_M + rest / across * EDGE, rest % across * LONG); },
+          [&] {
+            matmul_tile<EDGE, LONG, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, tiles_m * C.BLOCK_M + rest / across * EDGE, rest % across * LONG);
+          },
           [&] {
             auto down = cdiv(tiles_m * C.BLOCK_M, LONG);
-            matmul_tile<LONG, EDGE, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, (rest - below) % down * LONG, tiles_n * WIDTH + (rest - below) / down * EDGE);
+            matmul_tile<LONG, EDGE, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, (rest - below) % down * LONG,
+                                                                    tiles_n * WIDTH + (rest - below) / down * EDGE);
           });
     });
   }

@@ -16,8 +16,8 @@ struct Strides {
 };
 
 template <typename T, int HEAD_DIM, bool CAUSAL, int BLOCK_M, int BLOCK_N, bool EVEN>
-void attend(i32 block, i32 batch, i32 head, ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T> out_ptr, f32 scale2, i32 n_ctx,
-            const Strides &q_strides, const Strides &k_strides, const Strides &v_strides, const Strides &o_strides) {
+void attend(i32 block, i32 batch, i32 head, ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T> out_ptr, f32 scale2,
+            i32 n_ctx, const Strides &q_strides, const Strides &k_strides, const Strides &v_strides, const Strides &o_strides) {
   q_ptr += batch * q_strides.z + head * q_strides.h;
   k_ptr += batch * k_strides.z + head * k_strides.h;
   v_ptr += batch * v_strides.z + head * v_strides.h;
@@ -67,8 +67,8 @@ void attention(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T
   Strides v{stride_vz, stride_vh, stride_vn, stride_vd}, o{stride_oz, stride_oh, stride_on, stride_od};
   auto scale2 = scale * 1.4426950408889634; // log2(e): exp(x) = exp2(x * log2(e))
   auto run = [&](i32 block, i32 both) {
-    attend<T, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N, EVEN>(block, both / n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx, q, k,
-                                                        v, o);
+    attend<T, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N, EVEN>(block, both / n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
+                                                        q, k, v, o);
   };
   if constexpr (PERSISTENT) {
     auto blocks = cdiv(n_ctx, BLOCK_M);
@@ -84,7 +84,8 @@ void attention(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T
 }
 
 constexpr const char *signature =
-    "attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, scale, n_batches, n_heads, n_ctx, stride_qz, stride_qh, stride_qn, stride_qd, stride_kz, "
+    "attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, scale, n_batches, n_heads, n_ctx, stride_qz, stride_qh, stride_qn, stride_qd, "
+    "stride_kz, "
     "stride_kh, stride_kn, stride_kd, stride_vz, stride_vh, stride_vn, stride_vd, stride_oz, stride_oh, stride_on, stride_od)";
 template <bool CAUSAL>
 auto tuned_attention = tuned<configs>(
@@ -94,15 +95,16 @@ inline auto plain_kernel = jit<attention<float, 32, true, 64, 64, true, false>>(
 
 template <bool CAUSAL> int run(int batches, int heads, int n) {
   const int dim = 32;
-  std::vector<float> q = common::randn(batches * heads * n * dim, 1), k = common::randn(q.size(), 2), v = common::randn(q.size(), 3), out(q.size());
+  std::vector<float> q = common::randn(batches * heads * n * dim, 1), k = common::randn(q.size(), 2), v = common::randn(q.size(), 3),
+                     out(q.size());
   auto programs = [&](const Config &c) {
     int64_t blocks = cdiv(n, c.BLOCK_M);
     return c.PERSISTENT ? grid(std::min<int64_t>(8, blocks * batches * heads), 1) : grid(blocks, batches * heads);
   };
   int h = n * dim, z = heads * h;
   float scale = 1 / std::sqrt(float(dim));
-  if (common::failed(tuned_attention<CAUSAL>.launch(programs, cpu, q, k, v, out, scale, batches, heads, n, z, h, dim, 1, z, h, dim, 1, z, h, dim,
-                                                    1, z, h, dim, 1)))
+  if (common::failed(tuned_attention<CAUSAL>.launch(programs, cpu, q, k, v, out, scale, batches, heads, n, z, h, dim, 1, z, h, dim, 1, z, h,
+                                                    dim, 1, z, h, dim, 1)))
     return 1;
   auto expected = [&](size_t i) {
     int row = int(i) / dim % n, base = int(i) / dim / n * n * dim, seen = CAUSAL ? row + 1 : n;

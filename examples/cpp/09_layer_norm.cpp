@@ -29,7 +29,8 @@ inline auto layer_norm_kernel = jit<layer_norm<float, 1024>>(
 int main(int argc, char **argv) {
   const int rows = 50, n = 781;
   const float eps = 1e-5f;
-  std::vector<float> x = common::randn(rows * n, 1), weight = common::randn(n, 2), bias = common::randn(n, 3), y(x.size()), mean(rows), rstd(rows);
+  std::vector<float> x = common::randn(rows * n, 1), weight = common::randn(n, 2), bias = common::randn(n, 3), y(x.size()), mean(rows),
+                     rstd(rows);
   if (common::wants_ir(argc, argv)) return common::print(layer_norm_kernel.emit("tt", x, weight, bias, y, mean, rstd, n, n, n, eps));
   if (common::failed(layer_norm_kernel.launch(grid(rows), cpu, x, weight, bias, y, mean, rstd, n, n, n, eps))) return 1;
   auto expected = [&](size_t i) {

@@ -28,5 +28,13 @@ int main(int argc, char **argv) {
   auto last = [&](size_t i) { return row(i) + i + 1; };
   int wrong = common::check("maximum", largest, [&](size_t i) { return *std::max_element(row(i), last(i)); }, 0);
   wrong += common::check("its index", index, [&](size_t i) { return double(std::max_element(row(i), last(i)) - row(i)); }, 0);
-  return wrong + common::check("sum", total, [&](size_t i) { double s = 0; for (const float *p = row(i); p != last(i); ++p) s += *p; return s; }, 1e-5);
+  return wrong + common::check(
+                     "sum", total,
+                     [&](size_t i) {
+                       double s = 0;
+                       for (const float *p = row(i); p != last(i); ++p)
+                         s += *p;
+                       return s;
+                     },
+                     1e-5);
 }

@@ -21,7 +21,8 @@ void scaled_matmul(ptr<const uint8_t> a_ptr, ptr<const uint8_t> a_scale_ptr, ptr
                   columns(new_axis, all) & (k / 2 + pairs < K / 2)(all, new_axis), 0);
     auto inside = (k / 32 + groups < K / 32)(new_axis, all);
     auto a_scale = load(a_scale_ptr + offs_m(all, new_axis) * stride_as + (k / 32 + groups)(new_axis, all), rows & inside, 0);
-    auto b_scale = load(b_scale_ptr + offs_n(all, new_axis) * stride_bs + (k / 32 + groups)(new_axis, all), columns(all, new_axis) & inside, 0);
+    auto b_scale =
+        load(b_scale_ptr + offs_n(all, new_axis) * stride_bs + (k / 32 + groups)(new_axis, all), columns(all, new_axis) & inside, 0);
     acc = dot_scaled(a, a_scale, "e4m3", b, b_scale, "e2m1", acc);
   });
   store(c_ptr + offs_m(all, new_axis) * stride_cm + offs_n(new_axis, all), acc, rows & columns(new_axis, all));

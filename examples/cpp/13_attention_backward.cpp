@@ -20,9 +20,9 @@ template <typename P, typename R, typename D> auto rows_at(const P &pointer, con
 }
 
 template <typename T, bool ADDS, int HEAD_DIM, int BLOCK_M>
-void rows(ptr<const T> out_ptr, ptr<const T> grad_ptr, ptr<const float> lse_ptr, ptr<float> delta_ptr, ptr<float> log_ptr, ptr<float> sum_ptr,
-          i32 n_heads, i32 n_ctx, i32 stride_oz, i32 stride_oh, i32 stride_on, i32 stride_od, i32 stride_gz, i32 stride_gh, i32 stride_gn,
-          i32 stride_gd) {
+void rows(ptr<const T> out_ptr, ptr<const T> grad_ptr, ptr<const float> lse_ptr, ptr<float> delta_ptr, ptr<float> log_ptr,
+          ptr<float> sum_ptr, i32 n_heads, i32 n_ctx, i32 stride_oz, i32 stride_oh, i32 stride_on, i32 stride_od, i32 stride_gz,
+          i32 stride_gh, i32 stride_gn, i32 stride_gd) {
   auto both = cast<int64_t>(program_id(1));
   auto batch = both / n_heads, head = both % n_heads;
   auto offs_m = program_id(0) * BLOCK_M + arange<BLOCK_M>();
@@ -75,11 +75,11 @@ void add_queries(Sum &dk, Sum &dv, const K &k, const K &v, const Queries<T> &m, 
 }
 
 template <typename T, bool ADDS, int HEAD_DIM, bool CAUSAL, int STEP, int OWN>
-void keys(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<const T> grad_ptr, ptr<const float> log_ptr, ptr<const float> delta_ptr,
-          ptr<float> sum_ptr, ptr<T> dk_ptr, ptr<T> dv_ptr, f32 scale, i32 n_heads, i32 n_ctx, i32 stride_qz, i32 stride_qh, i32 stride_qn,
-          i32 stride_qd, i32 stride_kz, i32 stride_kh, i32 stride_kn, i32 stride_kd, i32 stride_vz, i32 stride_vh, i32 stride_vn, i32 stride_vd,
-          i32 stride_gz, i32 stride_gh, i32 stride_gn, i32 stride_gd, i32 stride_dkz, i32 stride_dkh, i32 stride_dkn, i32 stride_dkd,
-          i32 stride_dvz, i32 stride_dvh, i32 stride_dvn, i32 stride_dvd) {
+void keys(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<const T> grad_ptr, ptr<const float> log_ptr,
+          ptr<const float> delta_ptr, ptr<float> sum_ptr, ptr<T> dk_ptr, ptr<T> dv_ptr, f32 scale, i32 n_heads, i32 n_ctx, i32 stride_qz,
+          i32 stride_qh, i32 stride_qn, i32 stride_qd, i32 stride_kz, i32 stride_kh, i32 stride_kn, i32 stride_kd, i32 stride_vz,
+          i32 stride_vh, i32 stride_vn, i32 stride_vd, i32 stride_gz, i32 stride_gh, i32 stride_gn, i32 stride_gd, i32 stride_dkz,
+          i32 stride_dkh, i32 stride_dkn, i32 stride_dkd, i32 stride_dvz, i32 stride_dvh, i32 stride_dvn, i32 stride_dvd) {
   auto both = cast<int64_t>(program_id(1));
   auto batch = both / n_heads, head = both % n_heads;
   Strides qs{stride_qz, stride_qh, stride_qn, stride_qd}, ks{stride_kz, stride_kh, stride_kn, stride_kd};
@@ -138,8 +138,9 @@ void add_keys(Sum &dq, const Q &q, const Q &grad, const L &log, const L &delta, 
 template <typename T, int HEAD_DIM, bool CAUSAL, int OWN, int STEP>
 void queries(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<const T> grad_ptr, ptr<const float> log_ptr,
              ptr<const float> delta_ptr, ptr<T> dq_ptr, f32 scale, i32 n_heads, i32 n_ctx, i32 stride_qz, i32 stride_qh, i32 stride_qn,
-             i32 stride_qd, i32 stride_kz, i32 stride_kh, i32 stride_kn, i32 stride_kd, i32 stride_vz, i32 stride_vh, i32 stride_vn, i32 stride_vd,
-             i32 stride_gz, i32 stride_gh, i32 stride_gn, i32 stride_gd, i32 stride_dqz, i32 stride_dqh, i32 stride_dqn, i32 stride_dqd) {
+             i32 stride_qd, i32 stride_kz, i32 stride_kh, i32 stride_kn, i32 stride_kd, i32 stride_vz, i32 stride_vh, i32 stride_vn,
+             i32 stride_vd, i32 stride_gz, i32 stride_gh, i32 stride_gn, i32 stride_gd, i32 stride_dqz, i32 stride_dqh, i32 stride_dqn,
+             i32 stride_dqd) {
   auto block = program_id(0);
   if constexpr (CAUSAL) block = num_programs(0) - 1 - block; // the longest rows first: short ones fill the last wave
   auto both = cast<int64_t>(program_id(1));
@@ -237,15 +238,19 @@ template <bool ADDS> int run(Problem &p) {
   std::vector<float> delta(p.lse.size()), log(p.lse.size()), sums(p.q.size()), dq(p.q.size()), dk(p.q.size()), dv(p.q.size());
   const int h = p.n * DIM, z = p.heads * h, D = DIM;
   auto programs = grid(cdiv(p.n, 64), p.batches * p.heads);
-  if (common::failed(rows_kernel<ADDS>.launch(programs, cpu, p.out, p.grad, p.lse, delta, log, sums, p.heads, p.n, z, h, D, 1, z, h, D, 1))) return 1;
-  if (common::failed(keys_kernel<ADDS>.launch(programs, cpu, p.q, p.k, p.v, p.grad, log, delta, sums, dk, dv, p.scale(), p.heads, p.n, z, h, D, 1,
-                                              z, h, D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1)))
+  if (common::failed(rows_kernel<ADDS>.launch(programs, cpu, p.out, p.grad, p.lse, delta, log, sums, p.heads, p.n, z, h, D, 1, z, h, D, 1)))
+    return 1;
+  if (common::failed(keys_kernel<ADDS>.launch(programs, cpu, p.q, p.k, p.v, p.grad, log, delta, sums, dk, dv, p.scale(), p.heads, p.n, z, h,
+                                              D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1)))
     return 1;
   Result<void> done = ADDS ? round_kernel.launch(programs, cpu, sums, dq, p.scale(), p.heads, p.n, z, h, D, 1)
-                           : queries_kernel.launch(programs, cpu, p.q, p.k, p.v, p.grad, log, delta, dq, p.scale(), p.heads, p.n, z, h, D, 1, z, h,
-                                                   D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1);
+                           : queries_kernel.launch(programs, cpu, p.q, p.k, p.v, p.grad, log, delta, dq, p.scale(), p.heads, p.n, z, h, D,
+                                                   1, z, h, D, 1, z, h, D, 1, z, h, D, 1, z, h, D, 1);
   if (common::failed(done)) return 1;
-  return common::check("dq", dq, [&](size_t i) { return p.dq[i]; }, 1e-4) + common::check("dk", dk, [&](size_t i) { return p.dk[i]; }, 1e-4) +
+  return common::check(
+             "dq", dq, [&](size_t i) { return p.dq[i]; }, 1e-4) +
+         common::check(
+             "dk", dk, [&](size_t i) { return p.dk[i]; }, 1e-4) +
          common::check("dv", dv, [&](size_t i) { return p.dv[i]; }, 1e-4);
 }
 
@@ -253,7 +258,8 @@ int main(int argc, char **argv) {
   Problem p(1, 2, 100);
   if (common::wants_ir(argc, argv)) {
     std::vector<float> x(DIM);
-    return common::print(queries_kernel.emit("tt", x, x, x, x, x, x, x, 1.0f, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7));
+    return common::print(
+        queries_kernel.emit("tt", x, x, x, x, x, x, x, 1.0f, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7));
   }
   return run<false>(p) + run<true>(p);
 }

@@ -4,7 +4,8 @@
 using namespace tilewright;
 
 template <typename T, int PART, int BLOCK_M, int BLOCK_N, int BLOCK_K>
-void split_k(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<float> sums_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_bk, i32 stride_bn) {
+void split_k(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<float> sums_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_bk,
+             i32 stride_bn) {
   auto tile = program_id(0), part = program_id(1);
   auto tiles_n = cdiv(N, BLOCK_N);
   auto offs_m = tile / tiles_n * BLOCK_M + arange<BLOCK_M>();
@@ -14,7 +15,8 @@ void split_k(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<float> sums_ptr, i32 M,
   auto acc = zeros<float, BLOCK_M, BLOCK_N>();
   for_range(first, minimum(first + PART, K), BLOCK_K, [&](i32 k) {
     auto inside = k + offs_k < K;
-    auto a = load(a_ptr + offs_m(all, new_axis) * stride_am + (k + offs_k)(new_axis, all), (offs_m < M)(all, new_axis) & inside(new_axis, all), 0);
+    auto a = load(a_ptr + offs_m(all, new_axis) * stride_am + (k + offs_k)(new_axis, all),
+                  (offs_m < M)(all, new_axis) & inside(new_axis, all), 0);
     auto b = load(b_ptr + (k + offs_k)(all, new_axis) * stride_bk + offs_n(new_axis, all) * stride_bn,
                   inside(all, new_axis) & (offs_n < N)(new_axis, all), 0);
     acc = dot(a, b, acc);

@@ -17,10 +17,12 @@ void grouped_gemm(ptr<const T> x_ptr, ptr<const T> w_ptr, ptr<T> out_ptr, ptr<co
   for_range(0, K, BLOCK_K, [&](i32 k) {
     auto left = k + offs_k < K;
     auto x = load(x_ptr + rows(all, new_axis) * stride_x + (k + offs_k)(new_axis, all), inside(all, new_axis) & left(new_axis, all), 0);
-    auto b = load(w + (k + offs_k)(all, new_axis) * stride_wk + offs_n(new_axis, all), left(all, new_axis) & (offs_n < N)(new_axis, all), 0);
+    auto b =
+        load(w + (k + offs_k)(all, new_axis) * stride_wk + offs_n(new_axis, all), left(all, new_axis) & (offs_n < N)(new_axis, all), 0);
     acc = dot(x, b, acc);
   });
-  store(out_ptr + rows(all, new_axis) * stride_out + offs_n(new_axis, all), cast<T>(acc), inside(all, new_axis) & (offs_n < N)(new_axis, all));
+  store(out_ptr + rows(all, new_axis) * stride_out + offs_n(new_axis, all), cast<T>(acc),
+        inside(all, new_axis) & (offs_n < N)(new_axis, all));
 }
 
 inline auto gemm_kernel = jit<grouped_gemm<float, 64, 64, 64>>(

@@ -5,8 +5,8 @@
 using namespace tilewright;
 
 template <typename T, int BLOCK_M, int BLOCK_N, int BLOCK_K, int GROUP_M, int PROMOTION_INTERVAL>
-void fp8_matmul(ptr<const uint8_t> a_ptr, ptr<const uint8_t> b_ptr, ptr<const float> row_scale_ptr, ptr<const float> column_scale_ptr, ptr<T> c_ptr,
-                i32 M, i32 N, i32 K, i32 stride_am, i32 stride_bn, i32 stride_cm) {
+void fp8_matmul(ptr<const uint8_t> a_ptr, ptr<const uint8_t> b_ptr, ptr<const float> row_scale_ptr, ptr<const float> column_scale_ptr,
+                ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_bn, i32 stride_cm) {
   auto tiles_m = cdiv(M, BLOCK_M), tiles_n = cdiv(N, BLOCK_N);
   // Persistent loop: while a program stores a tile, the first loads of the next tile are in flight.
   for_range(program_id(0), tiles_m * tiles_n, num_programs(0), [&](i32 tile) {
@@ -21,8 +21,10 @@ void fp8_matmul(ptr<const uint8_t> a_ptr, ptr<const uint8_t> b_ptr, ptr<const fl
     auto acc = zeros<float, BLOCK_M, BLOCK_N>();
     for_range(0, K, BLOCK_K, [&](i32 k) {
       auto inside = k + offs_k < K;
-      auto a = load(a_ptr + offs_m(all, new_axis) * stride_am + (k + offs_k)(new_axis, all), rows(all, new_axis) & inside(new_axis, all), 0);
-      auto b = load(b_ptr + offs_n(all, new_axis) * stride_bn + (k + offs_k)(new_axis, all), columns(all, new_axis) & inside(new_axis, all), 0);
+      auto a =
+          load(a_ptr + offs_m(all, new_axis) * stride_am + (k + offs_k)(new_axis, all), rows(all, new_axis) & inside(new_axis, all), 0);
+      auto b =
+          load(b_ptr + offs_n(all, new_axis) * stride_bn + (k + offs_k)(new_axis, all), columns(all, new_axis) & inside(new_axis, all), 0);
       acc = dot(cast<float8e4>(a, {.bitcast = true}), trans(cast<float8e4>(b, {.bitcast = true})), acc,
                 {.max_num_imprecise_acc = PROMOTION_INTERVAL});
     });
@@ -34,7 +36,8 @@ void fp8_matmul(ptr<const uint8_t> a_ptr, ptr<const uint8_t> b_ptr, ptr<const fl
 }
 
 inline auto matmul_kernel = jit<fp8_matmul<float, 64, 144, 128, 16, 128>>(
-    "fp8_matmul_kernel(a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm)", {.any_size = true});
+    "fp8_matmul_kernel(a_ptr, b_ptr, row_scale_ptr, column_scale_ptr, c_ptr, M, N, K, stride_am, stride_bn, stride_cm)",
+    {.any_size = true});
 
 static double e4m3(uint8_t bits) {
   int exponent = bits >> 3 & 15, fraction = bits & 7;

@@ -35,8 +35,7 @@ inline bool failed(const tilewright::Result<void> &done) {
 }
 
 /// Returns 0 if the results agree with expected(i), else prints the first difference and returns 1.
-template <typename T, typename Expected>
-int check(const char *name, const std::vector<T> &results, Expected expected, double tolerance) {
+template <typename T, typename Expected> int check(const char *name, const std::vector<T> &results, Expected expected, double tolerance) {
   for (size_t i = 0; i < results.size(); ++i) {
     double wanted = expected(i), got = static_cast<double>(results[i]);
     if (!(std::abs(got - wanted) <= tolerance * (1 + std::abs(wanted)))) {

@@ -208,7 +208,11 @@ KernelTrace::Id KernelTrace::item(Id tuple, size_t index, const std::string &typ
 }
 
 KernelTrace::Id KernelTrace::variable(Id value, const std::string &type, SourceRange where) {
-  if (value == 0) return addVariable("%" + std::to_string(++names));
+  if (value == 0) { // `i32 x;`: messages about a missing assignment show the name
+    std::string_view text = where.file ? where.file->text().substr(where.begin, where.end - where.begin) : std::string_view();
+    bool isName = !text.empty() && llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    return addVariable((isName ? std::string(text) : "the variable") + "%" + std::to_string(++names));
+  }
   return bind(use(value, where), type, where);
 }
 

@@ -64,7 +64,7 @@ public:
   Id endFunction(const std::vector<Id> &results, SourceRange place);
 
   void addConfig(ast::Expr *config) { configs.push_back(config); }
-  bool anySize = false;                                     // of tiles: not only powers of two
+  bool anySize = false;                                    // of tiles: not only powers of two
   std::vector<std::string> key, resetToZero, restoreValue; // of the tuner
 
   /// Returns the finished tree, or null after an error. `end` is for calls of `begin...` without their end.

@@ -88,7 +88,7 @@ bool Emitter::assertion(const ast::AssertStmt &stmt) {
 
 // A name in the tree of a kernel in C++ (api/kernel_trace.h). It is not an identifier, and not shown to users.
 static bool isTraced(llvm::StringRef name) {
-  return name.starts_with("%");
+  return name.contains('%');
 }
 
 // A kernel in C++ has static types: its annotations. They agree with the compiler's, or tilewright/language.h has a bug.
@@ -98,7 +98,7 @@ static bool hasExpectedType(Semantics &ops, const ast::AnnAssignStmt &stmt, cons
   if (!expected || expected->value == type) return true;
   ops.failAt(stmt.range, Diag::internalError,
              {"emit-tiles", "C++ has computed the type " + expected->value + " for this value, and the compiler " + type,
-              "see whether the setting for the rules of another release is on"});
+              "unless TILEWRIGHT_TRITON_VERSION is set: kernels in C++ follow the rules of 3.9"});
   return false;
 }
 

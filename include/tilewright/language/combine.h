@@ -145,12 +145,9 @@ template <typename T> constexpr dtype sum_kind() {
   constexpr dtype kind = element<T>::kind;
   return is_integer(kind) && bits_of(kind) < 32 ? (is_signed(kind) ? dtype::i32 : dtype::u32) : kind;
 }
-constexpr dtype without_bf16(dtype kind) {
-  return kind == dtype::bf16 ? dtype::f32 : kind;
-}
 /// The element type of maxima and minima.
 template <typename T> constexpr dtype order_kind() {
-  constexpr dtype kind = without_bf16(element<T>::kind);
+  constexpr dtype kind = element<T>::kind;
   return bits_of(kind) >= 32 ? kind : is_float(kind) ? dtype::f32 : dtype::i32;
 }
 template <int Axis, bool Keep, dtype Kind, typename X> auto reduce_named(const char *path, const X &x, const location &where) {
@@ -162,7 +159,7 @@ template <int Axis, bool Keep, dtype Kind, typename X> auto reduce_named(const c
 template <int Axis, bool Keep, typename X> auto with_indices(const char *path, const X &x, bool tie_break_left, const location &where) {
   check_axis<Axis, X>();
   site s(where);
-  using values = reduced<Axis, Keep, typename type_of<without_bf16(operand_info<X>::kind)>::type, X>;
+  using values = reduced<Axis, Keep, element_of<X>, X>;
   using indices = reduced<Axis, Keep, int32_t, X>;
   TwValue both = s.tuple(path, {{"input", s(x)},
                                 {"axis", axis_id(s, Axis)},
@@ -281,14 +278,14 @@ auto reduce_or(const X &input, const location &where = location::current()) {
 template <int Axis = 0, typename X> auto cumsum(const X &input, bool reverse = false, const location &where = location::current()) {
   detail::check_axis<Axis, X>();
   detail::site s(where);
-  constexpr detail::dtype kind = detail::sum_kind<typename detail::type_of<detail::without_bf16(detail::kind_of<X>())>::type>();
+  constexpr detail::dtype kind = detail::sum_kind<element_of<X>>();
   return s.call<detail::numbers<kind, detail::operand_info<X>::shape>>(
       "cumsum", {{"input", s(input)}, {"axis", s(Axis)}, {"reverse", reverse ? s(true) : 0}});
 }
 template <int Axis = 0, typename X> auto cumprod(const X &input, bool reverse = false, const location &where = location::current()) {
   detail::check_axis<Axis, X>();
   detail::site s(where);
-  return s.call<detail::numbers<detail::without_bf16(detail::kind_of<X>()), detail::operand_info<X>::shape>>(
+  return s.call<detail::numbers<detail::sum_kind<element_of<X>>(), detail::operand_info<X>::shape>>(
       "cumprod", {{"input", s(input)}, {"axis", s(Axis)}, {"reverse", reverse ? s(true) : 0}});
 }
 /// exp(x - max) / sum of these along a dimension.

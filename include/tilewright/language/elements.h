@@ -126,12 +126,12 @@ constexpr dtype promote_elements(dtype x, bool x_number, dtype y, bool y_number,
   if (x == dtype::none || y == dtype::none) return dtype::none;
   if (x_number != y_number) {
     dtype number = x_number ? x : y, of_tile = x_number ? y : x;
-    if (rank_of(number) <= rank_of(of_tile)) return division && (of_tile == dtype::f16 || of_tile == dtype::bf16) ? dtype::f32 : of_tile;
+    if (rank_of(number) <= rank_of(of_tile)) x = y = of_tile;
   }
   if (x == dtype::f64 || y == dtype::f64) return dtype::f64;
-  if (x == dtype::f32 || y == dtype::f32 || (division && (x == dtype::f16 || y == dtype::f16))) return dtype::f32;
+  if (x == dtype::f32 || y == dtype::f32 || (division && (is_float(x) || is_float(y)))) return dtype::f32;
   if (x == dtype::f16 || y == dtype::f16) return dtype::f16;
-  if (x == dtype::bf16 && y == dtype::bf16) return division ? dtype::f32 : dtype::bf16;
+  if (x == dtype::bf16 && y == dtype::bf16) return dtype::bf16;
   if (x == dtype::bf16 || y == dtype::bf16) return dtype::f32;
   if (is_fp8(x) && is_fp8(y)) return x == y ? x : dtype::f16;
   if (!is_integer(x) || !is_integer(y)) return dtype::none;

@@ -102,7 +102,7 @@ template <typename T> struct parameter<tile<T>> {
   }
   /// Says why a value does not fit, or nothing.
   template <typename V> static bool fits(const V &value) {
-    if constexpr (is_float(element<T>::kind) || std::is_same_v<T, bool> || std::is_same_v<V, bool>)
+    if constexpr (is_float(element<T>::kind) || std::is_same_v<T, bool> || std::is_same_v<V, bool> || !std::is_integral_v<V>)
       return true;
     else
       return std::in_range<T>(value);
@@ -112,6 +112,8 @@ template <typename T> struct parameter<tile<T>> {
 template <typename T> struct parameter<tile<T *>> {
   static constexpr const char *name = element<T *>::name;
   using pointee = std::remove_const_t<T>;
+  static_assert(!std::is_same_v<pointee, float8e5b16> && !std::is_same_v<pointee, float8e4b8> && !std::is_same_v<pointee, float8e4b15>,
+                "Host code passes these 8-bit floats as bytes: take ptr<uint8_t>, and convert with cast<T>(x, {.bitcast = true}).");
   template <typename U> static constexpr void check() {
     static_assert(std::is_same_v<std::remove_const_t<U>, pointee>,
                   "The argument points to elements of another type than this parameter of the "
@@ -166,14 +168,20 @@ public:
   }
 
   /// Calls run(list of arguments), or fail(text).
-  template <typename Run, typename Fail, typename... A> auto with(const Stream &stream, Run run, Fail fail, const std::tuple<A...> &arguments) {
+  template <typename Run, typename Fail, typename... A>
+  auto with(const Stream &stream, Run run, Fail fail, const std::tuple<A...> &arguments) {
     static_assert(sizeof...(A) == sizeof...(P), "The launch passes another number of arguments than the kernel has parameters.");
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      int bad = -1;
-      ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
-      if (bad >= 0) return fail("argument " + std::to_string(bad) + " of '" + signature + "' does not fit the integer type of its parameter\n");
-      return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
-    }(std::index_sequence_for<P...>());
+    if constexpr (sizeof...(A) == sizeof...(P)) {
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        int bad = -1;
+        ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
+        if (bad >= 0)
+          return fail("argument " + std::to_string(bad) + " of '" + signature + "' does not fit the integer type of its parameter\n");
+        return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
+      }(std::index_sequence_for<P...>());
+    } else {
+      return fail("");
+    }
   }
 
 private:
@@ -261,7 +269,8 @@ private:
 
 /// A kernel from a function: jit<add<1024>>("add(x, y, out, n)"). The names of the parameters are those of messages; "add" alone calls them
 /// arg0, arg1, ...
-template <auto Function> JitKernel<Function> jit(std::string signature, jit_options options = {}, const location &where = location::current()) {
+template <auto Function>
+JitKernel<Function> jit(std::string signature, jit_options options = {}, const location &where = location::current()) {
   return JitKernel<Function>(std::move(signature), options, where);
 }
 

@@ -9,10 +9,8 @@ namespace tilewright {
 enum class propagate_nan { none, all };
 
 namespace detail {
-/// The type of a value with a type of its own: a number of C++ is int32, float or bool then.
-template <operand X, operand Y> constexpr dtype common_kind(bool compares_bf16_as_f32) {
-  auto kind = [&](dtype k) { return compares_bf16_as_f32 && k == dtype::bf16 ? dtype::f32 : k; };
-  return promote(kind(kind_of<X>()), false, kind(kind_of<Y>()), false, false);
+template <operand X, operand Y> constexpr dtype common_kind(bool division = false) {
+  return promote(kind_of<X>(), number<X>, kind_of<Y>(), number<Y>, division);
 }
 template <operand X, operand Y> constexpr dims common_shape() {
   constexpr dims shape = broadcast_dims(shape_of<X>(), shape_of<Y>());
@@ -31,7 +29,7 @@ inline const char *name_of(propagate_nan rule) {
 }
 
 template <operand X, operand Y> auto extremum(const char *path, const X &x, const Y &y, propagate_nan rule, const location &where) {
-  constexpr dtype kind = common_kind<X, Y>(true);
+  constexpr dtype kind = common_kind<X, Y>();
   check_common<kind>();
   site s(where);
   return s.call<numbers<kind, common_shape<X, Y>()>>(path, {{"x", s(x)}, {"y", s(y)}, {"propagate_nan", s(name_of(rule))}});
@@ -39,10 +37,18 @@ template <operand X, operand Y> auto extremum(const char *path, const X &x, cons
 template <typename A, typename B, typename C> struct three {
   static constexpr dims shape = broadcast_dims(broadcast_dims(shape_of<A>(), shape_of<B>()), shape_of<C>());
   static_assert(shape.rank >= 0, "The shapes of the operands do not fit: along each dimension, the extents are equal or one of them is 1.");
-  static constexpr dtype of(bool compares) {
-    auto kind = [&](dtype k) { return compares && k == dtype::bf16 ? dtype::f32 : k; };
-    dtype first = promote(kind(kind_of<A>()), false, kind(kind_of<B>()), false, false);
-    return first == dtype::none ? first : promote(first, false, kind(kind_of<C>()), false, false);
+  /// The tiles have one type, the numbers have one, and these two are promoted.
+  static constexpr dtype kind() {
+    dtype tiles = dtype::none, numbers = dtype::none;
+    bool fits = true;
+    auto add = [&](dtype given, bool is_number) {
+      dtype &common = is_number ? numbers : tiles;
+      common = common == dtype::none ? given : promote_elements(common, is_number, given, is_number, false);
+      fits &= common != dtype::none;
+    };
+    add(kind_of<A>(), number<A>), add(kind_of<B>(), number<B>), add(kind_of<C>(), number<C>);
+    if (!fits) return dtype::none;
+    return numbers == dtype::none ? promote(tiles, false, tiles, false, false) : promote(tiles, false, numbers, true, false);
   }
 };
 } // namespace detail
@@ -69,26 +75,25 @@ auto where(const C &condition, const X &x, const Y &y, const location &place = l
   }
 }
 
-/// The smaller of two, element by element. bfloat16 is compared, and returned, as float.
+/// The smaller of two, element by element.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto minimum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
   return detail::extremum("minimum", x, y, rule, where);
 }
-/// The larger of two, element by element. bfloat16 is compared, and returned, as float.
+/// The larger of two, element by element.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto maximum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
   return detail::extremum("maximum", x, y, rule, where);
 }
-/// x, but not below `low` nor above `high`. Of floats.
+/// x, but not below `low` nor above `high`.
 template <detail::operand X, detail::operand L, detail::operand H>
   requires detail::any_tile<X>
 auto clamp(const X &x, const L &low, const H &high, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
-  using types = detail::three<L, H, X>;
-  constexpr detail::dtype kind = types::of(true);
+  using types = detail::three<X, L, H>;
+  constexpr detail::dtype kind = types::kind();
   detail::check_common<kind>();
-  static_assert(detail::is_float(kind), "clamp takes floating-point numbers; of integers, write minimum(maximum(x, low), high).");
   detail::site s(where);
   return s.call<detail::numbers<kind, types::shape>>(
       "clamp", {{"x", s(x)}, {"min", s(low)}, {"max", s(high)}, {"propagate_nan", s(detail::name_of(rule))}});
@@ -98,7 +103,7 @@ template <detail::operand X, detail::operand Y, detail::operand Z>
   requires(detail::any_tile<X> || detail::any_tile<Y> || detail::any_tile<Z>)
 auto fma(const X &x, const Y &y, const Z &z, const location &where = location::current()) {
   using types = detail::three<X, Y, Z>;
-  constexpr detail::dtype kind = types::of(false);
+  constexpr detail::dtype kind = types::kind();
   detail::check_common<kind>();
   static_assert(detail::is_float(kind), "fma takes floating-point numbers; of integers, write x * y + z.");
   detail::site s(where);
@@ -119,7 +124,7 @@ struct fdiv_options {
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto fdiv(const X &x, const Y &y, const fdiv_options &options = {}, const location &where = location::current()) {
-  constexpr detail::dtype kind = detail::common_kind<X, Y>(false);
+  constexpr detail::dtype kind = detail::common_kind<X, Y>(true);
   detail::check_common<kind>();
   static_assert(detail::is_float(kind), "fdiv takes floating-point numbers: convert with cast<float>(x).");
   detail::site s(where);
@@ -130,7 +135,7 @@ auto fdiv(const X &x, const Y &y, const fdiv_options &options = {}, const locati
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto div_rn(const X &x, const Y &y, const location &where = location::current()) {
-  constexpr detail::dtype kind = detail::common_kind<X, Y>(false);
+  constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(kind == detail::dtype::f32, "div_rn takes float: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("div_rn", {{"x", s(x)}, {"y", s(y)}});
@@ -144,7 +149,7 @@ template <int... Shape> tile<float, Shape...> sqrt_rn(const tile<float, Shape...
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto umulhi(const X &x, const Y &y, const location &where = location::current()) {
-  constexpr detail::dtype kind = detail::common_kind<X, Y>(false);
+  constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(detail::is_integer(kind) && detail::bits_of(kind) >= 32, "umulhi takes integers of 32 or 64 bits.");
   detail::site s(where);
   return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("umulhi", {{"x", s(x)}, {"y", s(y)}});

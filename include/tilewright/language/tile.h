@@ -243,13 +243,20 @@ public:
   TILEWRIGHT_BINARY(&, TW_BIT_AND)
   TILEWRIGHT_BINARY(|, TW_BIT_OR)
   TILEWRIGHT_BINARY(^, TW_BIT_XOR)
-  TILEWRIGHT_BINARY(==, TW_EQUAL)
-  TILEWRIGHT_BINARY(!=, TW_NOT_EQUAL)
   TILEWRIGHT_BINARY(<, TW_LESS)
   TILEWRIGHT_BINARY(<=, TW_LESS_EQUAL)
   TILEWRIGHT_BINARY(>, TW_GREATER)
   TILEWRIGHT_BINARY(>=, TW_GREATER_EQUAL)
 #undef TILEWRIGHT_BINARY
+
+#define TILEWRIGHT_EQUALITY(symbol, op)                                                                                                    \
+  template <detail::number N> friend auto operator symbol(detail::located<tile> x, N y) {                                                  \
+    return detail::binary<op>(x.value, y, x.where);                                                                                        \
+  }                                                                                                                                        \
+  template <detail::number N> friend auto operator symbol(N x, detail::located<tile> y) { return detail::binary<op>(x, y.value, y.where); }
+  TILEWRIGHT_EQUALITY(==, TW_EQUAL)
+  TILEWRIGHT_EQUALITY(!=, TW_NOT_EQUAL)
+#undef TILEWRIGHT_EQUALITY
 
 #define TILEWRIGHT_ASSIGN(symbol, op)                                                                                                      \
   template <detail::operand Y> friend tile &operator symbol(detail::located_variable<tile> x, const Y &y) {                                \
@@ -269,11 +276,13 @@ public:
 
   friend tile operator-(detail::located<tile> x) { return detail::unary<TW_NEGATE>(x.value, x.where); }
   friend tile operator~(detail::located<tile> x) { return detail::unary<TW_INVERT>(x.value, x.where); }
-  friend auto operator!(detail::located<tile> x) {
+  /// It takes a plain reference, because the conversion to bool above would be as good as one to an operand with its location.
+  friend auto operator!(const tile &x) {
     using result = tile<bool, Shape...>;
-    detail::trace &t = detail::tracing(x.where);
-    detail::place at(x.where);
-    TwValue id = detail::id_of(t, x.value, x.where);
+    const location where{};
+    detail::trace &t = detail::tracing(where);
+    detail::place at(where);
+    TwValue id = detail::id_of(t, x, where);
     return detail::access::make<result>(twBuilderOperator(t.builder, TW_LOGICAL_NOT, id, 0, &detail::type_info<result>::value, &at), t);
   }
   /// Both sides are computed: the result says where both are true.
@@ -329,5 +338,14 @@ private:
                                   where);
   }
 };
+
+/// Of two tiles. C++20 also tries == with its operands exchanged, so both operands must have the same form here, and the operator cannot
+/// know its location: it gets that of the operation before it.
+template <detail::any_tile X, detail::any_tile Y> auto operator==(const X &x, const Y &y) {
+  return detail::binary<TW_EQUAL>(x, y, {});
+}
+template <detail::any_tile X, detail::any_tile Y> auto operator!=(const X &x, const Y &y) {
+  return detail::binary<TW_NOT_EQUAL>(x, y, {});
+}
 
 } // namespace tilewright

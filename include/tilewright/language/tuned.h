@@ -60,7 +60,8 @@ template <const auto &Configs, typename Make, typename Rule = detail::no_rule> c
   static constexpr size_t count = std::size(Configs);
 
 public:
-  TunedKernel(std::string signature, tuning options, const location &where) : lazy(std::move(signature), where), options(std::move(options)) {}
+  TunedKernel(std::string signature, tuning options, const location &where)
+      : lazy(std::move(signature), where), options(std::move(options)) {}
 
   /// Runs the grid of `grid_of(configuration)`. The first launch for a key compiles and measures the configurations.
   template <typename G, typename... A>
@@ -128,7 +129,8 @@ template <const auto &Configs, typename Make>
 auto tuned(std::string signature, Make, tuning options, const location &where = location::current()) {
   return TunedKernel<Configs, Make>(std::move(signature), std::move(options), where);
 }
-template <const auto &Configs, typename Make> auto tuned(std::string signature, Make, names key, const location &where = location::current()) {
+template <const auto &Configs, typename Make>
+auto tuned(std::string signature, Make, names key, const location &where = location::current()) {
   return TunedKernel<Configs, Make>(std::move(signature), tuning{std::move(key), {}, {}}, where);
 }
 /// The same with a rule (a heuristic): rule(config, arguments) returns a bool that the kernel takes as a second template argument, as in
