@@ -209,7 +209,7 @@ def calls():
         text = header.read_text()
         for path, arguments in pattern.findall(text):
             found.setdefault(path, set()).update(re.findall(r'\{"(\w+)",', arguments))
-        for path in re.findall(r'(?:call|run|tuple|question|record|record_void|reduce_named|scan_named|random\w*|permute_to<[^>]*>\(?\)?>?)[^"\n]*\("([\w.]+)"', text):
+        for path in re.findall(r'(?:call|run|tuple|question|record|record_void|reduce_named|scan_named|random\w*|extremum|index_of|with_indices|permute_to<[^>]*>\(?\)?>?)[^"\n]*\("([\w.]+)"', text):
             found.setdefault(path, set())
     return found
 

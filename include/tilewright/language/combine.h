@@ -15,7 +15,7 @@ struct dot_options {
 };
 
 namespace detail {
-constexpr dims product_dims(dims x, dims y) {
+constexpr dims dot_dims(dims x, dims y) {
   dims result = x;
   if (x.rank >= 2 && x.rank == y.rank) result.size[x.rank - 1] = y[y.rank - 1];
   return result;
@@ -53,7 +53,7 @@ auto dot(const X &input, const Y &other, const A &acc = {}, const dot_options &o
                     std::is_same_v<wanted, double>,
                 "dot sums in float, half, double or int32.");
   using result = detail::numbers<detail::dot_kind<wanted, detail::operand_info<X>::kind>(),
-                                 detail::product_dims(detail::operand_info<X>::shape, detail::operand_info<Y>::shape)>;
+                                 detail::dot_dims(detail::operand_info<X>::shape, detail::operand_info<Y>::shape)>;
   static_assert(detail::is_none<A> || std::is_same_v<A, result>, "The accumulator of dot has the type and shape of its result.");
   detail::site s(where);
   return s.call<result>("dot", {{"input", s(input)},

@@ -37,9 +37,8 @@ template <typename P, typename M> constexpr void check_mask() {
     static_assert(can_broadcast_to(shape_of<M>(), shape_of<P>()), "The shape of the mask does not fit the pointers' shape.");
   }
 }
-/// The type of loaded values: booleans are bytes in memory, and loads return them as int8.
-template <typename P>
-using loaded = tile_of<std::conditional_t<std::is_same_v<pointee_of<P>, bool>, int8_t, pointee_of<P>>, operand_info<P>::shape>;
+/// The type of loaded values.
+template <typename P> using loaded = tile_of<pointee_of<P>, operand_info<P>::shape>;
 
 inline TwValue flag(const trace &t, bool on) {
   return on ? twBuilderBool(t.builder, 1) : 0;

@@ -110,13 +110,14 @@ template <TwOperator Given, typename X, typename Y> auto binary(const X &x, cons
   return access::make<result>(twBuilderOperator(t.builder, op, left, right, &type_info<result>::value, &at), t);
 }
 
-template <TwOperator Op, typename X> X unary(const X &x, const location &where) {
+template <TwOperator Op, typename X> auto unary(const X &x, const location &where) {
   constexpr dtype kind = kind_of<X>();
   static_assert(kind != dtype::none, "Pointers have no such operator.");
   static_assert(Op != TW_INVERT || is_integer(kind), "The operator ~ takes integers.");
+  using result = tile_of<typename type_of<kind == dtype::f8e4b15 ? dtype::f16 : kind>::type, shape_of<X>()>;
   trace &t = tracing(where);
   place at(where);
-  return access::make<X>(twBuilderOperator(t.builder, Op, id_of(t, x, where), 0, &type_info<X>::value, &at), t);
+  return access::make<result>(twBuilderOperator(t.builder, Op, id_of(t, x, where), 0, &type_info<result>::value, &at), t);
 }
 
 template <TwOperator Op, typename X, typename Y> auto logical(const X &x, const Y &y, const location &where) {
@@ -274,8 +275,8 @@ public:
   TILEWRIGHT_ASSIGN(^=, TW_BIT_XOR)
 #undef TILEWRIGHT_ASSIGN
 
-  friend tile operator-(detail::located<tile> x) { return detail::unary<TW_NEGATE>(x.value, x.where); }
-  friend tile operator~(detail::located<tile> x) { return detail::unary<TW_INVERT>(x.value, x.where); }
+  friend auto operator-(detail::located<tile> x) { return detail::unary<TW_NEGATE>(x.value, x.where); }
+  friend auto operator~(detail::located<tile> x) { return detail::unary<TW_INVERT>(x.value, x.where); }
   /// It takes a plain reference, because the conversion to bool above would be as good as one to an operand with its location.
   friend auto operator!(const tile &x) {
     using result = tile<bool, Shape...>;

@@ -34,9 +34,9 @@ static void capture(ptr<int32_t> out, i32 n) {
 }
 static void condition_with_branch(ptr<int32_t> out, i32 n) {
   i32 i = 0;
-  while_(
+  while_( // a branch in the condition
       [&] {
-        if_(n > 2, [&] { i += 1; }); // a branch
+        if_(n > 2, [&] { i += 1; });
         return i < n;
       },
       [&] { i += 1; });
@@ -44,8 +44,8 @@ static void condition_with_branch(ptr<int32_t> out, i32 n) {
 }
 static void undefined(ptr<int32_t> out, i32 n) {
   i32 x;
-  if_(n > 2, [&] { x = 1; }); // in one branch
-  store(out, x);
+  if_(n > 2, [&] { x = 1; });
+  store(out, x); // assigned in one branch only
 }
 static void too_large(ptr<int32_t> out, i32 n) {
   store(out, n + 5000000000); // does not fit
