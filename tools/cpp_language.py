@@ -176,23 +176,43 @@ def generated():
 TYPES = {"f": "float", "d": "double", "i": "int32_t", "l": "int64_t", "u": "uint32_t", "v": "uint64_t", "b": "bool"}
 
 
+MACROS = """/// One overload of a function: of tiles of these element types, which have one shape.
+#define TILEWRIGHT_LIBDEVICE_1(name, result, a) \\
+  template <int... Shape> auto name(const tile<a, Shape...> &x, const location &where = location::current()) { \\
+    detail::site s(where); \\
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}}); \\
+  }
+#define TILEWRIGHT_LIBDEVICE_2(name, result, a, b) \\
+  template <int... Shape> \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const location &where = location::current()) { \\
+    detail::site s(where); \\
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}}); \\
+  }
+#define TILEWRIGHT_LIBDEVICE_3(name, result, a, b, c) \\
+  template <int... Shape> \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const location &where = location::current()) { \\
+    detail::site s(where); \\
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}}); \\
+  }
+#define TILEWRIGHT_LIBDEVICE_4(name, result, a, b, c, d) \\
+  template <int... Shape> \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const tile<d, Shape...> &w, const location &where = location::current()) { \\
+    detail::site s(where); \\
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}, {nullptr, s(w)}}); \\
+  }
+"""
+
+
 def libdevice():
     pattern = re.compile(r'^LIBDEVICE\("([^"]*)", "(.)", "([^"]*)"', re.M)
     parts = [PROLOGUE.format(title="The functions of libdevice for kernels in C++, on every target.", source="src/evaluate/libdevice.def",
-                             includes='#include "tilewright/language/shape.h"'), "namespace libdevice {\n"]
+                             includes='#include "tilewright/language/shape.h"'), "namespace libdevice {\n", MACROS]
     for name, result, types in pattern.findall((TABLES / "libdevice.def").read_text()):
-        wanted = ", ".join(f"const tile<{TYPES[t]}, Shape...> &x{i}" for i, t in enumerate(types))
-        given = ", ".join("{nullptr, s(x%d)}" % i for i in range(len(types)))
-        kind = "bool" if result == "b" else TYPES[result]
-        cpp = name + "_" if name in KEYWORDS else name
-        parts.append(f"template <int... Shape> auto {cpp}({wanted}, const location &where = location::current()) {{\n"
-                     f"  detail::site s(where);\n"
-                     f"  return s.call<tile<{kind}, Shape...>>(\"extra.libdevice.{name}\", {{{given}}});\n}}")
+        given = ", ".join([name, *(TYPES[t] for t in (result, *types))])
+        parts.append(f"TILEWRIGHT_LIBDEVICE_{len(types)}({given})")
+    parts += [f"#undef TILEWRIGHT_LIBDEVICE_{count}" for count in (1, 2, 3, 4)]
     parts.append("\n} // namespace libdevice\n} // namespace tilewright")
     return "\n".join(parts) + "\n"
-
-
-KEYWORDS = {"and", "or", "not", "xor"}
 
 
 def formatted(text):

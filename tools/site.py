@@ -139,17 +139,17 @@ def cpp_page():
 
 
 def public_declarations(text):
-    """(comment, declaration) of each documented name of a header, in order, without the namespaces of details."""
+    """The comment and declaration of each documented name of a header, in order, without the namespaces of details."""
     text = re.sub(r"(?ms)^namespace detail \{.*?^\} // namespace detail$|^namespace detail \{\n.*?^\}$", "", text)
     found = re.findall(r"(?m)((?:^///.*\n)+)((?:^(?!///).+\n)+)", text)
     for comment, code in found:
-        words = " ".join(line[3:].strip() for line in comment.splitlines())
         lines = []
         for line in code.splitlines():
-            lines.append(line.split(" {")[0] if line.endswith("{") or line.endswith("}") else line)
+            body = re.search(r" \{[^{}]*$|(?<=\)) \{.*\}$", line)
+            lines.append(line[:body.start()] if body and line.endswith(("{", "}")) else line)
             if line.endswith(("{", ";", "}")):
                 break
-        yield words, "\n".join(lines)
+        yield comment + "\n".join(lines)
 
 
 def cpp_language_page():
@@ -161,8 +161,7 @@ def cpp_language_page():
         text = (folder / name).read_text()
         title = re.match(r"// (.*)", text).group(1)
         lines += [f"## tilewright/language/{name}", "", title, ""]
-        for words, code in public_declarations(text):
-            lines += [words, "", "```cpp", code, "```", ""]
+        lines += ["```cpp", "\n\n".join(public_declarations(text)), "```", ""]
     return "\n".join(lines)
 
 

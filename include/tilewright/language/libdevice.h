@@ -9,1434 +9,361 @@ namespace tilewright {
 
 namespace libdevice {
 
-template <int... Shape> auto acos(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.acos", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto acos(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.acos", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto acosh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.acosh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto acosh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.acosh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto asin(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.asin", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto asin(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.asin", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto asinh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.asinh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto asinh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.asinh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto atan(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.atan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto atan(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.atan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto atanh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.atanh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto atanh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.atanh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cbrt(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cbrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cbrt(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cbrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ceil(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ceil", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ceil(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ceil", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cos(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cos", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cos(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cos", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cosh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cosh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cosh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cosh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cospi(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cospi", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cospi(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cospi", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.erf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erf(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.erf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfc(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.erfc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfc(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.erfc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfcinv(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.erfcinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfcinv(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.erfcinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfcx(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.erfcx", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfcx(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.erfcx", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfinv(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.erfinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto erfinv(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.erfinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.exp", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.exp", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp10(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.exp10", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp10(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.exp10", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp2(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.exp2", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto exp2(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.exp2", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto expm1(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.expm1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto expm1(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.expm1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto floor(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.floor", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto floor(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.floor", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto lgamma(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.lgamma", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto lgamma(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.lgamma", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.log", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.log", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log10(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.log10", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log10(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.log10", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log1p(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.log1p", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log1p(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.log1p", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log2(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.log2", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto log2(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.log2", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto logb(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.logb", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto logb(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.logb", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto nearbyint(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.nearbyint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto nearbyint(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.nearbyint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto normcdf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.normcdf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto normcdf(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.normcdf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto normcdfinv(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.normcdfinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto normcdfinv(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.normcdfinv", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcbrt(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rcbrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcbrt(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcbrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rint(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rint(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto round(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.round", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto round(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.round", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rsqrt(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rsqrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rsqrt(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rsqrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sin(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sin", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sin(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sin", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sinh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sinh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sinh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sinh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sinpi(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sinpi", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sinpi(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sinpi", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sqrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sqrt", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tan(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.tan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tan(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.tan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tanh(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.tanh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tanh(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.tanh", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tgamma(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.tgamma", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto tgamma(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.tgamma", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto trunc(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.trunc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto trunc(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.trunc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto j0(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.j0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto j0(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.j0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto j1(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.j1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto j1(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.j1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto y0(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.y0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto y0(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.y0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto y1(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.y1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto y1(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.y1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cyl_bessel_i0(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cyl_bessel_i0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cyl_bessel_i0(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cyl_bessel_i0", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cyl_bessel_i1(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.cyl_bessel_i1", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto cyl_bessel_i1(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.cyl_bessel_i1", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto atan2(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.atan2", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto atan2(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.atan2", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto copysign(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.copysign", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto copysign(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.copysign", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fdim(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fdim", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fdim(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fdim", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fmod(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fmod", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fmod(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fmod", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto hypot(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.hypot", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto hypot(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.hypot", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto nextafter(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.nextafter", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto nextafter(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.nextafter", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto pow(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.pow", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto pow(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.pow", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto remainder(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.remainder", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto remainder(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.remainder", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto rhypot(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rhypot", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto rhypot(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rhypot", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto pow(const tile<float, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.pow", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto pow(const tile<double, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.pow", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fma(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-         const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fma", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto fma(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-         const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fma", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape> auto abs(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.abs", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto abs(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.abs", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto abs(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.abs", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto abs(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.abs", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto min(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto min(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto min(const tile<int64_t, Shape...> &x0, const tile<int64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto min(const tile<uint64_t, Shape...> &x0, const tile<uint64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint64_t, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto min(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto min(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.min", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<int64_t, Shape...> &x0, const tile<int64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<uint64_t, Shape...> &x0, const tile<uint64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint64_t, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto max(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.max", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto ldexp(const tile<float, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ldexp", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto ldexp(const tile<double, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ldexp", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto scalbn(const tile<float, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.scalbn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto scalbn(const tile<double, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.scalbn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape> auto ilogb(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.ilogb", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ilogb(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.ilogb", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto isnan(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.isnan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto isnan(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.isnan", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto isinf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.isinf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto isinf(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.isinf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto finitef(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.finitef", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto isfinited(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.isfinited", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto signbit(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.signbit", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto signbit(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<bool, Shape...>>("extra.libdevice.signbit", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto saturatef(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.saturatef", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto llrint(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.llrint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto llrint(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.llrint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto llround(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.llround", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto llround(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.llround", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto norm3d(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.norm3d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto norm3d(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.norm3d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto norm4d(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const tile<float, Shape...> &x3, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.norm4d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}, {nullptr, s(x3)}});
-}
-template <int... Shape>
-auto norm4d(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const tile<double, Shape...> &x3, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.norm4d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}, {nullptr, s(x3)}});
-}
-template <int... Shape>
-auto jn(const tile<int32_t, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.jn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto jn(const tile<int32_t, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.jn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto yn(const tile<int32_t, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.yn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto yn(const tile<int32_t, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.yn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape> auto clz(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.clz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto clz(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.clz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto popc(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.popc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto popc(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.popc", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto brev(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.brev", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto brev(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.brev", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ffs(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.ffs", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ffs(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.ffs", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto byte_perm(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const tile<int32_t, Shape...> &x2,
-               const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.byte_perm", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto mulhi(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.mulhi", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mulhi(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.mulhi", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mulhi(const tile<int64_t, Shape...> &x0, const tile<int64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.mulhi", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mulhi(const tile<uint64_t, Shape...> &x0, const tile<uint64_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint64_t, Shape...>>("extra.libdevice.mulhi", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul24(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.mul24", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul24(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.mul24", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sad(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const tile<uint32_t, Shape...> &x2,
-         const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.sad", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto sad(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const tile<uint32_t, Shape...> &x2,
-         const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.sad", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto hadd(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.hadd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto hadd(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.hadd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto rhadd(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.rhadd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto rhadd(const tile<uint32_t, Shape...> &x0, const tile<uint32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<uint32_t, Shape...>>("extra.libdevice.rhadd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape> auto fast_sinf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_sinf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_cosf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_cosf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_log2f(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_log2f", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_logf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_logf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_expf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_expf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_tanf(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_tanf", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_exp10f(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_exp10f", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto fast_log10f(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_log10f", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto fast_powf(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_powf", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fast_dividef(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fast_dividef", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto add_rn(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.add_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto add_rn(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.add_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rn(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sub_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rn(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sub_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rn(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.mul_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rn(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.mul_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rn(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.div_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rn(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.div_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fma_rn(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fma_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto fma_rn(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fma_rn", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape> auto sqrt_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sqrt_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sqrt_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rcp_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcp_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2int_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2int_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2int_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2int_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int2float_rn(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.int2float_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2uint_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2uint_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2uint_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2uint_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint2float_rn(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.uint2float_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ll_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ll_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ll_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ll_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2float_rn(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ll2float_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2double_rn(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ll2double_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ull_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ull_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ull_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ull_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2float_rn(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ull2float_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2double_rn(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ull2double_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2float_rn(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.double2float_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto add_rz(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.add_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto add_rz(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.add_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rz(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sub_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rz(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sub_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rz(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.mul_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rz(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.mul_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rz(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.div_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rz(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.div_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fma_rz(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fma_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto fma_rz(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fma_rz", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape> auto sqrt_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sqrt_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sqrt_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rcp_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcp_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2int_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2int_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2int_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2int_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int2float_rz(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.int2float_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2uint_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2uint_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2uint_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2uint_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint2float_rz(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.uint2float_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ll_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ll_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ll_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ll_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2float_rz(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ll2float_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2double_rz(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ll2double_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ull_rz(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ull_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ull_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ull_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2float_rz(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ull2float_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2double_rz(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ull2double_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2float_rz(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.double2float_rz", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto add_rd(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.add_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto add_rd(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.add_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rd(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sub_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_rd(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sub_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rd(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.mul_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_rd(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.mul_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rd(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.div_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_rd(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.div_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fma_rd(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fma_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto fma_rd(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fma_rd", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape> auto sqrt_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sqrt_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sqrt_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rcp_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcp_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2int_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2int_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2int_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2int_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int2float_rd(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.int2float_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2uint_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2uint_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2uint_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2uint_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint2float_rd(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.uint2float_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ll_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ll_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ll_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ll_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2float_rd(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ll2float_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2double_rd(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ll2double_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ull_rd(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ull_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ull_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ull_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2float_rd(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ull2float_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2double_rd(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ull2double_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2float_rd(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.double2float_rd", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto add_ru(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.add_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto add_ru(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.add_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_ru(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sub_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto sub_ru(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sub_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_ru(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.mul_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto mul_ru(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.mul_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_ru(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.div_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto div_ru(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.div_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape>
-auto fma_ru(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.fma_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto fma_ru(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-            const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.fma_ru", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape> auto sqrt_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.sqrt_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto sqrt_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.sqrt_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rcp_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcp_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2int_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2int_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2int_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2int_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int2float_ru(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.int2float_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2uint_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float2uint_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2uint_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2uint_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint2float_ru(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.uint2float_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ll_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ll_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ll_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ll_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2float_ru(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ll2float_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ll2double_ru(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ll2double_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float2ull_ru(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.float2ull_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2ull_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double2ull_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2float_ru(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.ull2float_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto ull2double_ru(const tile<uint64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.ull2double_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2float_ru(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.double2float_ru", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rsqrt_rn(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rsqrt_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int2double_rn(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.int2double_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint2double_rn(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.uint2double_rn", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float_as_int(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float_as_int", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto int_as_float(const tile<int32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.int_as_float", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto float_as_uint(const tile<float, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.float_as_uint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto uint_as_float(const tile<uint32_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.uint_as_float", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto longlong_as_double(const tile<int64_t, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.longlong_as_double", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double_as_longlong(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int64_t, Shape...>>("extra.libdevice.double_as_longlong", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto hiloint2double(const tile<int32_t, Shape...> &x0, const tile<int32_t, Shape...> &x1, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.hiloint2double", {{nullptr, s(x0)}, {nullptr, s(x1)}});
-}
-template <int... Shape> auto double2loint(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2loint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto double2hiint(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<int32_t, Shape...>>("extra.libdevice.double2hiint", {{nullptr, s(x0)}});
-}
-template <int... Shape> auto rcp64h(const tile<double, Shape...> &x0, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rcp64h", {{nullptr, s(x0)}});
-}
-template <int... Shape>
-auto rnorm3d(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-             const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rnorm3d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto rnorm3d(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-             const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rnorm3d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}});
-}
-template <int... Shape>
-auto rnorm4d(const tile<float, Shape...> &x0, const tile<float, Shape...> &x1, const tile<float, Shape...> &x2,
-             const tile<float, Shape...> &x3, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<float, Shape...>>("extra.libdevice.rnorm4d", {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}, {nullptr, s(x3)}});
-}
-template <int... Shape>
-auto rnorm4d(const tile<double, Shape...> &x0, const tile<double, Shape...> &x1, const tile<double, Shape...> &x2,
-             const tile<double, Shape...> &x3, const location &where = location::current()) {
-  detail::site s(where);
-  return s.call<tile<double, Shape...>>("extra.libdevice.rnorm4d",
-                                        {{nullptr, s(x0)}, {nullptr, s(x1)}, {nullptr, s(x2)}, {nullptr, s(x3)}});
-}
+/// One overload of a function: of tiles of these element types, which have one shape.
+#define TILEWRIGHT_LIBDEVICE_1(name, result, a)                                                                                            \
+  template <int... Shape> auto name(const tile<a, Shape...> &x, const location &where = location::current()) {                             \
+    detail::site s(where);                                                                                                                 \
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}});                                                    \
+  }
+#define TILEWRIGHT_LIBDEVICE_2(name, result, a, b)                                                                                         \
+  template <int... Shape> auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const location &where = location::current()) { \
+    detail::site s(where);                                                                                                                 \
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}});                                   \
+  }
+#define TILEWRIGHT_LIBDEVICE_3(name, result, a, b, c)                                                                                      \
+  template <int... Shape>                                                                                                                  \
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z,                                            \
+            const location &where = location::current()) {                                                                                 \
+    detail::site s(where);                                                                                                                 \
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}});                  \
+  }
+#define TILEWRIGHT_LIBDEVICE_4(name, result, a, b, c, d)                                                                                   \
+  template <int... Shape>                                                                                                                  \
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const tile<d, Shape...> &w,                \
+            const location &where = location::current()) {                                                                                 \
+    detail::site s(where);                                                                                                                 \
+    return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}, {nullptr, s(w)}}); \
+  }
+
+TILEWRIGHT_LIBDEVICE_1(acos, float, float)
+TILEWRIGHT_LIBDEVICE_1(acos, double, double)
+TILEWRIGHT_LIBDEVICE_1(acosh, float, float)
+TILEWRIGHT_LIBDEVICE_1(acosh, double, double)
+TILEWRIGHT_LIBDEVICE_1(asin, float, float)
+TILEWRIGHT_LIBDEVICE_1(asin, double, double)
+TILEWRIGHT_LIBDEVICE_1(asinh, float, float)
+TILEWRIGHT_LIBDEVICE_1(asinh, double, double)
+TILEWRIGHT_LIBDEVICE_1(atan, float, float)
+TILEWRIGHT_LIBDEVICE_1(atan, double, double)
+TILEWRIGHT_LIBDEVICE_1(atanh, float, float)
+TILEWRIGHT_LIBDEVICE_1(atanh, double, double)
+TILEWRIGHT_LIBDEVICE_1(cbrt, float, float)
+TILEWRIGHT_LIBDEVICE_1(cbrt, double, double)
+TILEWRIGHT_LIBDEVICE_1(ceil, float, float)
+TILEWRIGHT_LIBDEVICE_1(ceil, double, double)
+TILEWRIGHT_LIBDEVICE_1(cos, float, float)
+TILEWRIGHT_LIBDEVICE_1(cos, double, double)
+TILEWRIGHT_LIBDEVICE_1(cosh, float, float)
+TILEWRIGHT_LIBDEVICE_1(cosh, double, double)
+TILEWRIGHT_LIBDEVICE_1(cospi, float, float)
+TILEWRIGHT_LIBDEVICE_1(cospi, double, double)
+TILEWRIGHT_LIBDEVICE_1(erf, float, float)
+TILEWRIGHT_LIBDEVICE_1(erf, double, double)
+TILEWRIGHT_LIBDEVICE_1(erfc, float, float)
+TILEWRIGHT_LIBDEVICE_1(erfc, double, double)
+TILEWRIGHT_LIBDEVICE_1(erfcinv, float, float)
+TILEWRIGHT_LIBDEVICE_1(erfcinv, double, double)
+TILEWRIGHT_LIBDEVICE_1(erfcx, float, float)
+TILEWRIGHT_LIBDEVICE_1(erfcx, double, double)
+TILEWRIGHT_LIBDEVICE_1(erfinv, float, float)
+TILEWRIGHT_LIBDEVICE_1(erfinv, double, double)
+TILEWRIGHT_LIBDEVICE_1(exp, float, float)
+TILEWRIGHT_LIBDEVICE_1(exp, double, double)
+TILEWRIGHT_LIBDEVICE_1(exp10, float, float)
+TILEWRIGHT_LIBDEVICE_1(exp10, double, double)
+TILEWRIGHT_LIBDEVICE_1(exp2, float, float)
+TILEWRIGHT_LIBDEVICE_1(exp2, double, double)
+TILEWRIGHT_LIBDEVICE_1(expm1, float, float)
+TILEWRIGHT_LIBDEVICE_1(expm1, double, double)
+TILEWRIGHT_LIBDEVICE_1(floor, float, float)
+TILEWRIGHT_LIBDEVICE_1(floor, double, double)
+TILEWRIGHT_LIBDEVICE_1(lgamma, float, float)
+TILEWRIGHT_LIBDEVICE_1(lgamma, double, double)
+TILEWRIGHT_LIBDEVICE_1(log, float, float)
+TILEWRIGHT_LIBDEVICE_1(log, double, double)
+TILEWRIGHT_LIBDEVICE_1(log10, float, float)
+TILEWRIGHT_LIBDEVICE_1(log10, double, double)
+TILEWRIGHT_LIBDEVICE_1(log1p, float, float)
+TILEWRIGHT_LIBDEVICE_1(log1p, double, double)
+TILEWRIGHT_LIBDEVICE_1(log2, float, float)
+TILEWRIGHT_LIBDEVICE_1(log2, double, double)
+TILEWRIGHT_LIBDEVICE_1(logb, float, float)
+TILEWRIGHT_LIBDEVICE_1(logb, double, double)
+TILEWRIGHT_LIBDEVICE_1(nearbyint, float, float)
+TILEWRIGHT_LIBDEVICE_1(nearbyint, double, double)
+TILEWRIGHT_LIBDEVICE_1(normcdf, float, float)
+TILEWRIGHT_LIBDEVICE_1(normcdf, double, double)
+TILEWRIGHT_LIBDEVICE_1(normcdfinv, float, float)
+TILEWRIGHT_LIBDEVICE_1(normcdfinv, double, double)
+TILEWRIGHT_LIBDEVICE_1(rcbrt, float, float)
+TILEWRIGHT_LIBDEVICE_1(rcbrt, double, double)
+TILEWRIGHT_LIBDEVICE_1(rint, float, float)
+TILEWRIGHT_LIBDEVICE_1(rint, double, double)
+TILEWRIGHT_LIBDEVICE_1(round, float, float)
+TILEWRIGHT_LIBDEVICE_1(round, double, double)
+TILEWRIGHT_LIBDEVICE_1(rsqrt, float, float)
+TILEWRIGHT_LIBDEVICE_1(rsqrt, double, double)
+TILEWRIGHT_LIBDEVICE_1(sin, float, float)
+TILEWRIGHT_LIBDEVICE_1(sin, double, double)
+TILEWRIGHT_LIBDEVICE_1(sinh, float, float)
+TILEWRIGHT_LIBDEVICE_1(sinh, double, double)
+TILEWRIGHT_LIBDEVICE_1(sinpi, float, float)
+TILEWRIGHT_LIBDEVICE_1(sinpi, double, double)
+TILEWRIGHT_LIBDEVICE_1(sqrt, float, float)
+TILEWRIGHT_LIBDEVICE_1(sqrt, double, double)
+TILEWRIGHT_LIBDEVICE_1(tan, float, float)
+TILEWRIGHT_LIBDEVICE_1(tan, double, double)
+TILEWRIGHT_LIBDEVICE_1(tanh, float, float)
+TILEWRIGHT_LIBDEVICE_1(tanh, double, double)
+TILEWRIGHT_LIBDEVICE_1(tgamma, float, float)
+TILEWRIGHT_LIBDEVICE_1(tgamma, double, double)
+TILEWRIGHT_LIBDEVICE_1(trunc, float, float)
+TILEWRIGHT_LIBDEVICE_1(trunc, double, double)
+TILEWRIGHT_LIBDEVICE_1(j0, float, float)
+TILEWRIGHT_LIBDEVICE_1(j0, double, double)
+TILEWRIGHT_LIBDEVICE_1(j1, float, float)
+TILEWRIGHT_LIBDEVICE_1(j1, double, double)
+TILEWRIGHT_LIBDEVICE_1(y0, float, float)
+TILEWRIGHT_LIBDEVICE_1(y0, double, double)
+TILEWRIGHT_LIBDEVICE_1(y1, float, float)
+TILEWRIGHT_LIBDEVICE_1(y1, double, double)
+TILEWRIGHT_LIBDEVICE_1(cyl_bessel_i0, float, float)
+TILEWRIGHT_LIBDEVICE_1(cyl_bessel_i0, double, double)
+TILEWRIGHT_LIBDEVICE_1(cyl_bessel_i1, float, float)
+TILEWRIGHT_LIBDEVICE_1(cyl_bessel_i1, double, double)
+TILEWRIGHT_LIBDEVICE_2(atan2, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(atan2, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(copysign, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(copysign, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(fdim, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(fdim, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(fmod, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(fmod, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(hypot, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(hypot, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(nextafter, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(nextafter, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(pow, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(pow, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(remainder, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(remainder, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(rhypot, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(rhypot, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(pow, float, float, int32_t)
+TILEWRIGHT_LIBDEVICE_2(pow, double, double, int32_t)
+TILEWRIGHT_LIBDEVICE_3(fma, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(fma, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_1(abs, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(abs, int64_t, int64_t)
+TILEWRIGHT_LIBDEVICE_1(abs, float, float)
+TILEWRIGHT_LIBDEVICE_1(abs, double, double)
+TILEWRIGHT_LIBDEVICE_2(min, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(min, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_2(min, int64_t, int64_t, int64_t)
+TILEWRIGHT_LIBDEVICE_2(min, uint64_t, uint64_t, uint64_t)
+TILEWRIGHT_LIBDEVICE_2(min, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(min, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(max, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(max, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_2(max, int64_t, int64_t, int64_t)
+TILEWRIGHT_LIBDEVICE_2(max, uint64_t, uint64_t, uint64_t)
+TILEWRIGHT_LIBDEVICE_2(max, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(max, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(ldexp, float, float, int32_t)
+TILEWRIGHT_LIBDEVICE_2(ldexp, double, double, int32_t)
+TILEWRIGHT_LIBDEVICE_2(scalbn, float, float, int32_t)
+TILEWRIGHT_LIBDEVICE_2(scalbn, double, double, int32_t)
+TILEWRIGHT_LIBDEVICE_1(ilogb, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(ilogb, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(isnan, bool, float)
+TILEWRIGHT_LIBDEVICE_1(isnan, bool, double)
+TILEWRIGHT_LIBDEVICE_1(isinf, bool, float)
+TILEWRIGHT_LIBDEVICE_1(isinf, bool, double)
+TILEWRIGHT_LIBDEVICE_1(finitef, bool, float)
+TILEWRIGHT_LIBDEVICE_1(isfinited, bool, double)
+TILEWRIGHT_LIBDEVICE_1(signbit, bool, float)
+TILEWRIGHT_LIBDEVICE_1(signbit, bool, double)
+TILEWRIGHT_LIBDEVICE_1(saturatef, float, float)
+TILEWRIGHT_LIBDEVICE_1(llrint, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(llrint, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(llround, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(llround, int64_t, double)
+TILEWRIGHT_LIBDEVICE_3(norm3d, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(norm3d, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_4(norm4d, float, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_4(norm4d, double, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(jn, float, int32_t, float)
+TILEWRIGHT_LIBDEVICE_2(jn, double, int32_t, double)
+TILEWRIGHT_LIBDEVICE_2(yn, float, int32_t, float)
+TILEWRIGHT_LIBDEVICE_2(yn, double, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(clz, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(clz, int32_t, int64_t)
+TILEWRIGHT_LIBDEVICE_1(popc, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(popc, int32_t, int64_t)
+TILEWRIGHT_LIBDEVICE_1(brev, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(brev, int64_t, int64_t)
+TILEWRIGHT_LIBDEVICE_1(ffs, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(ffs, int32_t, int64_t)
+TILEWRIGHT_LIBDEVICE_3(byte_perm, int32_t, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(mulhi, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(mulhi, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_2(mulhi, int64_t, int64_t, int64_t)
+TILEWRIGHT_LIBDEVICE_2(mulhi, uint64_t, uint64_t, uint64_t)
+TILEWRIGHT_LIBDEVICE_2(mul24, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(mul24, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_3(sad, int32_t, int32_t, int32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_3(sad, uint32_t, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_2(hadd, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(hadd, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_2(rhadd, int32_t, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_2(rhadd, uint32_t, uint32_t, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(fast_sinf, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_cosf, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_log2f, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_logf, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_expf, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_tanf, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_exp10f, float, float)
+TILEWRIGHT_LIBDEVICE_1(fast_log10f, float, float)
+TILEWRIGHT_LIBDEVICE_2(fast_powf, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(fast_dividef, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(add_rn, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(add_rn, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(sub_rn, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(sub_rn, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(mul_rn, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(mul_rn, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(div_rn, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(div_rn, double, double, double)
+TILEWRIGHT_LIBDEVICE_3(fma_rn, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(fma_rn, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rn, float, float)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rn, double, double)
+TILEWRIGHT_LIBDEVICE_1(rcp_rn, float, float)
+TILEWRIGHT_LIBDEVICE_1(rcp_rn, double, double)
+TILEWRIGHT_LIBDEVICE_1(float2int_rn, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2int_rn, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(int2float_rn, float, int32_t)
+TILEWRIGHT_LIBDEVICE_1(float2uint_rn, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2uint_rn, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(uint2float_rn, float, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(float2ll_rn, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ll_rn, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ll2float_rn, float, int64_t)
+TILEWRIGHT_LIBDEVICE_1(ll2double_rn, double, int64_t)
+TILEWRIGHT_LIBDEVICE_1(float2ull_rn, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ull_rn, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ull2float_rn, float, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(ull2double_rn, double, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(double2float_rn, float, double)
+TILEWRIGHT_LIBDEVICE_2(add_rz, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(add_rz, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(sub_rz, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(sub_rz, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(mul_rz, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(mul_rz, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(div_rz, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(div_rz, double, double, double)
+TILEWRIGHT_LIBDEVICE_3(fma_rz, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(fma_rz, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rz, float, float)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rz, double, double)
+TILEWRIGHT_LIBDEVICE_1(rcp_rz, float, float)
+TILEWRIGHT_LIBDEVICE_1(rcp_rz, double, double)
+TILEWRIGHT_LIBDEVICE_1(float2int_rz, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2int_rz, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(int2float_rz, float, int32_t)
+TILEWRIGHT_LIBDEVICE_1(float2uint_rz, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2uint_rz, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(uint2float_rz, float, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(float2ll_rz, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ll_rz, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ll2float_rz, float, int64_t)
+TILEWRIGHT_LIBDEVICE_1(ll2double_rz, double, int64_t)
+TILEWRIGHT_LIBDEVICE_1(float2ull_rz, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ull_rz, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ull2float_rz, float, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(ull2double_rz, double, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(double2float_rz, float, double)
+TILEWRIGHT_LIBDEVICE_2(add_rd, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(add_rd, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(sub_rd, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(sub_rd, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(mul_rd, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(mul_rd, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(div_rd, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(div_rd, double, double, double)
+TILEWRIGHT_LIBDEVICE_3(fma_rd, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(fma_rd, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rd, float, float)
+TILEWRIGHT_LIBDEVICE_1(sqrt_rd, double, double)
+TILEWRIGHT_LIBDEVICE_1(rcp_rd, float, float)
+TILEWRIGHT_LIBDEVICE_1(rcp_rd, double, double)
+TILEWRIGHT_LIBDEVICE_1(float2int_rd, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2int_rd, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(int2float_rd, float, int32_t)
+TILEWRIGHT_LIBDEVICE_1(float2uint_rd, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2uint_rd, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(uint2float_rd, float, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(float2ll_rd, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ll_rd, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ll2float_rd, float, int64_t)
+TILEWRIGHT_LIBDEVICE_1(ll2double_rd, double, int64_t)
+TILEWRIGHT_LIBDEVICE_1(float2ull_rd, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ull_rd, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ull2float_rd, float, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(ull2double_rd, double, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(double2float_rd, float, double)
+TILEWRIGHT_LIBDEVICE_2(add_ru, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(add_ru, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(sub_ru, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(sub_ru, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(mul_ru, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(mul_ru, double, double, double)
+TILEWRIGHT_LIBDEVICE_2(div_ru, float, float, float)
+TILEWRIGHT_LIBDEVICE_2(div_ru, double, double, double)
+TILEWRIGHT_LIBDEVICE_3(fma_ru, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(fma_ru, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_1(sqrt_ru, float, float)
+TILEWRIGHT_LIBDEVICE_1(sqrt_ru, double, double)
+TILEWRIGHT_LIBDEVICE_1(rcp_ru, float, float)
+TILEWRIGHT_LIBDEVICE_1(rcp_ru, double, double)
+TILEWRIGHT_LIBDEVICE_1(float2int_ru, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2int_ru, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(int2float_ru, float, int32_t)
+TILEWRIGHT_LIBDEVICE_1(float2uint_ru, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2uint_ru, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(uint2float_ru, float, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(float2ll_ru, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ll_ru, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ll2float_ru, float, int64_t)
+TILEWRIGHT_LIBDEVICE_1(ll2double_ru, double, int64_t)
+TILEWRIGHT_LIBDEVICE_1(float2ull_ru, int64_t, float)
+TILEWRIGHT_LIBDEVICE_1(double2ull_ru, int64_t, double)
+TILEWRIGHT_LIBDEVICE_1(ull2float_ru, float, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(ull2double_ru, double, uint64_t)
+TILEWRIGHT_LIBDEVICE_1(double2float_ru, float, double)
+TILEWRIGHT_LIBDEVICE_1(rsqrt_rn, float, float)
+TILEWRIGHT_LIBDEVICE_1(int2double_rn, double, int32_t)
+TILEWRIGHT_LIBDEVICE_1(uint2double_rn, double, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(float_as_int, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(int_as_float, float, int32_t)
+TILEWRIGHT_LIBDEVICE_1(float_as_uint, int32_t, float)
+TILEWRIGHT_LIBDEVICE_1(uint_as_float, float, uint32_t)
+TILEWRIGHT_LIBDEVICE_1(longlong_as_double, double, int64_t)
+TILEWRIGHT_LIBDEVICE_1(double_as_longlong, int64_t, double)
+TILEWRIGHT_LIBDEVICE_2(hiloint2double, double, int32_t, int32_t)
+TILEWRIGHT_LIBDEVICE_1(double2loint, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(double2hiint, int32_t, double)
+TILEWRIGHT_LIBDEVICE_1(rcp64h, double, double)
+TILEWRIGHT_LIBDEVICE_3(rnorm3d, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_3(rnorm3d, double, double, double, double)
+TILEWRIGHT_LIBDEVICE_4(rnorm4d, float, float, float, float, float)
+TILEWRIGHT_LIBDEVICE_4(rnorm4d, double, double, double, double, double)
+#undef TILEWRIGHT_LIBDEVICE_1
+#undef TILEWRIGHT_LIBDEVICE_2
+#undef TILEWRIGHT_LIBDEVICE_3
+#undef TILEWRIGHT_LIBDEVICE_4
 
 } // namespace libdevice
 } // namespace tilewright
