@@ -132,8 +132,8 @@ def settings_page():
 
 
 def cpp_page():
-    lines = ["# C and C++", "", "Three headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows a program. This page contains the headers.", ""]
-    for name, language in (("tilewright.h", "cpp"), ("author.h", "cpp"), ("c.h", "c")):
+    lines = ["# C and C++", "", "Four headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows a program. This page contains the headers.", ""]
+    for name, language in (("tilewright.h", "cpp"), ("author.h", "cpp"), ("c.h", "c"), ("error.h", "c")):
         lines += [f"## tilewright/{name}", "", f"```{language}", (ROOT / "include/tilewright" / name).read_text().strip(), "```", ""]
     return "\n".join(lines)
 

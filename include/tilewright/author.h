@@ -58,12 +58,12 @@ private:
 /// The tensors of a call, in the order of the inputs.
 class Tensors {
 public:
-  Tensors(const TwTensor *tensors, size_t count) : tensors(tensors), count(count) {}
-  Tensor operator[](size_t index) const { return Tensor(tensors[index]); }
+  Tensors(const TwTensor *const *tensors, size_t count) : tensors(tensors), count(count) {}
+  Tensor operator[](size_t index) const { return Tensor(*tensors[index]); }
   size_t size() const { return count; }
 
 private:
-  const TwTensor *tensors;
+  const TwTensor *const *tensors;
   size_t count;
 };
 
@@ -92,7 +92,7 @@ public:
     std::mt19937_64 generator(seed);
     std::normal_distribution<double> distribution;
     int64_t count = made.count(), step = 1;
-    TwTensor all{nullptr, made.elementType, 1, &count, &step, made.content.data(), 0, -1};
+    TwTensor all{sizeof(TwTensor), nullptr, made.elementType, 1, &count, &step, made.content.data(), 0, -1};
     for (int64_t i = 0; i < count; ++i)
       twTensorSet(&all, &i, distribution(generator));
     made.isOutput = false;
@@ -102,8 +102,15 @@ public:
   TwTensor c() const {
     static const char nothing = 0; // null would say that an empty input is an output
     void *data = isOutput ? nullptr : const_cast<char *>(content.empty() ? &nothing : content.data());
-    return {
-        title.empty() ? nullptr : title.c_str(), elementType, static_cast<int32_t>(extents.size()), extents.data(), nullptr, data, 0, -1};
+    return {sizeof(TwTensor),
+            title.empty() ? nullptr : title.c_str(),
+            elementType,
+            static_cast<int32_t>(extents.size()),
+            extents.data(),
+            nullptr,
+            data,
+            0,
+            -1};
   }
   const std::string &name() const { return title; }
   /// True if there are as many numbers as the extents need.
@@ -148,7 +155,7 @@ struct VerifyOptions {
   uint32_t variants = asGiven | strided | empty | ofSizeOne | odd;
   uint64_t seed = 0; // of the first variant's inputs; each variant has the next one
 
-  TwVerifyOptions c() const { return {rtol.value_or(-1), atol.value_or(-1), device, variants, seed}; }
+  TwVerifyOptions c() const { return {sizeof(TwVerifyOptions), rtol.value_or(-1), atol.value_or(-1), device, variants, seed}; }
 };
 
 /// The result of a verification.
@@ -162,9 +169,19 @@ public:
   const char *text() const { return twReportText(handle.get()); }
   const char *json() const { return twReportJson(handle.get()); }
   size_t size() const { return twReportVariantCount(handle.get()); }
-  TwVariant variant(size_t index) const { return twReportVariant(handle.get(), index); }
+  /// One of the variants. After the last one: one without a name, whose outcome is TW_SKIPPED.
+  TwVariant variant(size_t index) const {
+    TwVariant found{sizeof(TwVariant), "", TW_SKIPPED, "", 0};
+    twReportVariant(handle.get(), index, &found);
+    return found;
+  }
   /// A compared tensor: its worst element, the program that wrote that element, and the elements that were never written.
-  TwOutput output(size_t variant, size_t output) const { return twReportOutput(handle.get(), variant, output); }
+  TwOutput output(size_t variant, size_t output) const {
+    TwOutput found{};
+    found.size = sizeof found, found.name = "";
+    twReportOutput(handle.get(), variant, output, &found);
+    return found;
+  }
 
 private:
   std::shared_ptr<TwReport> handle;
@@ -175,7 +192,7 @@ struct MeasureOptions {
   bool warmCaches = false;          // false: each call starts with its tensors evicted from the caches of the CPU or GPU
   bool measurePeaks = false;        // measures the machine's peaks again, even if the cache folder has them
 
-  TwMeasureOptions c() const { return {warmup, repeat, warmCaches, measurePeaks}; }
+  TwMeasureOptions c() const { return {sizeof(TwMeasureOptions), warmup, repeat, warmCaches, measurePeaks}; }
 };
 
 /// Times of calls, and the rates derived from them.
@@ -183,7 +200,12 @@ class Measurement {
 public:
   explicit Measurement(TwMeasurement *measurement) : handle(measurement, twMeasurementFree) {}
   /// Seconds, bytes, operations, rates, and the fraction of the peak. Its pointers are valid as long as this object.
-  TwFigures figures() const { return twMeasurementFigures(handle.get()); }
+  TwFigures figures() const {
+    TwFigures found{};
+    found.size = sizeof found, found.machine = "";
+    twMeasurementFigures(handle.get(), &found);
+    return found;
+  }
   /// The measurement as a few lines of text, and as JSON, as `tilewright bench --json` prints it and `tilewright bench --compare` reads it.
   const char *text() const { return twMeasurementText(handle.get()); }
   const char *json() const { return twMeasurementJson(handle.get()); }
@@ -208,13 +230,13 @@ struct Subject {
   std::vector<TwTensor> raw{};
 
   static int answer(const Result<void> &result, TwError **error) {
-    if (!result && error) *error = twErrorNew(result.error().c_str());
+    if (!result && error) *error = twErrorNewWithCode(result.code(), result.error().c_str());
     return static_cast<bool>(result);
   }
-  static int callKernel(void *self, const TwTensor *tensors, size_t count, TwError **error) {
+  static int callKernel(void *self, const TwTensor *const *tensors, size_t count, TwError **error) {
     return answer(static_cast<Subject *>(self)->kernel(Tensors(tensors, count)), error);
   }
-  static int callReference(void *self, const TwTensor *tensors, size_t count, TwError **error) {
+  static int callReference(void *self, const TwTensor *const *tensors, size_t count, TwError **error) {
     return answer(static_cast<Subject *>(self)->reference(Tensors(tensors, count)), error);
   }
   static int makeInputs(void *context, uint64_t seed, const TwTensor **inputs, size_t *count, TwError **error) {
@@ -229,7 +251,7 @@ struct Subject {
     *inputs = self.raw.data(), *count = self.raw.size();
     return 1;
   }
-  TwSubject c() { return {callKernel, reference ? callReference : nullptr, makeInputs, this}; }
+  TwSubject c() { return {sizeof(TwSubject), callKernel, reference ? callReference : nullptr, makeInputs, this}; }
 };
 
 template <typename F> HostFunction hostFunction(F function) {
@@ -269,7 +291,7 @@ template <typename K, typename R, typename I> Result<Report> verify(K kernel, R 
   TwVerifyOptions c = options.c();
   TwError *error = nullptr;
   if (TwReport *report = twVerify(&raw, &c, &error)) return Report(report);
-  return Result<Report>::failure(detail::takeError(error));
+  return detail::failed<Report>(error);
 }
 
 /// Verifies the kernel, then times the kernel and the reference alternately, with the inputs as given. Fails if the kernel is wrong; the
@@ -283,15 +305,16 @@ Result<Measurement> bench(K kernel, R reference, I inputs, const MeasureOptions 
   TwMeasureOptions c = measure.c();
   TwError *error = nullptr;
   if (TwMeasurement *measurement = twBench(&raw, &verify, &c, &error)) return Measurement(measurement);
-  return Result<Measurement>::failure(detail::takeError(error));
+  return detail::failed<Measurement>(error);
 }
 
 /// Compares two measurements. The result is -1 if `after` is faster beyond chance, 1 if it is slower, else 0. Fails for different machines.
 inline Result<TwChange> compare(const Measurement &before, const Measurement &after) {
   TwChange change{};
+  change.size = sizeof change;
   TwError *error = nullptr;
   if (twCompare(before.json(), after.json(), &change, &error)) return change;
-  return Result<TwChange>::failure(detail::takeError(error));
+  return detail::failed<TwChange>(error);
 }
 
 inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction function, void *context,
@@ -302,7 +325,7 @@ inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction f
   TwError *error = nullptr;
   TwMeasurement *found = twMeasureLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &measuring, &error);
   if (found) return Measurement(found);
-  return Result<Measurement>::failure(detail::takeError(error));
+  return detail::failed<Measurement>(error);
 }
 
 inline Result<Measurement> Kernel::measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options) const {

@@ -90,8 +90,8 @@ TW_API TwValue twBuilderTuple(TwBuilder *builder, const TwValue *values, size_t 
 
 /* Calls a builtin or library function of triton.language by its path ("load", "math.exp", "extra.libdevice.tanh"), or a method of
  * descriptors ("tensor_descriptor.atomic_add"). */
-TW_API TwValue twBuilderCall(TwBuilder *builder, const char *path, const TwCallArgument *arguments, size_t count,
-                             const TwTileType *result, const TwPlace *place);
+TW_API TwValue twBuilderCall(TwBuilder *builder, const char *path, const TwCallArgument *arguments, size_t count, const TwTileType *result,
+                             const TwPlace *place);
 /* The same for a builtin without a result. */
 TW_API void twBuilderRun(TwBuilder *builder, const char *path, const TwCallArgument *arguments, size_t count, const TwPlace *place);
 /* Applies an operator. `right` is 0 for an operator with one operand. */

@@ -1,20 +1,12 @@
 /* Tilewright from C, and the stable interface below the C++ header: load a kernel file and launch its kernels on this machine's CPU or
  * NVIDIA GPUs.
  *
- * A function that fails returns null or 0 and, where `error` is not null, sets *error to an object that holds the reason; free it with
- * twErrorFree. Null handles and texts are such failures. All functions may be called from any thread; several threads may launch one
- * TwKernel at the same time. */
+ * tilewright/error.h describes errors and the `size` of structs. Null handles and texts are errors. All functions may be called from any
+ * thread; several threads may launch one TwKernel at the same time. No function throws a C++ exception. */
 #ifndef TILEWRIGHT_C_H
 #define TILEWRIGHT_C_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(TILEWRIGHT_BUILDING)
-#define TW_API __attribute__((visibility("default")))
-#else
-#define TW_API
-#endif
+#include "tilewright/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,15 +14,7 @@ extern "C" {
 
 typedef struct TwModule TwModule;
 typedef struct TwKernel TwKernel;
-typedef struct TwError TwError;
 typedef struct TwMeta TwMeta;
-
-/* "0.2.0" */
-TW_API const char *twVersion(void);
-
-/* The message with its file, line, caret and advice, ready to be printed. */
-TW_API const char *twErrorText(const TwError *error);
-TW_API void twErrorFree(TwError *error);
 
 /* Sets the function that receives warnings of calls that succeed: configurations that compute different results, a read-only cache folder.
  * It is called on the thread of that call, and never by two threads at once. Null drops warnings. Unless twOnWarning is called, they go to
@@ -73,6 +57,7 @@ typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW
 
 /* One argument, for a parameter by position (where `name` is null) or by name. Constexpr parameters take any kind but pointers. */
 typedef struct TwArgument {
+  size_t size; /* sizeof(TwArgument) */
   const char *name;
   TwKind kind;
   TwType type;   /* of a pointer's elements */
@@ -90,11 +75,12 @@ typedef struct TwArgument {
 } TwArgument;
 
 typedef struct TwGrid {
+  size_t size;       /* sizeof(TwGrid) */
   int64_t extent[3]; /* unused ones are 1 */
   int32_t rank;      /* 1 to 3 */
 } TwGrid;
 
-/* Computes a grid that depends on parameters that the tuner chooses. Returns 0 to stop the launch. */
+/* Computes a grid that depends on parameters that the tuner chooses: fills the extents and the rank. Returns 0 to stop the launch. */
 typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
 /* Returns the integer or bool argument of the parameter with this name. If `found` is not null, *found is set to 1, or to 0 if there is
  * none; the result is 0 then. If `found` is null and there is none, the launch fails with an error that names it, and the result is 1, so
@@ -102,6 +88,7 @@ typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
 TW_API int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found);
 
 typedef struct TwOptions {
+  size_t size; /* sizeof(TwOptions) */
   /* A negative number is an error. */
   int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all CPUs */
   int64_t numWarps;           /* 0: the default */
@@ -133,6 +120,7 @@ TW_API void twStringFree(char *text);
 
 /* A tensor of host code, or the description of an input. Element [i, j] lies at data + i * strides[0] + j * strides[1] elements. */
 typedef struct TwTensor {
+  size_t size;      /* sizeof(TwTensor) */
   const char *name; /* used in reports; null: reports call it "tensor 2", by its position */
   TwType type;
   int32_t rank;           /* 0: one element */
@@ -150,13 +138,13 @@ TW_API void twTensorSet(const TwTensor *tensor, const int64_t *index, double val
 
 /* Host code that launches kernels on these tensors, or computes the expected results. The tensors are in the order of the inputs; their
  * extents and strides differ from call to call. Returns 0 after an error and sets *error: to a launch's, or by twErrorNew. */
-typedef int (*TwFunction)(void *context, const TwTensor *tensors, size_t count, TwError **error);
+typedef int (*TwFunction)(void *context, const TwTensor *const *tensors, size_t count, TwError **error);
 /* Makes fresh inputs; the same seed makes the same inputs. They are copied, so they need to last only until the next call. */
 typedef int (*TwInputFunction)(void *context, uint64_t seed, const TwTensor **inputs, size_t *count, TwError **error);
-TW_API TwError *twErrorNew(const char *text);
 
 /* The host code to verify and measure. */
 typedef struct TwSubject {
+  size_t size;            /* sizeof(TwSubject) */
   TwFunction kernel;      /* launches the kernel, on the calling thread */
   TwFunction reference;   /* gets tensors in the host's memory. Null: the interpreter runs the launches of `kernel`, which is slow */
   TwInputFunction inputs; /* no two of them share memory */
@@ -166,6 +154,7 @@ typedef struct TwSubject {
 enum { TW_GIVEN = 1, TW_STRIDED = 2, TW_EMPTY = 4, TW_ONE = 8, TW_ODD = 16 }; /* variants of inputs */
 
 typedef struct TwVerifyOptions {
+  size_t size;       /* sizeof(TwVerifyOptions) */
   double rtol, atol; /* |result - expected| <= atol + rtol * |expected|; negative: the default of the type */
   int32_t device;    /* -1: the kernel's tensors are in the host's memory; else in the memory of this CUDA device */
   uint32_t variants; /* a sum of TW_GIVEN ...; 0: all */
@@ -186,12 +175,14 @@ TW_API const char *twReportJson(const TwReport *report);
 
 typedef enum TwOutcome { TW_RIGHT, TW_WRONG, TW_REFUSED, TW_SKIPPED } TwOutcome;
 typedef struct TwVariant {
+  size_t size;         /* sizeof(TwVariant) */
   const char *name;    /* "as given", "98432 -> 1" */
   TwOutcome outcome;   /* refused: the kernel's function failed, which is not a wrong result; skipped: the reference's function failed */
   const char *details; /* the differences, or the error */
   size_t outputs;      /* tensors that were compared */
 } TwVariant;
 typedef struct TwOutput {
+  size_t size; /* sizeof(TwOutput) */
   const char *name;
   int64_t wrong;                   /* elements beyond the tolerance */
   double maxAbsolute, maxRelative; /* differences; infinite if one of the two is not a number */
@@ -206,10 +197,12 @@ typedef struct TwOutput {
   size_t firstUnwrittenCount;
 } TwOutput;
 TW_API size_t twReportVariantCount(const TwReport *report);
-TW_API TwVariant twReportVariant(const TwReport *report, size_t variant);
-TW_API TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output);
+/* Fill *result, whose size the caller has set. Return 0, and change nothing, if there is no such variant or output. */
+TW_API int twReportVariant(const TwReport *report, size_t variant, TwVariant *result);
+TW_API int twReportOutput(const TwReport *report, size_t variant, size_t output, TwOutput *result);
 
 typedef struct TwMeasureOptions {
+  size_t size;            /* sizeof(TwMeasureOptions) */
   int64_t warmup, repeat; /* calls; 0: 10 and 40. Fewer, but at least 5, if all would take longer than 20 seconds */
   int32_t warmCaches;     /* 0: each call starts with cold caches; 1: it starts with the caches of the previous call */
   int32_t measurePeaks;   /* measures the machine's peaks again, even if the cache folder has them */
@@ -217,6 +210,7 @@ typedef struct TwMeasureOptions {
 
 typedef struct TwMeasurement TwMeasurement;
 typedef struct TwFigures {
+  size_t size;               /* sizeof(TwFigures) */
   double seconds, low, high; /* of one call: the median, the 20th and the 80th percentile */
   const double *samples;     /* the seconds of each call, in order */
   size_t count;
@@ -237,7 +231,9 @@ TW_API TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGr
 /* Verifies the kernel, then times it and the reference, if there is one, alternately. A wrong kernel is an error. */
 TW_API TwMeasurement *twBench(const TwSubject *subject, const TwVerifyOptions *verify, const TwMeasureOptions *measure, TwError **error);
 TW_API void twMeasurementFree(TwMeasurement *measurement);
-TW_API TwFigures twMeasurementFigures(const TwMeasurement *measurement);
+/* Fills *figures, whose size the caller has set. Its pointers are valid as long as the measurement. Returns 0 if a handle is null or the
+ * size is wrong. */
+TW_API int twMeasurementFigures(const TwMeasurement *measurement, TwFigures *figures);
 TW_API const char *twMeasurementText(const TwMeasurement *measurement);
 /* JSON as from `tilewright bench --json`; `tilewright bench --compare` and twCompare read it. */
 TW_API const char *twMeasurementJson(const TwMeasurement *measurement);
@@ -245,11 +241,13 @@ TW_API const char *twMeasurementJson(const TwMeasurement *measurement);
 TW_API char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title);
 
 typedef struct TwChange {
+  size_t size;    /* sizeof(TwChange) */
   int32_t result; /* -1: faster, 0: no difference beyond chance, 1: slower */
   double ratio;   /* the time of `after` over that of `before`, divided by `machine` */
   double machine; /* the same ratio for the reference: the change of the machine; 1 if there is none */
 } TwChange;
-/* Compares two texts of twMeasurementJson. Returns 0 after an error: a text is something else, or they come from different machines. */
+/* Compares two texts of twMeasurementJson and fills *change, whose size the caller has set. Returns 0 after an error: a text is something
+ * else, or they come from different machines. */
 TW_API int twCompare(const char *before, const char *after, TwChange *change, TwError **error);
 
 #ifdef __cplusplus

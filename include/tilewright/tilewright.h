@@ -43,11 +43,13 @@ namespace detail {
 }
 } // namespace detail
 
-/// A T, or an error message with its location and advice. Test it first: `*` and `->` of an error throw std::logic_error.
+/// A T, or an error: a message with its location and advice, and a code for programs. Test it first: `*` and `->` of an error throw
+/// std::logic_error.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
-  static Result failure(std::string message) { return Result(nullptr, std::move(message)); }
+  static Result failure(std::string message) { return failure(TW_ERROR_CALLBACK, std::move(message)); }
+  static Result failure(TwErrorCode code, std::string message) { return Result(code, std::move(message)); }
   explicit operator bool() const { return state.has_value(); }
   T &operator*() {
     if (!state) detail::valueOfError(message);
@@ -60,27 +62,32 @@ public:
   T *operator->() { return &**this; }
   const T *operator->() const { return &**this; }
   const std::string &error() const { return message; }
+  /// TW_ERROR_NONE if there is a value.
+  TwErrorCode code() const { return kind; }
 
 private:
-  Result(std::nullptr_t, std::string message) : message(std::move(message)) {}
+  Result(TwErrorCode code, std::string message) : kind(code), message(std::move(message)) {}
   std::optional<T> state;
+  TwErrorCode kind = TW_ERROR_NONE;
   std::string message;
 };
 
 template <> class [[nodiscard]] Result<void> {
 public:
   Result() = default;
-  static Result failure(std::string message) {
+  static Result failure(std::string message) { return failure(TW_ERROR_CALLBACK, std::move(message)); }
+  static Result failure(TwErrorCode code, std::string message) {
     Result result;
-    result.failed = true;
+    result.kind = code;
     result.message = std::move(message);
     return result;
   }
-  explicit operator bool() const { return !failed; }
+  explicit operator bool() const { return kind == TW_ERROR_NONE; }
   const std::string &error() const { return message; }
+  TwErrorCode code() const { return kind; }
 
 private:
-  bool failed = false;
+  TwErrorCode kind = TW_ERROR_NONE;
   std::string message;
 };
 
@@ -138,11 +145,12 @@ template <typename T> constexpr TwType typeOf() {
       return isSigned ? TW_I64 : TW_U64;
   }
 }
-/// Takes ownership of `error`.
-inline std::string takeError(TwError *error) {
-  std::string text = error ? twErrorText(error) : "unknown error";
+/// Makes a failed result of an error, which it takes ownership of.
+template <typename T> Result<T> failed(TwError *error) {
+  TwErrorCode code = error ? twErrorCode(error) : TW_ERROR_INTERNAL;
+  Result<T> result = Result<T>::failure(code, error ? twErrorText(error) : "unknown error");
   twErrorFree(error);
-  return text;
+  return result;
 }
 } // namespace detail
 
@@ -228,15 +236,15 @@ private:
     raw.bytes = bytes;
     raw.value.pointer = const_cast<std::remove_cv_t<T> *>(pointer);
   }
-  TwArgument raw{};
+  TwArgument raw{sizeof(TwArgument), nullptr, TW_NONE, TW_I1, 0, {0}, 0, 0};
 };
 
 /// The number of programs of a launch, along one to three axes.
 class Grid {
 public:
-  Grid(int64_t x) : raw{{x, 1, 1}, 1} {}
-  Grid(int64_t x, int64_t y) : raw{{x, y, 1}, 2} {}
-  Grid(int64_t x, int64_t y, int64_t z) : raw{{x, y, z}, 3} {}
+  Grid(int64_t x) : raw{sizeof(TwGrid), {x, 1, 1}, 1} {}
+  Grid(int64_t x, int64_t y) : raw{sizeof(TwGrid), {x, y, 1}, 2} {}
+  Grid(int64_t x, int64_t y, int64_t z) : raw{sizeof(TwGrid), {x, y, z}, 3} {}
   const TwGrid &c() const { return raw; }
 
 private:
@@ -274,6 +282,7 @@ struct Options {
 
   TwOptions c() const {
     TwOptions raw{};
+    raw.size = sizeof raw;
     raw.threads = threads;
     raw.numWarps = numWarps;
     raw.numStages = numStages;
@@ -320,7 +329,7 @@ public:
     TwOptions c = options.c();
     TwError *error = nullptr;
     char *text = twEmit(handle.get(), stage, raw.data, raw.count, &c, &error);
-    if (!text) return Result<std::string>::failure(detail::takeError(error));
+    if (!text) return detail::failed<std::string>(error);
     std::string result = text;
     twStringFree(text);
     return result;
@@ -331,7 +340,10 @@ private:
   explicit Kernel(TwKernel *kernel) : handle(kernel, twKernelFree) {}
 
   template <typename F> static int gridOf(void *context, const TwMeta *meta, TwGrid *result) {
-    *result = Grid((*static_cast<F *>(context))(Meta(meta))).c();
+    TwGrid made = Grid((*static_cast<F *>(context))(Meta(meta))).c();
+    for (size_t axis = 0; axis < 3; ++axis)
+      result->extent[axis] = made.extent[axis];
+    result->rank = made.rank; // `size` stays: the library has set it
     return 1;
   }
   Result<Measurement> measured(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
@@ -360,7 +372,7 @@ private:
     TwOptions c = options.c();
     TwError *error = nullptr;
     if (twLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &error)) return {};
-    return Result<void>::failure(detail::takeError(error));
+    return detail::failed<void>(error);
   }
 
   std::shared_ptr<TwKernel> handle;
@@ -385,7 +397,7 @@ public:
   Result<Kernel> kernel(const std::string &name) const {
     TwError *error = nullptr;
     if (TwKernel *kernel = twKernelFind(handle.get(), name.c_str(), &error)) return Kernel(kernel);
-    return Result<Kernel>::failure(detail::takeError(error));
+    return detail::failed<Kernel>(error);
   }
   std::vector<std::string> kernelNames() const {
     std::vector<std::string> names;
@@ -398,7 +410,7 @@ private:
   explicit Module(TwModule *module) : handle(module, twModuleFree) {}
   static Result<Module> make(TwModule *module, TwError *error) {
     if (module) return Module(module);
-    return Result<Module>::failure(detail::takeError(error));
+    return detail::failed<Module>(error);
   }
   std::shared_ptr<TwModule> handle;
 };

@@ -1,6 +1,7 @@
 // Converts the arguments, options and grid of a call of the C interface to the runtime's types. It checks everything that C code can write
 // into these structures: kinds, types, sizes, devices and numbers of threads.
 #include "api/handles.h"
+#include "api/sized.h"
 
 #include "evaluate/evaluate.h"
 
@@ -69,26 +70,47 @@ static Argument argumentOf(const TwArgument &argument) {
   return Argument::none();
 }
 
+/// Reports an argument that cannot be used.
+static void refuse(const char *name, size_t index, const std::string &problem, Diagnostics &diagnostics) {
+  std::string title = name ? "'" + std::string(name) + "'" : std::to_string(index);
+  diagnostics.error({}, Diag::invalidOption, {"argument " + title + " cannot be used: " + problem, ""});
+}
+
 Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics) {
   if (count > 0 && !arguments) {
     diagnostics.error({}, Diag::invalidOption, {std::to_string(count) + " arguments are given, but their address is null", ""});
     return;
   }
   for (size_t i = 0; i < count; ++i) {
-    if (std::optional<std::string> problem = problemOf(arguments[i])) {
-      std::string name = arguments[i].name ? "'" + std::string(arguments[i].name) + "'" : std::to_string(i);
-      diagnostics.error({}, Diag::invalidOption, {"argument " + name + " cannot be used: " + *problem, ""});
-    } else if (arguments[i].name) {
-      named.push_back({arguments[i].name, argumentOf(arguments[i])});
-    } else {
-      positional.push_back(argumentOf(arguments[i]));
+    const TwArgument *given = elementOf(arguments, i);
+    TwArgument copy;
+    if (given->size != sizeof(TwArgument)) {
+      std::string problem = given->size == arguments->size ? readSized(given, copy, "TwArgument") : "its size is not that of the first one";
+      if (!problem.empty()) {
+        refuse(nullptr, i, problem, diagnostics);
+        return;
+      }
+      given = &copy;
     }
+    if (std::optional<std::string> problem = problemOf(*given))
+      refuse(given->name, i, *problem, diagnostics);
+    else if (given->name)
+      named.push_back({given->name, argumentOf(*given)});
+    else
+      positional.push_back(argumentOf(*given));
   }
 }
 
-LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics) {
+LaunchOptions launchOptions(const TwOptions *given, Diagnostics &diagnostics) {
   LaunchOptions result;
-  if (!options) return result;
+  if (!given) return result;
+  TwOptions copy;
+  std::string problem;
+  const TwOptions *options = viewSized(given, copy, "TwOptions", problem);
+  if (!options) {
+    diagnostics.error({}, Diag::invalidOption, {problem, ""});
+    return result;
+  }
   constexpr int64_t maxThreads = 1 << 16, maxOptionValue = 1 << 16;
   for (auto [name, value, limit] :
        {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOptionValue),
@@ -140,34 +162,48 @@ int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
   return 1;
 }
 
+/// Calls the grid function. False after an error.
+bool GivenGrid::askFunction(llvm::ArrayRef<Argument> bound, TwGrid &raw, Diagnostics &problems) const {
+  TwMeta meta{&kernel.tuned.function(), bound, ""};
+  std::string thrown;
+  bool isGiven = function && callCaller([&] { return function(context, &meta, &raw) != 0; }, false, thrown);
+  if (!thrown.empty()) {
+    hasFailed = true;
+    problems.error({}, Diag::badGrid, {"the grid function fails: " + thrown});
+    return false;
+  }
+  if (!meta.missing.empty()) {
+    std::vector<std::string> names = integerNames(meta);
+    std::string near = nearestName(meta.missing, names);
+    problems.error(
+        {}, Diag::invalidOption,
+        {"the grid function reads '" + meta.missing + "', which is not an integer argument of kernel '" + meta.kernel->name + "'",
+         (near.empty() ? "" : "did you mean '" + near + "'? ") + "the integer arguments are " + llvm::join(names, ", ")});
+    return false;
+  }
+  if (!isGiven) problems.error({}, Diag::badGrid, {function ? "the grid function returned no grid" : "there is no grid"});
+  hasFailed |= function && !isGiven;
+  return isGiven;
+}
+
 std::optional<Grid> GivenGrid::operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const {
-  TwGrid raw{{1, 1, 1}, 1};
+  TwGrid raw{sizeof(TwGrid), {1, 1, 1}, 1};
+  const TwGrid *known = &raw;
   if (grid) {
-    raw = *grid;
-  } else {
-    TwMeta meta{&kernel.tuned.function(), bound, ""};
-    bool isGiven = function && function(context, &meta, &raw);
-    if (!meta.missing.empty()) {
-      std::vector<std::string> names = integerNames(meta);
-      std::string near = nearestName(meta.missing, names);
-      problems.error(
-          {}, Diag::invalidOption,
-          {"the grid function reads '" + meta.missing + "', which is not an integer argument of kernel '" + meta.kernel->name + "'",
-           (near.empty() ? "" : "did you mean '" + near + "'? ") + "the integer arguments are " + llvm::join(names, ", ")});
-      return std::nullopt;
-    }
-    if (!isGiven) {
-      problems.error({}, Diag::badGrid, {function ? "the grid function returned no grid" : "there is no grid"});
-      return std::nullopt;
-    }
+    std::string problem;
+    known = viewSized(grid, raw, "TwGrid", problem);
+    if (!known) problems.error({}, Diag::badGrid, {problem});
+  } else if (!askFunction(bound, raw, problems)) {
+    known = nullptr;
   }
-  if (raw.rank < 1 || raw.rank > 3) {
-    problems.error({}, Diag::badGrid, {"a grid of rank " + std::to_string(raw.rank)});
-    return std::nullopt;
+  if (known && (known->rank < 1 || known->rank > 3)) {
+    problems.error({}, Diag::badGrid, {"a grid of rank " + std::to_string(known->rank)});
+    known = nullptr;
   }
+  if (!known) return std::nullopt;
   Grid result;
   for (size_t i = 0; i < 3; ++i)
-    result.extent[i] = raw.extent[i];
-  result.rank = raw.rank;
+    result.extent[i] = known->extent[i];
+  result.rank = known->rank;
   return result;
 }

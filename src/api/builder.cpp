@@ -3,6 +3,7 @@
 #include "api/handles.h" // before the public headers: it makes their functions visible
 
 #include "api/kernel_trace.h"
+#include "api/sized.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/module.h"
 #include "support/files.h"
@@ -114,7 +115,10 @@ struct Call {
   /// Reads the type that the caller expects, as messages write it. "" for null.
   std::optional<std::string> type(const TwTileType *given) {
     if (!given) return "";
-    if (given->size != sizeof(TwTileType)) return fail("the size of a TwTileType is " + std::to_string(given->size)), std::nullopt;
+    TwTileType copy;
+    std::string problem;
+    given = viewSized(given, copy, "TwTileType", problem);
+    if (!given) return fail(problem), std::nullopt;
     std::optional<Type> element = given->element ? parseTypeName(given->element) : std::nullopt;
     if (!element || (given->rank > 0 && !given->shape))
       return fail("a type has the element '" + std::string(given->element ? given->element : "") + "', which is not one"), std::nullopt;
@@ -126,9 +130,11 @@ struct Call {
     std::vector<KernelTrace::Named> result;
     if (count > 0 && !given) return fail("the arguments of a call are null"), std::nullopt;
     for (size_t i = 0; i < count; ++i) {
-      if (given[i].size != sizeof(TwCallArgument))
-        return fail("the size of a TwCallArgument is " + std::to_string(given[i].size)), std::nullopt;
-      result.push_back({given[i].name ? given[i].name : "", given[i].value});
+      TwCallArgument copy;
+      std::string problem;
+      const TwCallArgument *each = viewSized(elementOf(given, i), copy, "TwCallArgument", problem);
+      if (!each) return fail(problem), std::nullopt;
+      result.push_back({each->name ? each->name : "", each->value});
     }
     return result;
   }
@@ -352,7 +358,12 @@ static ast::Expr *integerNode(TwBuilder *builder, int64_t value) {
 void twBuilderConfig(TwBuilder *builder, const TwConfig *config) {
   Call call(builder, nullptr);
   if (!call.ok()) return;
-  if (!config || config->size != sizeof(TwConfig)) return call.fail("a configuration is null, or its size is wrong"), void();
+  if (!config) return call.fail("a configuration is null"), void();
+  TwConfig copy;
+  std::string problem;
+  config = viewSized(config, copy, "TwConfig", problem);
+  if (!config) return call.fail(problem), void();
+  if (config->count > 0 && !config->values) return call.fail("the values of a configuration are null"), void();
   std::optional<std::vector<std::string>> names = namesOf(call, config->names, config->count);
   if (!names) return;
   auto *values = nodeOf<ast::DictExpr>(builder);
@@ -406,7 +417,9 @@ void twBuilderHeuristic(TwBuilder *builder, const char *parameter, TwRule rule, 
     const Dict *values = given.args.empty() ? nullptr : given.args[0].asDict();
     if (!values) return given.badCall("the rule of '" + name + "' gets no arguments");
     TwMeta meta{nullptr, {}, "", values};
-    int64_t value = rule(context, &meta);
+    std::string thrown;
+    int64_t value = callCaller([&] { return rule(context, &meta); }, int64_t{0}, thrown);
+    if (!thrown.empty()) return given.badCall("the rule of '" + name + "' fails: " + thrown);
     if (!meta.missing.empty())
       return given.badCall("the rule of '" + name + "' reads '" + meta.missing + "', which is not an integer argument");
     return Value::integer(value);
@@ -421,14 +434,16 @@ void twBuilderError(TwBuilder *builder, const char *text, const char *advice, co
 }
 
 TwModule *twBuilderFinish(TwBuilder *builder, TwError **error) {
-  if (!isOpen(builder)) return setError(error, "the builder is null, or its kernel is finished\n"), nullptr;
-  std::shared_ptr<const ast::Module> tree = builder->trace->finish();
-  builder->isFinished = true;
-  Diagnostics &diagnostics = builder->trace->diagnostics;
-  if (!tree) return setError(error, diagnostics.render()), nullptr;
-  TwModule *module = makeModule(moduleScope(std::move(tree)), diagnostics, error);
-  if (module) module->rules = std::move(builder->rules);
-  return module;
+  return guarded(error, static_cast<TwModule *>(nullptr), [&]() -> TwModule * {
+    if (!isOpen(builder)) return setError(error, TW_ERROR_INVALID_ARGUMENT, "the builder is null, or its kernel is finished\n"), nullptr;
+    std::shared_ptr<const ast::Module> tree = builder->trace->finish();
+    builder->isFinished = true;
+    Diagnostics &diagnostics = builder->trace->diagnostics;
+    if (!tree) return setError(error, diagnostics), nullptr;
+    TwModule *module = makeModule(moduleScope(std::move(tree)), diagnostics, error);
+    if (module) module->rules = std::move(builder->rules);
+    return module;
+  });
 }
 
 } // extern "C"

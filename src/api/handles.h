@@ -6,14 +6,11 @@
 #endif
 #include "tilewright/c.h"
 
+#include "api/error.h"
 #include "tune/autotune.h"
 
 #include <optional>
 #include <string>
-
-struct TwError {
-  std::string text;
-};
 
 struct TwModule {
   std::shared_ptr<tilewright::Namespace> scope;     // of Python's syntax
@@ -39,9 +36,12 @@ struct TwKernel {
 
 namespace tilewright::api {
 
-void setError(TwError **error, std::string text);
 /// Returns a module of the scope's kernels. If there is no scope, `diagnostics` says why.
 TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error);
+/// The error code of a message, and of the first error among messages.
+TwErrorCode codeOf(Diag id);
+TwErrorCode codeOf(const Diagnostics &diagnostics);
+void setError(TwError **error, const Diagnostics &diagnostics);
 /// Passes the warnings of a successful call to the function of twOnWarning.
 void reportWarnings(const Diagnostics &diagnostics);
 /// The error of a call with a null handle.
@@ -68,12 +68,16 @@ public:
   GivenGrid(const TwKernel &kernel, const TwGrid *grid, TwGridFunction function, void *context)
       : kernel(kernel), grid(grid), function(function), context(context) {}
   std::optional<Grid> operator()(llvm::ArrayRef<Argument> bound, Diagnostics &problems) const;
+  /// True if the grid function failed or threw an exception.
+  bool callbackFailed() const { return hasFailed; }
 
 private:
+  bool askFunction(llvm::ArrayRef<Argument> bound, TwGrid &raw, Diagnostics &problems) const;
   const TwKernel &kernel;
   const TwGrid *grid;
   TwGridFunction function;
   void *context;
+  mutable bool hasFailed = false;
 };
 
 /// Returns the compilation of these arguments for the CPU, or nothing after an error.

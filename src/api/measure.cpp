@@ -1,4 +1,5 @@
 // twMeasureLaunch and twBench: time launches and host code, compared with the machine's peaks (src/author/bench.h).
+#include "api/sized.h"
 #include "api/subject.h"
 
 #include "author/bench.h"
@@ -59,14 +60,16 @@ static author::MeasureLimits limitsOf(const TwMeasureOptions *options) {
   return limits;
 }
 
-/// Checks the options, which may be null. False after an error, of these options or an earlier one.
-static bool checkMeasuring(const TwMeasureOptions *options, Diagnostics &diagnostics) {
+/// Copies the options, which may be null. Nothing after an error, of these options or an earlier one.
+static std::optional<TwMeasureOptions> readMeasuring(const TwMeasureOptions *given, Diagnostics &diagnostics) {
   constexpr int64_t limit = 1'000'000;
-  if (options)
-    for (auto [name, value] : {std::pair("warmup", options->warmup), std::pair("repeat", options->repeat)})
-      if (value < 0 || value > limit)
-        diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
-  return !diagnostics.hasErrors();
+  TwMeasureOptions options{sizeof(TwMeasureOptions), 0, 0, 0, 0};
+  std::string problem = given ? readSized(given, options, "TwMeasureOptions") : "";
+  if (!problem.empty()) diagnostics.error({}, Diag::invalidOption, {problem, ""});
+  for (auto [name, value] : {std::pair("warmup", options.warmup), std::pair("repeat", options.repeat)})
+    if (value < 0 || value > limit)
+      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
+  return diagnostics.hasErrors() ? std::nullopt : std::optional(options);
 }
 
 static std::optional<double> timeOnce(const Timed &timed, bool warmCaches, std::string &failure) {
@@ -225,7 +228,10 @@ static Result<author::Measurement> bench(const TwSubject &subject, int64_t ordin
   return found;
 }
 
-static Result<author::Measurement> verifiedBench(const TwSubject &subject, const TwVerifyOptions *verify, const TwMeasureOptions *options) {
+static Result<author::Measurement> verifiedBench(const TwSubject &subject, const TwVerifyOptions *given, const TwMeasureOptions *options) {
+  TwVerifyOptions copy;
+  const TwVerifyOptions *verify = given ? &copy : nullptr;
+  if (std::string problem = given ? readSized(given, copy, "TwVerifyOptions") : ""; !problem.empty()) return Failure{problem};
   Result<author::Report> report = verifySubject(subject, verify);
   if (!report) return Failure{report.error()};
   if (!report->isCorrect()) return Failure{"only a correct kernel is measured: " + report->details()};
@@ -241,43 +247,46 @@ extern "C" {
 TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context,
                                const TwArgument *arguments, size_t count, const TwOptions *options, const TwMeasureOptions *measure,
                                TwError **error) {
-  if (!kernel) return setError(error, noKernel), nullptr;
-  std::string failure;
-  Diagnostics diagnostics;
-  Arguments converted(arguments, count, diagnostics);
-  LaunchOptions launch = launchOptions(options, diagnostics);
-  std::optional<ChosenLaunch> chosen;
-  if (checkMeasuring(measure, diagnostics))
-    chosen = chooseLaunch(*kernel, GivenGrid(*kernel, grid, gridFunction, context), converted, launch, failure);
-  else
-    failure = diagnostics.render();
-  if (chosen) {
-    Result<author::Measurement> found = measureLaunch(*kernel, *chosen, measure);
-    if (found) return made(std::move(*found));
-    failure = found.error();
-  }
-  setError(error, failure);
-  return nullptr;
+  return guarded(error, static_cast<TwMeasurement *>(nullptr), [&]() -> TwMeasurement * {
+    if (!kernel) return setError(error, TW_ERROR_INVALID_ARGUMENT, noKernel), nullptr;
+    Diagnostics diagnostics;
+    Arguments converted(arguments, count, diagnostics);
+    LaunchOptions launch = launchOptions(options, diagnostics);
+    std::optional<TwMeasureOptions> measuring = readMeasuring(measure, diagnostics);
+    if (!measuring) return setError(error, diagnostics), nullptr;
+    std::string failure;
+    GivenGrid extents(*kernel, grid, gridFunction, context);
+    if (std::optional<ChosenLaunch> chosen = chooseLaunch(*kernel, extents, converted, launch, failure)) {
+      Result<author::Measurement> found = measureLaunch(*kernel, *chosen, &*measuring);
+      if (found) return made(std::move(*found));
+      failure = found.error();
+    }
+    setError(error, extents.callbackFailed() ? TW_ERROR_CALLBACK : TW_ERROR_VERIFY, failure);
+    return nullptr;
+  });
 }
 
 TwMeasurement *twBench(const TwSubject *subject, const TwVerifyOptions *verify, const TwMeasureOptions *measure, TwError **error) {
-  Diagnostics diagnostics;
-  if (!subject) return setError(error, "there is no subject to measure\n"), nullptr;
-  if (!checkMeasuring(measure, diagnostics)) return setError(error, diagnostics.render()), nullptr;
-  Result<author::Measurement> found = verifiedBench(*subject, verify, measure);
-  if (found) return made(std::move(*found));
-  setError(error, found.error());
-  return nullptr;
+  return guarded(error, static_cast<TwMeasurement *>(nullptr), [&]() -> TwMeasurement * {
+    Diagnostics diagnostics;
+    std::optional<TwSubject> given = readSubject(subject, "measure", error);
+    if (!given) return nullptr;
+    std::optional<TwMeasureOptions> measuring = readMeasuring(measure, diagnostics);
+    if (!measuring) return setError(error, diagnostics), nullptr;
+    Result<author::Measurement> found = verifiedBench(*given, verify, &*measuring);
+    if (found) return made(std::move(*found));
+    setError(error, TW_ERROR_VERIFY, found.error());
+    return nullptr;
+  });
 }
 
 void twMeasurementFree(TwMeasurement *measurement) {
   delete measurement;
 }
 
-TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
+int twMeasurementFigures(const TwMeasurement *measurement, TwFigures *result) {
+  if (!measurement || !result) return 0;
   TwFigures figures{};
-  figures.machine = "";
-  if (!measurement) return figures;
   const author::Measurement &found = measurement->found;
   auto [low, high] = author::spreadOf(found.kernel);
   auto [referenceLow, referenceHigh] = author::spreadOf(found.reference);
@@ -290,7 +299,7 @@ TwFigures twMeasurementFigures(const TwMeasurement *measurement) {
   figures.peakBytesPerSecond = found.memoryPeak(), figures.peakOperationsPerSecond = found.peak();
   figures.fractionOfPeak = found.fractionOfPeak(), figures.isBoundByMemory = found.isBoundByMemory();
   figures.machine = found.machine.c_str();
-  return figures;
+  return writeSized(figures, result);
 }
 
 const char *twMeasurementText(const TwMeasurement *measurement) {
@@ -301,19 +310,21 @@ const char *twMeasurementJson(const TwMeasurement *measurement) {
 }
 
 char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title) {
-  std::optional<std::string> drawn = !measurement ? std::nullopt : measurement->found.roofline(title ? title : "kernel");
-  return drawn ? ::strdup(drawn->c_str()) : nullptr;
+  return guarded(nullptr, static_cast<char *>(nullptr), [&] {
+    std::optional<std::string> drawn = !measurement ? std::nullopt : measurement->found.roofline(title ? title : "kernel");
+    return drawn ? ::strdup(drawn->c_str()) : nullptr;
+  });
 }
 
 int twCompare(const char *before, const char *after, TwChange *change, TwError **error) {
-  if (!before || !after || !change) return setError(error, "`before`, `after` or `change` is null\n"), 0;
-  Result<author::Change> found = author::compareResults(before, after, "before", "after");
-  if (!found) {
-    setError(error, found.error());
-    return 0;
-  }
-  *change = {found->result == "same" ? 0 : found->result == "slower" ? 1 : -1, found->ratio, found->machine};
-  return 1;
+  return guarded(error, 0, [&] {
+    if (!before || !after || !change) return setError(error, TW_ERROR_INVALID_ARGUMENT, "`before`, `after` or `change` is null\n"), 0;
+    Result<author::Change> found = author::compareResults(before, after, "before", "after");
+    if (!found) return setError(error, TW_ERROR_INVALID_ARGUMENT, found.error()), 0;
+    TwChange made{sizeof(TwChange), found->result == "same" ? 0 : found->result == "slower" ? 1 : -1, found->ratio, found->machine};
+    if (writeSized(made, change)) return 1;
+    return setError(error, TW_ERROR_INVALID_ARGUMENT, "the size of the TwChange is wrong: set it to sizeof(TwChange)\n"), 0;
+  });
 }
 
 } // extern "C"

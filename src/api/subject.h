@@ -8,6 +8,9 @@ namespace tilewright::api {
 
 using Tensors = std::vector<std::unique_ptr<GuardedTensor>>;
 
+/// Copies a caller's subject. Nothing after an error; `purpose`: "verify", "measure".
+std::optional<TwSubject> readSubject(const TwSubject *given, const char *purpose, TwError **error);
+
 /// Returns the inputs for a seed. A failure names the error in them.
 Result<std::vector<Input>> inputsOf(const TwSubject &subject, uint64_t seed);
 
@@ -22,7 +25,7 @@ std::optional<std::string> callHost(TwFunction function, void *context, const Te
 Result<author::Report> verifySubject(const TwSubject &subject, const TwVerifyOptions *options);
 
 /// Returns the address of an element of a tensor in the host's memory.
-inline char *elementOf(const TwTensor &tensor, const int64_t *index) {
+inline char *addressOf(const TwTensor &tensor, const int64_t *index) {
   int64_t offset = 0;
   for (int32_t axis = 0; axis < tensor.rank; ++axis)
     offset += index[axis] * tensor.strides[axis];

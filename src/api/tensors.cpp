@@ -1,5 +1,6 @@
 #include "api/tensors.h"
 
+#include "api/sized.h"
 #include "runtime/cuda/device.h"
 #include "runtime/element.h"
 
@@ -70,10 +71,13 @@ Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
   std::vector<Input> inputs;
   std::vector<std::pair<const char *, const char *>> memory;
   for (size_t i = 0; i < count; ++i) {
-    const TwTensor &given = tensors[i];
+    TwTensor given;
+    std::string problem = readSized(elementOf(tensors, i), given, "TwTensor");
+    if (!problem.empty()) return Failure{"input " + std::to_string(i) + ": " + problem};
     Input input;
     input.name = given.name ? given.name : "";
     input.title = given.name ? given.name : "tensor " + std::to_string(i);
+    if (!isType(given.type)) return Failure{"input " + input.title + " has a type that is none of TwType"};
     if (given.rank < 0 || (given.rank > 0 && !given.shape)) return Failure{"input " + input.title + " has no shape"};
     auto rank = static_cast<size_t>(given.rank);
     input.cType = given.type, input.type = scalarOf(given.type);
@@ -157,7 +161,8 @@ GuardedTensor::~GuardedTensor() {
 
 TwTensor GuardedTensor::view() const {
   char *data = (device ? reinterpret_cast<char *>(onDevice) : storage.get()) + begin;
-  return {input.name.empty() ? nullptr : input.name.c_str(),
+  return {sizeof(TwTensor),
+          input.name.empty() ? nullptr : input.name.c_str(),
           input.cType,
           static_cast<int32_t>(input.shape.size()),
           input.shape.data(),

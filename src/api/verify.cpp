@@ -1,4 +1,5 @@
 // twVerify: the verifier (src/author/verifier.h) for host code in C and C++.
+#include "api/sized.h"
 #include "api/subject.h"
 
 #include "runtime/cuda/device.h"
@@ -15,7 +16,7 @@ namespace tilewright::api {
 /// Returns the text of an error and frees the error.
 static std::string takeText(TwError *error) {
   std::string text = error ? error->text : "it gives no reason";
-  delete error;
+  twErrorFree(error);
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   return text;
@@ -25,9 +26,20 @@ Result<std::vector<Input>> inputsOf(const TwSubject &subject, uint64_t seed) {
   const TwTensor *tensors = nullptr;
   size_t count = 0;
   TwError *error = nullptr;
-  if (!subject.inputs(subject.context, seed, &tensors, &count, &error)) return Failure{"the inputs: " + takeText(error)};
-  delete error;
+  std::string thrown;
+  bool isMade = callCaller([&] { return subject.inputs(subject.context, seed, &tensors, &count, &error) != 0; }, false, thrown);
+  if (!thrown.empty()) return Failure{"the inputs: " + thrown};
+  if (!isMade) return Failure{"the inputs: " + takeText(error)};
+  twErrorFree(error);
   return readInputs(tensors, count);
+}
+
+std::optional<TwSubject> readSubject(const TwSubject *given, const char *purpose, TwError **error) {
+  if (!given) return setError(error, TW_ERROR_INVALID_ARGUMENT, "there is no subject to " + std::string(purpose) + "\n"), std::nullopt;
+  TwSubject subject;
+  std::string problem = readSized(given, subject, "TwSubject");
+  if (!problem.empty()) return setError(error, TW_ERROR_INVALID_ARGUMENT, problem + "\n"), std::nullopt;
+  return subject;
 }
 
 std::optional<Tensors> makeTensors(const std::vector<Input> &inputs, size_t pattern, const gpu::CudaDevice *device,
@@ -48,9 +60,15 @@ std::optional<std::string> callHost(TwFunction function, void *context, const Te
   std::vector<TwTensor> views;
   for (const auto &tensor : tensors)
     views.push_back(tensor->view());
+  std::vector<const TwTensor *> addresses;
+  for (const TwTensor &view : views)
+    addresses.push_back(&view);
   TwError *error = nullptr;
-  if (!function(context, views.data(), views.size(), &error)) return takeText(error);
-  delete error;
+  std::string thrown;
+  bool works = callCaller([&] { return function(context, addresses.data(), addresses.size(), &error) != 0; }, false, thrown);
+  if (!thrown.empty()) return thrown;
+  if (!works) return takeText(error);
+  twErrorFree(error);
   return std::nullopt;
 }
 
@@ -194,8 +212,9 @@ private:
 } // namespace
 
 Result<author::Report> verifySubject(const TwSubject &subject, const TwVerifyOptions *options) {
-  TwVerifyOptions plain{-1, -1, -1, 0, 0};
-  const TwVerifyOptions &wanted = options ? *options : plain;
+  TwVerifyOptions wanted{sizeof(TwVerifyOptions), -1, -1, -1, 0, 0};
+  if (options)
+    if (std::string problem = readSized(options, wanted, "TwVerifyOptions"); !problem.empty()) return Failure{problem};
   if (!subject.kernel || !subject.inputs) return Failure{"there is no kernel to verify, or no inputs"};
   constexpr uint32_t allVariants = TW_GIVEN | TW_STRIDED | TW_EMPTY | TW_ONE | TW_ODD;
   if (wanted.variants & ~allVariants)
@@ -228,20 +247,14 @@ struct TwReport {
 extern "C" {
 
 double twTensorGet(const TwTensor *tensor, const int64_t *index) {
-  return loadElement(scalarOf(tensor->type), elementOf(*tensor, index));
+  return loadElement(scalarOf(tensor->type), addressOf(*tensor, index));
 }
 void twTensorSet(const TwTensor *tensor, const int64_t *index, double value) {
-  storeElement(scalarOf(tensor->type), elementOf(*tensor, index), value);
+  storeElement(scalarOf(tensor->type), addressOf(*tensor, index), value);
 }
 
-TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error) {
-  if (!subject) return setError(error, "there is no subject to verify\n"), nullptr;
-  Result<author::Report> found = verifySubject(*subject, options);
-  if (!found) {
-    setError(error, found.error());
-    return nullptr;
-  }
-  auto *made = new TwReport{std::move(*found), "", "", {}};
+static TwReport *reportOf(author::Report found) {
+  auto made = std::make_unique<TwReport>(TwReport{std::move(found), "", "", {}});
   made->text = made->report.text(), made->json = made->report.json();
   for (const author::VerifyResult &result : made->report.results) {
     std::vector<TwReport::Indices> &all = made->indices.emplace_back();
@@ -252,7 +265,18 @@ TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwE
         own.unwritten.insert(own.unwritten.end(), index.begin(), index.end());
     }
   }
-  return made;
+  return made.release();
+}
+
+TwReport *twVerify(const TwSubject *subject, const TwVerifyOptions *options, TwError **error) {
+  return guarded(error, static_cast<TwReport *>(nullptr), [&]() -> TwReport * {
+    std::optional<TwSubject> given = readSubject(subject, "verify", error);
+    if (!given) return nullptr;
+    Result<author::Report> found = verifySubject(*given, options);
+    if (found) return reportOf(std::move(*found));
+    setError(error, TW_ERROR_VERIFY, found.error());
+    return nullptr;
+  });
 }
 
 void twReportFree(TwReport *report) {
@@ -271,16 +295,17 @@ size_t twReportVariantCount(const TwReport *report) {
   return report ? report->report.results.size() : 0;
 }
 
-TwVariant twReportVariant(const TwReport *report, size_t variant) {
-  if (!report || variant >= report->report.results.size()) return {"", TW_SKIPPED, "", 0};
-  const author::VerifyResult &result = report->report.results[variant];
-  return {result.variant.c_str(), static_cast<TwOutcome>(result.outcome), result.details.c_str(), result.outputs.size()};
+int twReportVariant(const TwReport *report, size_t variant, TwVariant *result) {
+  if (!report || !result || variant >= report->report.results.size()) return 0;
+  const author::VerifyResult &found = report->report.results[variant];
+  TwVariant made{sizeof(TwVariant), found.variant.c_str(), static_cast<TwOutcome>(found.outcome), found.details.c_str(),
+                 found.outputs.size()};
+  return writeSized(made, result);
 }
 
-TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {
+int twReportOutput(const TwReport *report, size_t variant, size_t output, TwOutput *result) {
+  if (!report || !result || variant >= report->indices.size() || output >= report->indices[variant].size()) return 0;
   TwOutput made{};
-  made.name = "";
-  if (!report || variant >= report->indices.size() || output >= report->indices[variant].size()) return made;
   const author::Output &found = report->report.results[variant].outputs[output];
   const TwReport::Indices &indices = report->indices[variant][output];
   made.name = found.name.c_str(), made.rank = found.shape.size();
@@ -299,7 +324,7 @@ TwOutput twReportOutput(const TwReport *report, size_t variant, size_t output) {
   }
   made.unwritten = found.unwritten;
   made.firstUnwritten = indices.unwritten.data(), made.firstUnwrittenCount = found.firstUnwritten.size();
-  return made;
+  return writeSized(made, result);
 }
 
 } // extern "C"

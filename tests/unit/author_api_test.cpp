@@ -221,7 +221,7 @@ TEST_F(Author, InputsThatCannotBeUsed) {
   int64_t extent = 4, step = 1, negative = -4;
   auto failure = [&](TwTensor first, TwTensor second) {
     TwTensor given[] = {first, second};
-    TwSubject subject{[](void *, const TwTensor *, size_t, TwError **) { return 1; }, nullptr,
+    TwSubject subject{sizeof(TwSubject), [](void *, const TwTensor *const *, size_t, TwError **) { return 1; }, nullptr,
                       [](void *context, uint64_t, const TwTensor **inputs, size_t *count, TwError **) {
                         *inputs = static_cast<const TwTensor *>(context), *count = 2;
                         return 1;
@@ -229,9 +229,10 @@ TEST_F(Author, InputsThatCannotBeUsed) {
                       given};
     TwError *error = nullptr;
     EXPECT_EQ(twVerify(&subject, nullptr, &error), nullptr);
-    return tilewright::detail::takeError(error);
+    EXPECT_EQ(twErrorCode(error), TW_ERROR_VERIFY);
+    return tilewright::detail::failed<void>(error).error();
   };
-  TwTensor plain{"x", TW_F32, 1, &extent, &step, memory.data(), 0, -1}, overlapping = plain, wrong = plain;
+  TwTensor plain{sizeof(TwTensor), "x", TW_F32, 1, &extent, &step, memory.data(), 0, -1}, overlapping = plain, wrong = plain;
   overlapping.data = memory.data() + 3, overlapping.name = nullptr;
   EXPECT_EQ(failure(plain, overlapping),
             "inputs x and tensor 1 share memory; a write to one would change the other: give each its own memory");
@@ -239,6 +240,10 @@ TEST_F(Author, InputsThatCannotBeUsed) {
   EXPECT_EQ(failure(plain, wrong), "input x has a negative extent");
   wrong = plain, wrong.strides = &negative;
   EXPECT_EQ(failure(wrong, plain), "input x has a negative stride");
+  wrong = plain, wrong.type = static_cast<TwType>(99);
+  EXPECT_EQ(failure(wrong, plain), "input x has a type that is none of TwType");
+  wrong = plain, wrong.size = 0;
+  EXPECT_EQ(failure(wrong, plain), "input 0: the size of a TwTensor is 0: set it to sizeof(TwTensor)");
 }
 
 TEST_F(Author, FreshInputsForEachVariant) {
@@ -398,7 +403,7 @@ TEST_F(Author, ComparesWithAReference) {
   TwChange change{};
   TwError *error = nullptr;
   EXPECT_EQ(twCompare("{}", "nonsense", &change, &error), 0);
-  EXPECT_NE(tilewright::detail::takeError(error).find("has no results"), std::string::npos);
+  EXPECT_NE(tilewright::detail::failed<void>(error).error().find("has no results"), std::string::npos);
 }
 
 } // namespace

@@ -191,8 +191,9 @@ private:
     for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
       names.parameters.push_back("arg" + std::to_string(i));
     if (names.parameters.size() != sizeof...(P))
-      return Result<Kernel>::failure("the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +
-                                     " parameters, and the kernel has " + std::to_string(sizeof...(P)) + "\n");
+      return Result<Kernel>::failure(TW_ERROR_INVALID_ARGUMENT,
+                                     "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +
+                                         " parameters, and the kernel has " + std::to_string(sizeof...(P)) + "\n");
     place at(where);
     std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
     {
@@ -205,7 +206,7 @@ private:
     }
     TwError *error = nullptr;
     TwModule *module = twBuilderFinish(builder.get(), &error);
-    if (!module) return Result<Kernel>::failure(takeError(error));
+    if (!module) return failed<Kernel>(error);
     return Module::adopt(module).kernel(names.name);
   }
 
@@ -220,7 +221,7 @@ template <typename... P> void run_function(void (*function)(P...), const trace &
   [&]<size_t... I>(std::index_sequence<I...>) { function(access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
 }
 template <typename T> auto failure_of(std::string text) {
-  return Result<T>::failure(std::move(text));
+  return Result<T>::failure(TW_ERROR_INVALID_ARGUMENT, std::move(text));
 }
 
 } // namespace detail
@@ -241,7 +242,7 @@ public:
   /// it is about.
   template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
     const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<void>::failure(kernel.error());
+    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
     return lazy.with(
         stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
         std::tuple<A &...>(arguments...));
@@ -249,7 +250,7 @@ public:
   /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
   template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
     const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<std::string>::failure(kernel.error());
+    if (!kernel) return Result<std::string>::failure(kernel.code(), kernel.error());
     return lazy.with(
         cpu, [&](std::initializer_list<Arg> list) { return kernel->emit(stage, list); }, detail::failure_of<std::string>,
         std::tuple<A &...>(arguments...));

@@ -68,7 +68,7 @@ public:
     requires std::is_invocable_r_v<Grid, G &, const config &>
   Result<void> launch(G grid_of, const Stream &stream, A &&...arguments) {
     const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<void>::failure(kernel.error());
+    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
     auto grid = [&](Meta meta) { return grid_of(Configs[static_cast<size_t>(meta[config_name])]); };
     return lazy.with(
         stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
