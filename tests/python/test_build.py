@@ -354,6 +354,7 @@ def test_bad_command_lines_and_kernels(tmp_path):
         return done.stderr
 
     assert "-o NAME.a or -o NAME.so" in error(out="scale.dll")
+    assert "the target 'cpu:neon' is of AArch64, and libraries are made for x86-64" in error(target="cpu:neon")
     assert "no target 'cpu:avx9'" in error(target="cpu:avx9")
     assert "given twice" in error(target="cpu:avx2,cpu:avx2")
     assert "needs --signature" in error(signatures=[])
