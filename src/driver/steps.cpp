@@ -329,6 +329,8 @@ constexpr Step steps[] = {
      "rewrite loops by their schedule: circular buffers, copies that run ahead, waits"},
     {"copy-unpipelined", Machine::gpu, gpu::copyUnpipelined, nullptr, "ttg.descriptor_load",
      "replace the other loads through tensor maps by copies that are waited for"},
+    {"schedule-mmas", Machine::gpu, gpu::scheduleMmas, nullptr, "",
+     "decide the order of MMAs within an iteration, and where they are waited for"},
     {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
      "issue MMAs earlier and wait for them later within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",

@@ -64,7 +64,7 @@ llvm::LogicalResult waitForStores(mlir::ModuleOp module);
 llvm::LogicalResult stageRows(mlir::ModuleOp module);
 
 /// Gives the dequantization of a dot's second operand to a warpgroup of its own, in one loop of the kernel, if that pays. The loop then
-/// needs a producer warp. Sets `ttg.dequantize_partition` on the operations and on the function.
+/// needs a producer warp. Sets `ttg.operand_partition` on the operations and on the function.
 llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 
 /// Gives every transfer through a tensor map buffers of its own. Afterwards each load through a map has one use, the store to a buffer that
@@ -84,8 +84,11 @@ llvm::LogicalResult pipelineLoops(mlir::ModuleOp module);
 /// left, and every used ttg.tensor_map has its box and swizzle.
 llvm::LogicalResult copyUnpipelined(mlir::ModuleOp module);
 
-/// Overlaps the MMAs of an iteration with each other and with its arithmetic: each starts as early, and its wait is as late, as the code
-/// between them permits.
+/// Decides how the MMAs of an iteration overlap with each other and with its arithmetic: each starts as early, and its wait is as late, as
+/// the code between them permits. Writes the attribute `ttg.mma_schedule` on loops, and moves nothing.
+llvm::LogicalResult scheduleMmas(mlir::ModuleOp module);
+
+/// Moves MMAs and waits as `ttg.mma_schedule` says. Reports an error if that names operations which the loop does not have.
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the

@@ -93,7 +93,7 @@ def TTG_Remark : TTGAttr<"Remark", "remark"> {
 def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
   let summary = "when and where an operation of a pipelined loop runs. `id`: the operation's attribute `ttg.id`. `stage`: the iteration that "
                 "runs stage s of iteration i runs stage s - d of iteration i + d. `order`: its position within an iteration, among the "
-                "operations of the schedule. `partition`: 0 the consumer warps, 1 the producer warp, 2 the dequantize partition";
+                "operations of the schedule. `partition`: 0 the consumer warps, 1 the producer warp, 2 the operand partition";
   let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, "int64_t":$partition);
   let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
 }

@@ -86,17 +86,12 @@ constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Read by the steps
 /// up to specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
-/// On a kernel, and on an operation or branch in it (a unit attribute): the last warp group only dequantizes an operand, and this is its
-/// work. Written by partition-dequantize, read by the steps up to specialize-warps, which makes a region of it.
-constexpr llvm::StringLiteral dequantizePartitionName = "ttg.dequantize_partition";
-/// On a kernel with a dequantize partition (a unit attribute): that partition also loads the scales of the others. Written by
-/// partition-dequantize, read by specialize-warps.
-constexpr llvm::StringLiteral forwardsScalesName = "ttg.forwards_scales";
-/// On a ttg.wgmma_wait of a loop with a dequantize partition (a unit attribute): after it, the MMAs of the previous iteration have
-/// finished. Written by partition-dequantize, read by schedule-loops and pipeline-loops.
+/// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
+/// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize, read by the steps up to specialize-warps,
+/// which makes a region of it.
+constexpr llvm::StringLiteral operandPartitionName = "ttg.operand_partition";
+/// On a ttg.wgmma_wait in a loop (a unit attribute): after it, the MMAs of the previous iteration have finished. Written by a step that
+/// splits the MMAs of an iteration (partition-dequantize), read by schedule-loops and pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";
-/// On the same wait (a unit attribute): this iteration's copies were released before it, and the dequantized operand is released
-/// separately. Written by partition-dequantize, read by pipeline-loops.
-constexpr llvm::StringLiteral releasesCopiesFirstName = "ttg.releases_copies_first";
 
 } // namespace tilewright::ttg

@@ -1,2 +1,0 @@
-#pragma once
-#include "gpu/ttg/buffer_accesses.h"

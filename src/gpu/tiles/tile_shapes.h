@@ -1,2 +1,0 @@
-#pragma once
-#include "gpu/ttg/tile_shapes.h"
