@@ -247,10 +247,9 @@ private:
     // The sign of an odd power; NaN for a negative number with a fractional exponent.
     Value isWhole = m.equal(truncate(y), y);
     Value halved = half(y);
-    Value isOdd =
-        arith::AndIOp::create(b, isWhole,
-                              arith::AndIOp::create(b, m.compare(arith::CmpFPredicate::ONE, truncate(halved), halved),
-                                                    m.less(m.absolute(y), m.real(0x1p53))));
+    Value isOdd = arith::AndIOp::create(
+        b, isWhole,
+        arith::AndIOp::create(b, m.compare(arith::CmpFPredicate::ONE, truncate(halved), halved), m.less(m.absolute(y), m.real(0x1p53))));
     Value negative = isNegative(x);
     result = m.select(arith::AndIOp::create(b, negative, isOdd), negate(result), result);
     Value finiteBase = arith::AndIOp::create(b, m.less(x, m.real(0)), m.less(magnitude, m.real(infinity)));

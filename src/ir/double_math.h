@@ -1,5 +1,5 @@
-// Functions of f64 in terms of its arithmetic, for targets without instructions or a library for them. Functions of f32 that are rarely used
-// may be computed in f64 as well: they only need one rounding at the end.
+// Functions of f64 in terms of its arithmetic, for targets without instructions or a library for them. Functions of f32 that are rarely
+// used may be computed in f64 as well: they only need one rounding at the end.
 #pragma once
 
 #include "ir/float_math.h"

@@ -304,8 +304,7 @@ static Value reducedRemainder(MathOps &m, Truncate truncate, Value rest, Value d
 Value exactRemainder(MathOps &m, Truncate truncate, Value x, Value y) {
   ImplicitLocOpBuilder &b = m.b;
   Value divisor = m.absolute(y), start = m.absolute(x);
-  Value broken =
-      arith::OrIOp::create(b, m.equal(divisor, m.real(0)), m.compare(arith::CmpFPredicate::UEQ, start, m.real(infinity)));
+  Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)), m.compare(arith::CmpFPredicate::UEQ, start, m.real(infinity)));
   broken = arith::OrIOp::create(b, broken, m.compare(arith::CmpFPredicate::UNO, y, y));
   Value exponent = exponentOf(m, divisor);
   auto loop = scf::WhileOp::create(b, TypeRange{m.realType}, ValueRange{start});

@@ -248,15 +248,15 @@ TEST(SharedLayouts, tmaBox) {
   EXPECT_EQ(box->copies, 1);
   EXPECT_FALSE(tmaBox(SharedLayout::rowMajor({512, 8}, 32, {1, 0})));                         // 512 rows
   EXPECT_FALSE(tmaBox(SharedLayout::rowMajor({64, 4}, 16, {1, 0})));                          // 8 bytes
-  EXPECT_FALSE(tmaBox(vectorSwizzled({32, 32}, 16, {1, 0}, 4, 1, 8)));          // not its pattern
+  EXPECT_FALSE(tmaBox(vectorSwizzled({32, 32}, 16, {1, 0}, 4, 1, 8)));                        // not its pattern
   EXPECT_EQ(tmaBox(SharedLayout::swizzled({64, 128}, 16, 128, {0, 1}))->order, (Dims{0, 1})); // rows contiguous
 }
 
 TEST(LayoutPictures, grids) {
   EXPECT_EQ(picture(Layout::blocked({2, 4}, {1, 2}, {2, 2}, {1, 1}, {1, 0}), 16, 16), "      0     1     2     3\n"
-                                                                              "0  T0:0  T0:1  T1:0  T1:1\n"
-                                                                              "1  T2:0  T2:1  T3:0  T3:1\n"
-                                                                              "T<thread>:<register>\n");
+                                                                                      "0  T0:0  T0:1  T1:0  T1:1\n"
+                                                                                      "1  T2:0  T2:1  T3:0  T3:1\n"
+                                                                                      "T<thread>:<register>\n");
   std::string cut = picture(Layout::mmaAccumulator({64, 64}, 2, 2), 2, 3);
   EXPECT_NE(cut.find("rows 0..1 of 64, columns 0..2 of 64"), std::string::npos) << cut;
   EXPECT_NE(picture(Layout::blocked({2}, {1}, {32}, {1}, {0}), 16, 16).find("T0:0,T2:0+14"), std::string::npos);

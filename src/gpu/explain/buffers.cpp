@@ -120,8 +120,7 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
 void Explainer::Impl::seeOperand(ttg::WgmmaOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
-    if (dot.location == op->getLoc() && dot.aInShared)
-      dot.operands = "A dequantized in registers, B in shared memory";
+    if (dot.location == op->getLoc() && dot.aInShared) dot.operands = "A dequantized in registers, B in shared memory";
 }
 
 static std::string sharedAccessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
@@ -143,10 +142,10 @@ void Explainer::Impl::seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &ta
     text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
   } else if (plan.scratch) {
     const ScratchPlan &scratch = *plan.scratch;
-    text +=
-        "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
-        sharedAccessText(from, scratch.shared, matricesWritten(from, scratch.shared, tile.getElementType(), scratch.storeMatrix.has_value())) +
-        ", read " + sharedAccessText(to, scratch.shared, matricesRead(to, scratch.shared, tile.getElementType()));
+    text += "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
+            sharedAccessText(from, scratch.shared,
+                             matricesWritten(from, scratch.shared, tile.getElementType(), scratch.storeMatrix.has_value())) +
+            ", read " + sharedAccessText(to, scratch.shared, matricesRead(to, scratch.shared, tile.getElementType()));
   } else {
     text += "between CTAs";
   }

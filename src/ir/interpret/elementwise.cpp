@@ -147,19 +147,17 @@ LogicalResult compareIntegers(Program &program, Operation *op) {
   int64_t bits = formatOf(op->getOperand(0).getType()).bits;
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
   uint8_t accepted = acceptedBy(predicate);
-  if (isUnsigned(predicate))
-    return eachElement(program, op, [&](int64_t i) { return uint64_t((outcomeOf(a[i], b[i]) & accepted) != 0); });
-  return eachElement(
-      program, op, [&](int64_t i) { return uint64_t((outcomeOf(signExtend(a[i], bits), signExtend(b[i], bits)) & accepted) != 0); });
+  if (isUnsigned(predicate)) return eachElement(program, op, [&](int64_t i) { return uint64_t((outcomeOf(a[i], b[i]) & accepted) != 0); });
+  return eachElement(program, op,
+                     [&](int64_t i) { return uint64_t((outcomeOf(signExtend(a[i], bits), signExtend(b[i], bits)) & accepted) != 0); });
 }
 
 LogicalResult compareFloats(Program &program, Operation *op) {
   Format format = formatOf(op->getOperand(0).getType());
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
   uint8_t accepted = acceptedBy(cast<arith::CmpFOp>(op).getPredicate());
-  return eachElement(program, op, [&](int64_t i) {
-    return uint64_t((outcomeOf(decodeFloat(format, a[i]), decodeFloat(format, b[i])) & accepted) != 0);
-  });
+  return eachElement(
+      program, op, [&](int64_t i) { return uint64_t((outcomeOf(decodeFloat(format, a[i]), decodeFloat(format, b[i])) & accepted) != 0); });
 }
 
 LogicalResult select(Program &program, Operation *op) {

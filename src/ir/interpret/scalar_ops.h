@@ -1,5 +1,5 @@
-// The meaning of operations on single elements, for the interpreter and for the simulator of GPUs: comparisons, conversions between integers
-// and floats, and functions for the rows of scalar_ops.def (minima and maxima in which -0 is less than +0).
+// The meaning of operations on single elements, for the interpreter and for the simulator of GPUs: comparisons, conversions between
+// integers and floats, and functions for the rows of scalar_ops.def (minima and maxima in which -0 is less than +0).
 #pragma once
 
 #include "ir/interpret/program.h"
