@@ -6,6 +6,7 @@ The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              lit     everything under tests/ that lit finds, that every diagnostic has a test, and the words and sentences of sources and documents
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
+             arm     a sample of tests/run as code for 64-bit ARM, under qemu-aarch64 (tools/setup.sh --arm installs what it needs)
              format  with --format: clang-format has nothing to change
 Each suite runs --jobs tests at a time, and all share one fresh kernel cache. The slowest tests are listed at the end. A suite that should
 be there but cannot start counts as one failure, so that nothing passes by not running. For the same reason tests that were skipped are
@@ -19,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -223,6 +225,15 @@ def run_pytest(name, options, build, env, scratch, count, *arguments):
         count.fail(f"{name}: pytest stopped with status {process.returncode}", log.read_text()[-3000:])
 
 
+def run_arm(options, build, env, scratch, count):
+    """A sample of tests/run as code for 64-bit ARM, under an emulator."""
+    programs = ["qemu-aarch64", "aarch64-linux-gnu-gcc"]
+    if missing := [program for program in programs if shutil.which(program) is None]:
+        return count.skip(f"arm: {' and '.join(missing)} not installed (tools/setup.sh --arm)")
+    for level in ("neon", "sve256"):
+        run_pytest("run", options, build, env, scratch, count, f"--arm={level}", "--sample", options.sample or 2)
+
+
 def run_format(options, build, env, scratch, count):
     listed = call(["git", "ls-files", "-co", "--exclude-standard", "--", "*.cpp", "*.h"], env, stdout=subprocess.PIPE)
     done = quiet(["clang-format-22", "--dry-run", "-Werror", *listed.stdout.split()], env)
@@ -238,6 +249,7 @@ def main():
         "lit": run_lit,
         "python": lambda *rest: run_pytest("python", *rest),
         "run": sampled,
+        "arm": run_arm,
         "format": run_format,
     }
     parser = argparse.ArgumentParser(description="Runs all tests.")

@@ -138,10 +138,38 @@ def cpp_page():
     return "\n".join(lines)
 
 
+def public_declarations(text):
+    """The comment and declaration of each documented name of a header, in order, without the namespaces of details."""
+    text = re.sub(r"(?ms)^namespace detail \{.*?^\} // namespace detail$|^namespace detail \{\n.*?^\}$", "", text)
+    found = re.findall(r"(?m)((?:^///.*\n)+)((?:^(?!///).+\n)+)", text)
+    for comment, code in found:
+        lines = []
+        for line in code.splitlines():
+            body = re.search(r" \{[^{}]*$|(?<=\)) \{.*\}$", line)
+            lines.append(line[:body.start()] if body and line.endswith(("{", "}")) else line)
+            if line.endswith(("{", ";", "}")):
+                break
+        yield comment + "\n".join(lines)
+
+
+def cpp_language_page():
+    lines = ["# Kernels in C++", "", NOTE, "",
+             "The declarations of `tilewright/language.h`. [Write kernels in C++](../howto/cpp_kernels.md) shows programs. A function has the meaning of the",
+             "[function of the tile language](language.md) with its name. The last parameter, `where`, is the line of the caller, and is never given.", ""]
+    folder = ROOT / "include/tilewright/language"
+    for name in re.findall(r'#include "tilewright/language/(\w+\.h)"', (ROOT / "include/tilewright/language.h").read_text()) + ["tile.h", "libdevice.h"]:
+        text = (folder / name).read_text()
+        title = re.match(r"// (.*)", text).group(1)
+        lines += [f"## tilewright/language/{name}", "", title, ""]
+        lines += ["```cpp", "\n\n".join(public_declarations(text)), "```", ""]
+    return "\n".join(lines)
+
+
 def reference(build):
     """(name, text) of each page of the reference."""
     yield from language_pages(build)
-    yield from (("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page()))
+    yield from (("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page()),
+                ("cpp_language.md", cpp_language_page()))
 
 
 def write_reference(build, folder):

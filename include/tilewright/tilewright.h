@@ -392,6 +392,8 @@ public:
     TwModule *module = twModuleFromSource(source.c_str(), name.c_str(), &error);
     return make(module, error);
   }
+  /// Takes ownership of a module of the C interface.
+  static Module adopt(TwModule *module) { return Module(module); }
   Result<Kernel> kernel(const std::string &name) const {
     TwError *error = nullptr;
     if (TwKernel *kernel = twKernelFind(handle.get(), name.c_str(), &error)) return Kernel(kernel);

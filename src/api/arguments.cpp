@@ -133,12 +133,6 @@ LaunchOptions launchOptions(const TwOptions *given, Diagnostics &diagnostics) {
 
 //===----------------------------------------------------------------------------------------------------------------- the grid
 
-struct TwMeta {
-  const JitFunction *kernel;
-  llvm::ArrayRef<Argument> arguments;
-  mutable std::string missing; // the first name without an argument that the grid function asked for
-};
-
 /// Returns the names of the arguments that a grid function can read: n, BLOCK.
 static std::vector<std::string> integerNames(const TwMeta &meta) {
   std::vector<std::string> names;
@@ -147,12 +141,21 @@ static std::vector<std::string> integerNames(const TwMeta &meta) {
   return names;
 }
 
+static std::optional<Int> integerOf(const Dict &values, const char *name) {
+  std::optional<size_t> index = findKey(values, Value::string(name));
+  return index ? values.items[*index].second.toInt() : std::nullopt;
+}
+
 int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
   if (found) *found = 0;
   for (size_t i = 0; meta && name && i < meta->arguments.size(); ++i) {
     if (meta->kernel->parameters[i].name != name || !meta->arguments[i].isNumber()) continue;
     if (found) *found = 1;
     return meta->arguments[i].asInteger();
+  }
+  if (std::optional<Int> value = meta && name && meta->values ? integerOf(*meta->values, name) : std::nullopt) {
+    if (found) *found = 1;
+    return static_cast<int64_t>(*value);
   }
   if (found) return 0;
   if (meta && meta->missing.empty()) meta->missing = name && *name ? name : "(no name)";

@@ -12,6 +12,21 @@
 #include <optional>
 #include <string>
 
+struct TwModule {
+  std::shared_ptr<tilewright::Namespace> scope;     // of Python's syntax
+  std::shared_ptr<const tilewright::IrKernel> text; // of IR text
+  std::vector<std::string> kernels;
+  tilewright::Heuristics rules = {}; // functions of the caller that give constexpr parameters their values
+};
+
+/// The integer arguments that a grid function or a rule of the caller may read.
+struct TwMeta {
+  const tilewright::JitFunction *kernel;
+  llvm::ArrayRef<tilewright::Argument> arguments;
+  mutable std::string missing;              // the first name without an argument that the function asked for
+  const tilewright::Dict *values = nullptr; // for a rule: the arguments, instead of `arguments`
+};
+
 struct TwKernel {
   tilewright::TunedKernel tuned;
   std::shared_ptr<const tilewright::IrKernel> text; // null for functions
@@ -21,6 +36,8 @@ struct TwKernel {
 
 namespace tilewright::api {
 
+/// Returns a module of the scope's kernels. If there is no scope, `diagnostics` says why.
+TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error);
 /// The error code of a message, and of the first error among messages.
 TwErrorCode codeOf(Diag id);
 TwErrorCode codeOf(const Diagnostics &diagnostics);

@@ -8,15 +8,9 @@
 using namespace tilewright;
 using namespace tilewright::api;
 
-struct TwModule {
-  std::shared_ptr<Namespace> scope;     // of a Python file
-  std::shared_ptr<const IrKernel> text; // of IR text
-  std::vector<std::string> kernels;
-};
-
 static const char *const noModule = "there is no module: its handle is null or was moved from, or loading it has failed\n";
 
-static TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error) {
+TwModule *tilewright::api::makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error) {
   if (!scope) return setError(error, diagnostics), nullptr;
   reportWarnings(diagnostics);
   auto module = std::make_unique<TwModule>(TwModule{scope, nullptr, {}});
@@ -43,7 +37,11 @@ static TwKernel *findIn(TwModule &module, const char *name, TwError **error) {
   std::shared_ptr<const JitFunction> function = findKernel(*module.scope, name, diagnostics);
   if (!function) return setError(error, diagnostics), nullptr;
   reportWarnings(diagnostics);
-  return new TwKernel(std::move(function));
+  if (module.rules.empty()) return new TwKernel(std::move(function));
+  auto *ruled = new JitFunction(*function);
+  ruled->heuristics = module.rules;
+  // `function` owns the scope of its names, so the copy keeps it.
+  return new TwKernel(std::shared_ptr<const JitFunction>(ruled, [function](const JitFunction *copy) { delete copy; }));
 }
 
 extern "C" {

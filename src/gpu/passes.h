@@ -21,6 +21,10 @@ llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
 /// Splits f32 dots with input_precision tf32x3, bf16x3 or bf16x6 into several tf32 or bf16 dots, if tensor cores support them.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 
+/// Raises num_warps of a kernel whose accumulators do not fit into the registers of the requested warps, and num_ctas = 1 if rows or
+/// accumulators do not fit in one CTA.
+llvm::LogicalResult chooseWarpsAndCtas(mlir::ModuleOp module);
+
 /// Splits a program with several CTAs (num_ctas): tiles become slices along the cheapest dimension, and exchanges between CTAs go through
 /// ttg.read_cluster.
 llvm::LogicalResult splitCtas(mlir::ModuleOp module);
@@ -32,9 +36,6 @@ llvm::LogicalResult moduloToMask(mlir::ModuleOp module);
 /// mask is the tensor's bounds. Each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` tells the launcher how to
 /// create it). A remark gives the reason for other accesses. Does nothing on targets without TMA.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
-
-/// Raises num_warps of a kernel whose accumulators do not fit into the registers of the requested warps.
-llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
 /// Hoists loads from a branch that waits for memory, if a store after the branch accesses the same addresses in any case. Hoists loads
 /// above a kernel's first reduction.

@@ -560,7 +560,15 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
+/// Reports an error and returns false if the setting of the CPU level is wrong.
+static bool isSettingValid(Diagnostics &diagnostics) {
+  static const std::string problem = cpuSettingProblem();
+  if (!problem.empty()) diagnostics.error({}, Diag::cpuSetting, {problem});
+  return problem.empty();
+}
+
 std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wanted, Diagnostics &diagnostics) {
+  if (!wanted.gpu && !isSettingValid(diagnostics)) return nullptr;
   double start = secondsNow(), assembling = 0;
   std::vector<std::pair<std::string, double>> steps;
   CompileRequest request = wanted;

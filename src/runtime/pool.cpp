@@ -51,6 +51,8 @@ int64_t now() {
 void pauseCpu() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb"); // waits about as long as x86's pause; `yield` does nothing on most CPUs
 #endif
 }
 

@@ -75,6 +75,9 @@ constexpr int64_t maxReservedBytes = 8192;        ///< scratch memory that stays
 constexpr int64_t minDescriptorsToRecompute = 16; ///< loop-invariant descriptors, from which on each iteration computes them
 constexpr int64_t maxMultiplyAdds = 512;          ///< multiply-adds of a dot in one iteration of its loop, at most
 constexpr int64_t maxContiguousOfFma = 8;         ///< contiguous elements that a thread loads for such a dot, at most
+constexpr int64_t fmaTileExtent = 4;              ///< rows, and columns, of such a dot that a thread computes, at most
+constexpr int64_t fmaLaneColumns = 8;             ///< lanes of a warp along the columns of such a dot, at most
+constexpr int64_t minExpansion = 8;               ///< addresses are computed again from tiles that have so many times fewer elements
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 
 // ---- occupancy

@@ -4,7 +4,7 @@
 //           for %i { wait for the copy of i    ttg.wgmma %stage    start the copy of i + S-1 }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/operand_partition.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

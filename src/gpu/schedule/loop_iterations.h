@@ -1,7 +1,7 @@
 // Values of other iterations of a loop, and values that loops carry.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

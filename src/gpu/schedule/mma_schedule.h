@@ -7,7 +7,7 @@
 // order that are listed before it. Order 0 is the top of the iteration.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -4,7 +4,7 @@
 // The op's builder takes the pending count and the tiles: WgmmaWaitOp::create(b, loc, 1, tiles).
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -6,7 +6,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 

@@ -12,7 +12,7 @@
 #include "gpu/schedule/mma_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operand_partition.h"
-#include "gpu/tiles/tile_equivalence.h"
+#include "gpu/ttg/tile_equivalence.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 

@@ -2,7 +2,7 @@
 
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

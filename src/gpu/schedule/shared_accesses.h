@@ -1,7 +1,7 @@
 // What an operation does to bytes of shared memory once allocate-shared has placed them. insert-barriers orders these accesses.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/IR/Value.h"
 

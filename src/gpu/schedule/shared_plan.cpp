@@ -10,7 +10,7 @@
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 using namespace mlir;
 

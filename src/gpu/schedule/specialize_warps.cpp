@@ -11,7 +11,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/skeleton.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/address/divisibility.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"

@@ -4,7 +4,7 @@
 //           for %i iter_args(%stage = 0, %parity = 0) { %p = ttg.stage %stages[%stage]    ttg.wgmma %p }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 using namespace mlir;
 

@@ -16,7 +16,7 @@
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operand_partition.h"
-#include "gpu/tiles/tile_shapes.h"
+#include "gpu/ttg/tile_shapes.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
 #include "support/target.h"

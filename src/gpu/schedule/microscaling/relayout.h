@@ -1,8 +1,8 @@
 // A tile, and what it is computed from, once more in another layout: operations are cloned where they stand, as far as what loads it.
 #pragma once
 
-#include "gpu/tiles/tile_equivalence.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/tile_equivalence.h"
+#include "gpu/ttg/ttg.h"
 
 #include "llvm/ADT/MapVector.h"
 

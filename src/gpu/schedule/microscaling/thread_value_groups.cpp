@@ -1,7 +1,7 @@
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 
-#include "gpu/tiles/tile_equivalence.h"
-#include "gpu/tiles/tile_shapes.h"
+#include "gpu/ttg/tile_equivalence.h"
+#include "gpu/ttg/tile_shapes.h"
 #include "ir/slice.h"
 
 #include "mlir/IR/Matchers.h"

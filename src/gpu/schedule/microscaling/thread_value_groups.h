@@ -1,7 +1,7 @@
 // A tile as MMAs by warpgroups with their first operand in registers want it: with K in another order, and by halves of its rows.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 namespace tilewright::gpu {
 
