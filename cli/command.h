@@ -88,9 +88,10 @@ struct Setting {
 };
 llvm::ArrayRef<Setting> allSettings();
 
-const CommandSpec &compileSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
+const CommandSpec &compileSpec(), &buildSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
     &profileSpec(), &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);
+int buildMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int tuneMain(int argc, char **argv);
 int infoMain(int argc, char **argv);

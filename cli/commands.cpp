@@ -15,6 +15,8 @@ using namespace tilewright;
 
 static constexpr Command commands[] = {
     {"compile", "a kernel to any stage: syntax tree, tt IR, loops, LLVM IR, assembly, object code", compileSpec, compileMain},
+    {"build", "a kernel ahead of time: a library for several targets and specializations, and its header in C and C++", buildSpec,
+     buildMain},
     {"run", "run a kernel straight from its file on generated or .npy data; check it, time it, step through it", runSpec, runMain},
     {"tune", "measure a kernel's configurations and store the best; list, export and import stored results", tuneSpec, tuneMain},
     {"verify", "compare a kernel with its reference, for inputs of many shapes", verifySpec, verifyMain},

@@ -26,7 +26,8 @@ const CommandSpec &compileSpec() {
          {"--signature", "TEXT", "the types and constants of the parameters"},
          {"--target", "cpu[:LEVEL]|cuda:SM", targets.c_str()},
          {"--emit", "STAGE",
-          "ast, tt, loops, llvm, asm, obj or header (C, for the object); for a GPU ast, tt, ttg, threads, llvm, ptx or cubin; default tt"},
+          "ast, tt, loops, llvm, asm, obj, c (the object as C source) or header (C, for both); for a GPU ast, tt, ttg, threads, llvm, ptx "
+          "or cubin; default tt"},
          {"--until", "STEP", "instead of --emit: stop after this step; '--until steps' lists all"},
          {"--from", "STEP", "FILE is a dump of the IR before this step: continue from there"},
          {"--dump", "DIR", "write the IR after each step to numbered files in this folder"},
@@ -56,7 +57,7 @@ static std::optional<Stage> stageOf(const std::string &name, bool gpu) {
 }
 
 static const char *stageNames(bool gpu) {
-  return gpu ? "ast, tt, ttg, threads, llvm, ptx and cubin" : "ast, tt, loops, llvm, asm, obj and header";
+  return gpu ? "ast, tt, ttg, threads, llvm, ptx and cubin" : "ast, tt, loops, llvm, asm, obj, c and header";
 }
 
 static int writeOutput(const std::string &bytes, const std::string &path) {
@@ -74,7 +75,7 @@ struct Order {
   CompileRequest request;
   Stage stage = Stage::tt;
   std::string from, until, dump, output;
-  bool writesOutput = true, isHeader = false;
+  bool writesOutput = true, isHeader = false, isSource = false;
 };
 } // namespace
 
@@ -118,17 +119,19 @@ static int readWay(const CommandLine &line, Order &order) {
   if (line.has("--emit") && line.has("--until")) return fail("--emit names a stage and --until a step: give one of them");
   std::string last = order.dump.empty() || wishes ? "tt" : gpu ? "ptx" : "asm";
   order.isHeader = !gpu && line.get("--emit", "") == "header";
-  std::optional<Stage> stage = order.isHeader ? Stage::object : stageOf(line.get("--emit", last), gpu);
+  order.isSource = !gpu && line.get("--emit", "") == "c";
+  std::optional<Stage> stage = order.isHeader || order.isSource ? Stage::object : stageOf(line.get("--emit", last), gpu);
   if (!stage)
     return fail("there is no stage '" + line.get("--emit", "") + "' for " + line.get("--target", "cpu") + "; the stages are " +
                 stageNames(gpu));
   order.stage = *stage;
   // Callers of an object's function check no guards, so its code has no assumptions.
   if (order.stage == Stage::object) order.request.failedGuards = {everyGuard};
-  if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj or header");
+  if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj, c or header");
   if (line.has("--name") && !isCName(line.get("--name", "")))
     return fail("--name expects a C identifier, got '" + line.get("--name", "") + "'");
-  if (order.isHeader && !order.from.empty()) return fail("a header is made from a kernel file or from IR text, not from a dump");
+  if ((order.isHeader || order.isSource) && !order.from.empty())
+    return fail("C is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
     if (!step.empty() && !isStep(order.request, step))
       return fail("there is no step '" + step + "' for " + line.get("--target", "cpu") + "; '--until steps' lists them");
@@ -138,6 +141,7 @@ static int readWay(const CommandLine &line, Order &order) {
 static std::optional<std::string> compileIt(Order &order, const CommandLine &line, Diagnostics &diagnostics) {
   if (order.stage == Stage::object && order.from.empty()) order.request.symbol = line.get("--name", objectSymbol(order.request));
   if (order.isHeader) return objectHeader(order.request, diagnostics);
+  if (order.isSource) return objectSource(order.request, diagnostics);
   if (!order.until.empty()) return emitAfter(order.request, order.from, order.until, diagnostics);
   if (!order.from.empty()) return emitStageFrom(order.request, order.from, order.stage, diagnostics);
   return emitStage(order.request, order.stage, diagnostics);

@@ -4,6 +4,7 @@
 #include "cli/explain_kernel.h"
 #include "cli/json_output.h"
 #include "cli/launch.h"
+#include "cli/recorded.h"
 #include "evaluate/builtins.h"
 #include "evaluate/reference.h"
 #include "support/target.h"
@@ -125,7 +126,7 @@ const CommandSpec &explainSpec() {
   static const CommandSpec spec = [] {
     CommandSpec result{
         "explain",
-        "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT]]",
+        "[NAME ... | FILE[:KERNEL] --signature TEXT | --arg NAME=VALUE ... [--target TARGET] [--html OUT] | --recorded ROWS.jsonl]",
         "Explains a builtin (tl.dot, math.exp), a diagnostic (dotShapes), or how a kernel was compiled. Without an argument, it "
         "lists all names.",
         "For a kernel in a Python file, the report shows line by line how memory is accessed, how each dot is lowered, and which tiles\n"
@@ -140,7 +141,8 @@ const CommandSpec &explainSpec() {
          {"--json", "", "the same as JSON"},
          {"--html", "OUT", "write the report on a kernel as a web page"},
          {"--layout", "L3|LINE", "draw only this layout, or those of a source line, in full"},
-         {"--time", "", "measure the launch"}}};
+         {"--time", "", "measure the launch"},
+         {"--recorded", "ROWS.jsonl", "predict the recorded launches of a file, and compare with their measured times"}}};
     for (const OptionSpec &option : launchOptions())
       result.options.push_back(option);
     return result;
@@ -152,6 +154,8 @@ int explainMain(int argc, char **argv) {
   int status = 0;
   std::optional<CommandLine> line = readCommandLine(explainSpec(), argc, argv, status);
   if (!line) return status;
+  if (line->has("--recorded"))
+    return line->words.empty() ? predictRecorded(line->get("--recorded", "")) : fail("--recorded takes no other argument");
   auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);

@@ -5,6 +5,7 @@
 #include "cli/on_device.h"
 #include "tune/estimate.h"
 #include "tune/measure.h"
+#include "tune/predict_launch.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,6 +63,19 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
   return section;
 }
 
+/// Replaces the estimate by the prediction of the model of an SM, if it has rates for the GPU. False after an error.
+static bool predictBySm(const CompileRequest &request, const DescribedLaunch &launch, LaunchTime &time, Diagnostics &diagnostics) {
+  const gpu::SmRates *rates = gpu::smRates(request.gpu->name, time.machine);
+  if (!rates) return true;
+  gpu::ModeledLaunch modeled = modeledLaunch(request.args, launch.choice.arguments, launch.grid.extent);
+  std::optional<gpu::LaunchPrediction> prediction = predictGpuLaunch(request, std::move(modeled), *rates, diagnostics);
+  if (!prediction) return false;
+  if (!prediction->isComplete) return true;
+  time.predicted = prediction->seconds;
+  time.busy = prediction->busyUnits();
+  return true;
+}
+
 bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
                  Diagnostics &diagnostics) {
   CompileRequest plain = request;
@@ -95,6 +109,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     double fromMemory = work->bytes > 0 ? std::min(moved * std::max(1.0, touched / work->bytes), all * touched) : moved;
     time.predicted = std::max(
         {predictSeconds(*work, *programs, fromMemory, peaks, request.gpu ? &*request.gpu : nullptr), time.memory, time.arithmetic});
+    if (request.gpu && launch && !predictBySm(request, *launch, time, diagnostics)) return false;
     explanation.sections.insert(explanation.sections.begin(),
                                 heavyLines(*work, waste, peaks, all, std::min(1.0, moved / (all * work->bytes))));
   }

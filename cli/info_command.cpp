@@ -5,6 +5,7 @@
 #include "driver/build_id.h"
 #include "runtime/cache.h"
 #include "runtime/pool.h"
+#include "support/artifact_bytes.h"
 #include "support/cpu.h"
 #include "support/files.h"
 #include "support/numa.h"

@@ -12,4 +12,8 @@ bool isCName(llvm::StringRef name);
 /// A C header that declares the function `request.symbol` and its scratch memory. Nothing after an error.
 std::optional<std::string> objectHeader(const CompileRequest &request, Diagnostics &diagnostics);
 
+/// The object as C source, for build systems that take only C: its assembly, for compilers that accept GNU assembly. The header is that of
+/// the object. Nothing after an error.
+std::optional<std::string> objectSource(const CompileRequest &request, Diagnostics &diagnostics);
+
 } // namespace tilewright

@@ -167,6 +167,8 @@ ALLOWED = [
     ("tests/*", "scaled_dot_product_attention", "PyTorch's name"),
     ("tests/python/test_library_names.py", "type_canonicalisation_dict", "Triton's name"),
     ("benchmarks/bench.py", "processor", "a key of JSON"),
+    ("cli/recorded.cpp", "card", "a key of JSON"),
+    ("cli/recorded.h", "card", "a key of JSON"),
     ("tools/results.py", "card", "a key of JSON"),
     ("tests/python/test_performance_page.py", "card", "a key of JSON"),
     ("src/cpu/analysis.cpp", "productStep", "the stride of a product of indices"),

@@ -17,9 +17,10 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/tiles", "gpu/cost_model", "gpu/schedule", "gpu/thread", "gpu", "codegen",
-         "driver", "runtime/cuda", "runtime", "tune", "author", "api"]
-# Headers that earlier folders may include as well: declarations of passes, and functions of numbers, which need no library.
-SHARED = {"gpu/passes.h", *(f"gpu/cost_model/{name}.h" for name in ("hardware", "thresholds", "registers", "live_ranges", "exchange_cost"))}
+         "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
+# Headers that earlier folders may include as well: declarations of passes, functions of numbers, and errors of the C
+# interface, which need no library.
+SHARED = {"gpu/passes.h", "api/error.h", "api/sized.h", *(f"gpu/cost_model/{name}.h" for name in ("hardware", "thresholds", "registers", "live_ranges", "exchange_cost"))}
 MACHINE = re.compile(r"/(?:home|Users|work|root)/\w")
 
 

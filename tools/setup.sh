@@ -10,11 +10,11 @@ cd "$(dirname "$0")/.."
 
 packages=(
   # LLVM, MLIR and the compilers
-  llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 clang-22 clang-format-22 libclang-rt-22-dev g++
+  llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 liblld-22-dev clang-22 clang-format-22 libclang-rt-22-dev g++
   # dependencies of LLVM's CMake files
   libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
   # building and testing
-  cmake ninja-build ccache make git libgtest-dev libbenchmark-dev
+  cmake ninja-build ccache make git libgtest-dev libbenchmark-dev rustc
   # tests of the C interface: its binary form, and the HTTP service of the examples
   abigail-tools libcpp-httplib-dev
   # the Python package, and OpenBLAS for the benchmarks

@@ -11,6 +11,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
+#include "support/artifact_bytes.h"
 #include "tune/result_check.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -37,12 +37,13 @@ Call::Call(const TwKernel &kernel, const TwOptions *options, const std::atomic<b
 }
 
 void Call::convert(const TwOptions &options, const std::atomic<bool> *extraCancel, Diagnostics &diagnostics) {
-  constexpr int64_t maxThreads = 1 << 16, maxOptionValue = 1 << 16;
-  checkRange("threads", options.threads, maxThreads, diagnostics);
-  checkRange("numWarps", options.numWarps, maxOptionValue, diagnostics);
-  checkRange("numStages", options.numStages, maxOptionValue, diagnostics);
-  checkRange("numCtas", options.numCtas, maxOptionValue, diagnostics);
-  checkRange("maxRegisters", options.maxRegisters, maxOptionValue, diagnostics);
+  constexpr int64_t maxOptionValue = 1 << 16;
+  int64_t all = options.threads | options.numWarps | options.numStages | options.numCtas | options.maxRegisters;
+  if (all < 0 || all >= maxOptionValue) // one of them may be out of range
+    for (auto [name, value] :
+         {std::pair("threads", options.threads), std::pair("numWarps", options.numWarps), std::pair("numStages", options.numStages),
+          std::pair("numCtas", options.numCtas), std::pair("maxRegisters", options.maxRegisters)})
+      checkRange(name, value, maxOptionValue, diagnostics);
   converted.threads = options.threads;
   if (options.numWarps != 0) converted.kernel.numWarps = options.numWarps;
   if (options.numStages != 0) converted.kernel.numStages = options.numStages;

@@ -33,7 +33,7 @@ static void prepare(Function &function) {
   function.setDoesNotThrow();
 }
 
-std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
+void registerCpuBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -42,6 +42,10 @@ std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
   });
+}
+
+std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
+  registerCpuBackend();
   CodeGenerator generator{"x86_64-unknown-linux-gnu", target.cpu, target.features, CodeModel::Small, prepare, [](Function &) {}};
   return generate(module, generator, kind);
 }

@@ -18,6 +18,9 @@ enum class CodeKind { llvm, assembly, object };
 /// It is read once per process, and is part of the key of cached code.
 bool llvmOptimizes();
 
+/// Registers the back end of CPUs with LLVM.
+void registerCpuBackend();
+
 /// Lets code generation fuse a * b + c in this module. This is the language's default; its strict mode does not.
 void allowFpFusion(mlir::ModuleOp module);
 

@@ -258,7 +258,7 @@ static Lanes evaluateOp(Context &ctx, Operation *op, Value tile, const TileIndex
     operands.push_back(vector ? asVector(ctx, lanes, getElementTypeOrSelf(operand), tileIndex) : lanes.value);
   }
   bool isDivision = isa<arith::DivFOp, PreciseDivFOp>(op) && element.isF32() && vector;
-  if (isDivision && lanes.kind == Lanes::uniform && ctx.target.vectorBytes == 64 && hasSlowDivision())
+  if (isDivision && lanes.kind == Lanes::uniform && ctx.target.vectorBytes == 64 && hasSlowDivision(ctx.target))
     return {Lanes::vector, divideBySame(b, operands[0], lanes.value), 0, {}};
   Value result = emitElementwise(ctx, op, operands);
   return {vector ? Lanes::vector : Lanes::uniform, result, 0, {}};

@@ -28,8 +28,9 @@ static bool isExp(Context &ctx, Value tile) {
 
 static bool hasFastPath(Context &ctx, Operation *op, const TileIndex &tileIndex) {
   if (!getElementTypeOrSelf(op->getResult(0)).isF32()) return false;
-  if (isExp(ctx, op->getResult(0))) return hasSlowSubnormals();
-  return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision() && evaluate(ctx, op->getOperand(1), tileIndex).kind == Lanes::uniform;
+  if (isExp(ctx, op->getResult(0))) return hasSlowSubnormals(ctx.target);
+  return isa<arith::DivFOp, PreciseDivFOp>(op) && hasSlowDivision(ctx.target) &&
+         evaluate(ctx, op->getOperand(1), tileIndex).kind == Lanes::uniform;
 }
 
 /// Adds the elementwise operations that compute `tile` and have a fast path, operands first.

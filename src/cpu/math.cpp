@@ -307,9 +307,9 @@ static Value erfByTables(MathOps &m, Value x, int64_t fullLanes) {
   return lanes == 1 ? extractLane(m.b, wide, 0) : lanesFrom(m.b, wide, 0, lanes);
 }
 
-static std::optional<Value> emitInline(MathOps &m, MathFunction function, Value x) {
+static std::optional<Value> emitInline(MathOps &m, const CpuTarget &target, MathFunction function, Value x) {
   if (m.width != 32) return std::nullopt;
-  Subnormals subnormals = hasSlowSubnormals() ? Subnormals::slow : Subnormals::atSpeed;
+  Subnormals subnormals = hasSlowSubnormals(target) ? Subnormals::slow : Subnormals::atSpeed;
   switch (function) {
   case MathFunction::exp: return inlineExp(m, subnormals, x);
   case MathFunction::exp2: return inlineExp2(m, subnormals, x);
@@ -340,7 +340,7 @@ static Value emitFitting(MathOps &m, const CpuTarget &target, MathFunction funct
   default: break;
   }
   if (function == MathFunction::erf && m.width == 32 && target.fma) return erfByTables(m, x, target.vectorBytes / 4);
-  if (std::optional<Value> result = emitInline(m, function, x)) return *result;
+  if (std::optional<Value> result = emitInline(m, target, function, x)) return *result;
   return callLibrary(m, libmName(function), SmallVector<Value>(operands));
 }
 

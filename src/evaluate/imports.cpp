@@ -6,6 +6,7 @@
 #include "support/work_control.h"
 #include "syntax/parser.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Casting.h"
 #include "llvm/Support/FileSystem.h"
@@ -203,6 +204,15 @@ bool importFails(Namespace &scope, const ast::Stmt &stmt) {
     for (const ast::ImportAlias &alias : from->names)
       if (alias.path != "*" && !importMember(scope, *module, from->module, 0, alias.path, trial)) return true;
   return false;
+}
+
+std::vector<std::string> importedFiles(Namespace &file) {
+  std::vector<std::string> files;
+  if (FileScope *scope = fileScope(file))
+    for (const auto &entry : scope->table()->loaded)
+      files.push_back(entry.first().str());
+  llvm::sort(files);
+  return files;
 }
 
 } // namespace tilewright

@@ -31,6 +31,9 @@ private:
   std::shared_ptr<ModuleTable> owned;
 };
 
+/// Returns the absolute paths of the files that a file and its imports have loaded so far, in order.
+std::vector<std::string> importedFiles(Namespace &file);
+
 /// A module that is loaded by another one.
 std::shared_ptr<Namespace> makeFileScope(std::shared_ptr<const ast::Module> module, std::shared_ptr<ModuleTable> table);
 

@@ -166,6 +166,19 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
   return text;
 }
 
+/// Returns what the prediction says of the busiest units.
+static std::string predictionText(const LaunchTime &time) {
+  if (time.busy.empty()) return ", roughly: the model ignores dependences within a program";
+  std::vector<std::pair<std::string, double>> busy = time.busy;
+  llvm::sort(busy, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
+  constexpr size_t shown = 3;
+  busy.resize(std::min(busy.size(), shown));
+  std::string text = ", by a model of an SM. Busy: ";
+  for (auto [index, unit] : llvm::enumerate(busy))
+    text += (index ? ", " : "") + unit.first + " " + std::to_string(std::lround(100 * std::min(unit.second, 1.0))) + " %";
+  return text;
+}
+
 /// Returns the bound, the estimate and the measured time, one line each.
 static std::vector<std::string> timeLines(const LaunchTime &time) {
   std::vector<std::string> lines;
@@ -180,7 +193,7 @@ static std::vector<std::string> timeLines(const LaunchTime &time) {
       time.tensorBytes > 0 ? scaledText(time.tensorBytes, "B") + " of tensors, each counted once" : "if no two programs load the same data";
   lines.push_back("bound           " + secondsText(bound) + ", by " + (time.memory >= time.arithmetic ? "memory" : "arithmetic") +
                   ": memory " + secondsText(time.memory) + " (" + moved + "), arithmetic " + secondsText(time.arithmetic));
-  lines.push_back("predicted       " + secondsText(time.predicted) + ", roughly: the model ignores dependences within a program");
+  lines.push_back("predicted       " + secondsText(time.predicted) + predictionText(time));
   if (time.measured.size() == 3)
     lines.push_back("measured        " + secondsText(time.measured[0]) + " (20 % " + secondsText(time.measured[1]) + ", 80 % " +
                     secondsText(time.measured[2]) + "): " + std::to_string(std::lround(100 * bound / time.measured[0])) + "% of the bound");
@@ -265,6 +278,10 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
   object["arithmetic_seconds"] = time.arithmetic;
   object["bound_seconds"] = std::max(time.memory, time.arithmetic);
   object["predicted_seconds"] = time.predicted;
+  llvm::json::Object busy;
+  for (const auto &[unit, fraction] : time.busy)
+    busy[unit] = fraction;
+  if (!busy.empty()) object["predicted_busy"] = std::move(busy);
   if (!time.measured.empty()) object["measured_seconds"] = time.measured.front();
   return object;
 }

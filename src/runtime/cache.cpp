@@ -10,6 +10,7 @@
 #include "driver/build_id.h"
 #include "evaluate/module.h"
 #include "runtime/argument.h"
+#include "support/artifact_bytes.h"
 #include "support/cpu.h"
 #include "support/files.h"
 #include "support/hash.h"
@@ -112,18 +113,6 @@ static std::string carriedFolder(const std::string &key) {
 
 static std::string carriedName(const std::string &folder) {
   return folder + "/kernel" + std::string(suffixOf(CacheKind::kernel));
-}
-
-static void appendNumber(std::string &bytes, uint64_t number) {
-  for (int i = 0; i < 8; ++i)
-    bytes += static_cast<char>(number >> (8 * i));
-}
-
-static uint64_t numberAt(std::string_view bytes, size_t offset) {
-  uint64_t number = 0;
-  for (int i = 0; i < 8; ++i)
-    number |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[offset + static_cast<size_t>(i)])) << (8 * i);
-  return number;
 }
 
 // Returns the payload, or the reason why the entry is invalid.
@@ -243,104 +232,8 @@ CacheClaim::~CacheClaim() {
 
 // ---- artifacts: their fields in order, texts and lists after their lengths
 
-namespace {
-
-class Writer {
-public:
-  std::string bytes;
-  void number(int64_t number) { appendNumber(bytes, static_cast<uint64_t>(number)); }
-  void text(std::string_view text) {
-    number(static_cast<int64_t>(text.size()));
-    bytes += text;
-  }
-  void expr(const gpu::HostExpr &expr) {
-    list(expr.terms, [&](const gpu::HostExpr::Term &term) {
-      number(term.coefficient);
-      list(term.slots, [&](int64_t slot) { number(slot); });
-    });
-  }
-  template <typename T, typename F> void list(const std::vector<T> &items, F write) {
-    number(static_cast<int64_t>(items.size()));
-    for (auto &&item : items)
-      write(item);
-  }
-  void slots(const std::vector<SlotKind> &kinds, const std::vector<bool> &writes) {
-    list(kinds, [&](SlotKind kind) { number(static_cast<int64_t>(kind)); });
-    list(writes, [&](bool isWritten) { number(isWritten); });
-  }
-  void guards(const std::vector<LaunchGuard> &guards) {
-    list(guards, [&](const LaunchGuard &guard) {
-      text(guard.name);
-      list(numbersOf(guard), [&](int64_t each) { number(each); });
-    });
-  }
-};
-
-/// Reads the output of Writer. After the first error all results are empty, and `ok` is false.
-class Reader {
-public:
-  explicit Reader(std::string_view bytes) : bytes(bytes) {}
-  bool ok = true;
-  bool atEnd() const { return position == bytes.size(); }
-  int64_t number() {
-    if (!ok || bytes.size() - position < 8) return fail();
-    position += 8;
-    return static_cast<int64_t>(numberAt(bytes, position - 8));
-  }
-  int64_t number(int64_t min, int64_t max) {
-    int64_t read = number();
-    return read < min || read > max ? fail() : read;
-  }
-  std::string text() {
-    size_t size = static_cast<size_t>(length());
-    position += size;
-    return std::string(bytes.substr(position - size, size));
-  }
-  /// Reads a count of items of at least one byte each. The limit stops damaged bytes from requesting too much memory.
-  int64_t length() { return number(0, static_cast<int64_t>(bytes.size() - std::min(bytes.size(), position + 8))); }
-  template <typename T, typename F> void list(std::vector<T> &items, F read) {
-    for (int64_t count = length(); ok && count > 0; --count)
-      items.push_back(read());
-  }
-  gpu::HostExpr expr(int64_t slotCount) {
-    gpu::HostExpr expr;
-    list(expr.terms, [&] {
-      gpu::HostExpr::Term term;
-      term.coefficient = number();
-      list(term.slots, [&] { return number(0, slotCount - 1); });
-      return term;
-    });
-    return expr;
-  }
-
-  void slots(std::vector<SlotKind> &kinds, std::vector<bool> &writes) {
-    list(kinds, [&] { return static_cast<SlotKind>(number(0, static_cast<int64_t>(SlotKind::f64))); });
-    list(writes, [&] { return number(0, 1) != 0; });
-  }
-  void guards(std::vector<LaunchGuard> &guards, int64_t slotCount) {
-    list(guards, [&] {
-      std::string name = text();
-      std::vector<int64_t> numbers;
-      list(numbers, [&] { return number(); });
-      std::optional<LaunchGuard> guard = guardOf(std::move(name), numbers, slotCount);
-      ok &= guard.has_value();
-      return guard.value_or(LaunchGuard());
-    });
-  }
-
-private:
-  int64_t fail() {
-    ok = false;
-    return 0;
-  }
-  std::string_view bytes;
-  size_t position = 0;
-};
-
-} // namespace
-
 std::string encodeArtifact(const CpuArtifact &artifact) {
-  Writer out;
+  ArtifactWriter out;
   out.text(artifact.entry);
   out.number(artifact.arenaBytes);
   out.number(static_cast<int64_t>(artifact.atomics));
@@ -351,7 +244,7 @@ std::string encodeArtifact(const CpuArtifact &artifact) {
 }
 
 std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
-  Reader in(bytes);
+  ArtifactReader in(bytes);
   CpuArtifact artifact;
   artifact.entry = in.text();
   artifact.arenaBytes = in.number();
@@ -359,82 +252,6 @@ std::optional<CpuArtifact> decodeArtifact(std::string_view bytes) {
   in.slots(artifact.slots, artifact.writes);
   in.guards(artifact.guards, static_cast<int64_t>(artifact.slots.size()));
   artifact.object = in.text();
-  if (!in.ok || !in.atEnd()) return std::nullopt;
-  return artifact;
-}
-
-std::string encodeArtifact(const GpuArtifact &artifact) {
-  Writer out;
-  out.text(artifact.entry);
-  out.text(artifact.target);
-  out.slots(artifact.slots, artifact.writes);
-  for (int64_t number : {artifact.warps, artifact.ctas, artifact.sharedBytes, artifact.registers, artifact.spillBytes, artifact.localBytes,
-                         artifact.maxnreg, static_cast<int64_t>(artifact.printsOrAsserts)})
-    out.number(number);
-  out.list(artifact.maps, [&](const gpu::TensorMapSpec &map) {
-    out.number(map.baseSlot);
-    out.expr(map.baseOffset);
-    out.number(static_cast<int64_t>(map.element));
-    out.number(map.elementBytes);
-    out.list(map.dims, [&](const gpu::MapDim &dim) {
-      out.number(dim.unbounded);
-      out.expr(dim.extent);
-    });
-    out.list(map.strides, [&](const gpu::HostExpr &stride) { out.expr(stride); });
-    out.list(map.box, [&](int64_t extent) { out.number(extent); });
-    out.number(map.swizzle);
-    out.number(map.nanFill);
-    out.number(map.stores);
-  });
-  out.guards(artifact.guards);
-  out.list(artifact.messages, [&](const std::string &message) { out.text(message); });
-  out.list(artifact.stages, [&](const std::pair<std::string, std::string> &stage) {
-    out.text(stage.first);
-    out.text(stage.second);
-  });
-  out.text(artifact.ptx);
-  out.text(artifact.cubin);
-  return std::move(out.bytes);
-}
-
-std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
-  Reader in(bytes);
-  GpuArtifact artifact;
-  artifact.entry = in.text();
-  artifact.target = in.text();
-  in.slots(artifact.slots, artifact.writes);
-  for (int64_t *number : {&artifact.warps, &artifact.ctas, &artifact.sharedBytes, &artifact.registers, &artifact.spillBytes,
-                          &artifact.localBytes, &artifact.maxnreg})
-    *number = in.number();
-  artifact.printsOrAsserts = in.number(0, 1) != 0;
-  int64_t slots = static_cast<int64_t>(artifact.slots.size());
-  in.list(artifact.maps, [&] {
-    gpu::TensorMapSpec map;
-    map.baseSlot = in.number(0, slots - 1);
-    map.baseOffset = in.expr(slots);
-    map.element = static_cast<gpu::MapElement>(in.number(0, static_cast<int64_t>(gpu::MapElement::tf32)));
-    map.elementBytes = in.number();
-    in.list(map.dims, [&] {
-      gpu::MapDim dim;
-      dim.unbounded = in.number(0, 1) != 0;
-      dim.extent = in.expr(slots);
-      return dim;
-    });
-    in.list(map.strides, [&] { return in.expr(slots); });
-    in.list(map.box, [&] { return in.number(); });
-    map.swizzle = in.number();
-    map.nanFill = in.number(0, 1) != 0;
-    map.stores = in.number(0, 1) != 0;
-    return map;
-  });
-  in.guards(artifact.guards, slots);
-  in.list(artifact.messages, [&] { return in.text(); });
-  in.list(artifact.stages, [&] {
-    std::string name = in.text();
-    return std::pair<std::string, std::string>(std::move(name), in.text());
-  });
-  artifact.ptx = in.text();
-  artifact.cubin = in.text();
   if (!in.ok || !in.atEnd()) return std::nullopt;
   return artifact;
 }
@@ -467,7 +284,7 @@ std::string kernelCacheKey(const CompileRequest &request) {
   const CpuTarget &target = request.target;
   hasher.add(target.name).add(target.cpu).add(target.features).addInteger(target.vectorBytes).addInteger(target.registers);
   hasher.addInteger(target.l2Bytes).addInteger(target.llcBytes).addInteger(target.cachedOutputBytes);
-  hasher.addInteger(hasSlowSubnormals()).addInteger(hasSlowDivision());
+  hasher.addInteger(hasSlowSubnormals(target)).addInteger(hasSlowDivision(target));
   // The features do not determine this: the system may refuse AMX tiles to one process and grant them to another.
   hasher.addInteger(target.bf16Tiles).addInteger(target.fp16Tiles).addInteger(target.byteTiles);
   return hasher.hex();

@@ -42,8 +42,6 @@ std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics);
 /// Converts an artifact to bytes, and back; null if the bytes are not an artifact.
 std::string encodeArtifact(const CpuArtifact &artifact);
 std::optional<CpuArtifact> decodeArtifact(std::string_view bytes);
-std::string encodeArtifact(const GpuArtifact &artifact);
-std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes);
 
 /// Returns the key of a kernel: compiler build (LLVM included), source with all its dependencies, specialization, options, target,
 /// assembler.

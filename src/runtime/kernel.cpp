@@ -11,6 +11,7 @@
 #include "runtime/pool.h"
 #include "runtime/version_search.h"
 #include "runtime/write_watch.h"
+#include "support/artifact_bytes.h"
 #include "support/fork_gate.h"
 #include "support/statistics.h"
 

@@ -2,13 +2,12 @@
 
 #include "support/target.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <fstream>
-#include <sched.h>
-#include <unistd.h>
 
 namespace tilewright {
 
@@ -49,35 +48,23 @@ HostCpuInfo hostCpuInfo() {
   return host;
 }
 
+/// True if LLVM's name of a CPU is that of one of AMD's.
+static bool isOfAmd(llvm::StringRef cpu) {
+  return llvm::any_of(std::initializer_list<llvm::StringRef>{"znver", "bdver", "btver", "amdfam", "barcelona", "k8", "opteron", "athlon"},
+                      [&](llvm::StringRef prefix) { return cpu.starts_with(prefix); });
+}
+
 // Intel CPUs handle a subnormal result in microcode (1.7 ns for each element). On Zen 5 it takes no longer than a normal one (0.121 ns for
 // 16).
-bool hasSlowSubnormals() {
-  using llvm::sys::detail::x86::VendorSignatures;
-  static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() != VendorSignatures::AUTHENTIC_AMD;
-  return isSlow;
+bool hasSlowSubnormals(const CpuTarget &target) {
+  return !isOfAmd(target.cpu);
 }
 
 // Intel CPUs start a division of 16 fp32 numbers every 16 cycles, one of 8 every 5 (uops.info). Three multiplications and a part of a check
 // for a group of vectors take less than a third of the former and half of the latter. Zen 4 gains as well (softmax of 256x1024, one thread:
 // AVX-512 24.0 to 27.0 GB/s, AVX2 19.1 to 20.6). On Zen 5 a division takes no longer.
-bool hasSlowDivision() {
-  using llvm::sys::detail::x86::VendorSignatures;
-  static const bool isSlow = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL ||
-                             llvm::is_contained({"znver1", "znver2", "znver3", "znver4"}, llvm::sys::getHostCPUName());
-  return isSlow;
-}
-
-std::vector<int64_t> usableCpuNumbers() {
-  cpu_set_t set;
-  bool isKnown = ::sched_getaffinity(0, sizeof(set), &set) == 0;
-  std::vector<int64_t> numbers;
-  for (int64_t i = 0, count = isKnown ? CPU_SETSIZE : ::sysconf(_SC_NPROCESSORS_ONLN); i < count; ++i)
-    if (!isKnown || CPU_ISSET(static_cast<size_t>(i), &set)) numbers.push_back(i);
-  return numbers;
-}
-
-int64_t affinityCpus() {
-  return static_cast<int64_t>(usableCpuNumbers().size());
+bool hasSlowDivision(const CpuTarget &target) {
+  return !isOfAmd(target.cpu) || llvm::is_contained({"znver1", "znver2", "znver3", "znver4"}, target.cpu);
 }
 
 } // namespace tilewright

@@ -8,6 +8,8 @@
 
 namespace tilewright {
 
+struct CpuTarget;
+
 struct CpuFeature {
   std::string name;
   std::string reasonUnused; // the reason why the compiler does not use it; empty: it does
@@ -21,10 +23,11 @@ struct HostCpuInfo {
 
 HostCpuInfo hostCpuInfo();
 
-/// True if a multiplication with a subnormal result takes this CPU about a hundred cycles.
-bool hasSlowSubnormals();
-/// True if a vector division takes this CPU longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
-bool hasSlowDivision();
+/// True if a multiplication with a subnormal result takes CPUs of this target about a hundred cycles. A level counts as slow, because it
+/// also runs on Intel's CPUs.
+bool hasSlowSubnormals(const CpuTarget &target);
+/// True if a vector division takes them longer than four or five other operations: 64 bytes as long as ten, 32 bytes as five.
+bool hasSlowDivision(const CpuTarget &target);
 
 /// Returns the numbers of the CPUs that this process may run on, in ascending order; all of them if the system does not report it.
 std::vector<int64_t> usableCpuNumbers();

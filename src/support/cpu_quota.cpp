@@ -4,9 +4,6 @@
 // folder is the container's own group, and the walk towards the root ends there.
 #include "support/cpu_quota.h"
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -37,11 +34,22 @@ int64_t limitOf(const std::string &folder) {
 }
 
 /// Returns the lowest limit of a group and its parents.
-int64_t lowestLimit(const std::string &mount, llvm::StringRef group) {
+int64_t lowestLimit(const std::string &mount, std::string group) {
   int64_t lowest = limitOf(mount);
-  for (group = group.rtrim('/'); !group.empty(); group = group.substr(0, group.rfind('/')).rtrim('/'))
-    lowest = std::min(lowest, limitOf(mount + group.str()));
-  return lowest;
+  while (true) {
+    group.erase(group.find_last_not_of('/') + 1);
+    if (group.empty()) return lowest;
+    lowest = std::min(lowest, limitOf(mount + group));
+    group.erase(group.find_last_of('/') == std::string::npos ? 0 : group.find_last_of('/'));
+  }
+}
+
+/// True if a list "cpu,cpuacct" has the controller of CPU time.
+bool listsCpu(const std::string &controllers) {
+  std::istringstream names(controllers);
+  for (std::string name; std::getline(names, name, ',');)
+    if (name == "cpu") return true;
+  return false;
 }
 
 } // namespace
@@ -50,13 +58,13 @@ int64_t quotaCpusOf(const std::string &mounted, const std::string &groups) {
   int64_t lowest = lowestLimit(mounted, "");
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) { // "1:cpu,cpuacct:/of/the/process", or "0::/of/the/process"
-    auto [controllers, group] = llvm::StringRef(line).split(':').second.split(':');
-    llvm::SmallVector<llvm::StringRef, 2> named;
-    controllers.split(named, ',');
+    std::istringstream fields(line);
+    std::string number, controllers, group;
+    std::getline(std::getline(std::getline(fields, number, ':'), controllers, ':'), group);
     if (controllers.empty())
       lowest = std::min({lowest, lowestLimit(mounted, group), lowestLimit(mounted + "/unified", group)});
-    else if (std::find(named.begin(), named.end(), "cpu") != named.end())
-      lowest = std::min({lowest, lowestLimit(mounted + "/cpu", group), lowestLimit(mounted + "/" + controllers.str(), group)});
+    else if (listsCpu(controllers))
+      lowest = std::min({lowest, lowestLimit(mounted + "/cpu", group), lowestLimit(mounted + "/" + controllers, group)});
   }
   return lowest;
 }

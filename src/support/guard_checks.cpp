@@ -1,5 +1,7 @@
 #include "support/guard_checks.h"
 
+#include "support/guard_values.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace tilewright {
@@ -27,15 +29,17 @@ FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_re
   bool numbersHold = false;
   for (const Checked &before : known) {
     if (before.grid != launch.grid || !haveSameNumbers(launch.slots, before.slots, launch.kinds)) continue;
-    if (launch.slots == llvm::ArrayRef(before.slots) && launch.bytes == llvm::ArrayRef(before.bytes)) return before.broken;
+    if (launch.slots == llvm::ArrayRef<uint64_t>(before.slots) && launch.bytes == llvm::ArrayRef<int64_t>(before.bytes))
+      return before.broken;
     numbersHold |= before.numbersHold;
   }
-  llvm::SmallVector<uint64_t, 32> integers = signedSlots(launch.slots, launch.kinds);
-  llvm::SmallVector<int64_t, 32> bytes(launch.bytes.begin(), launch.bytes.end());
+  InlineVector<uint64_t, 32> integers(launch.slots);
+  extendBySign(integers, launch.kinds);
+  InlineVector<int64_t, 32> bytes(launch.bytes);
   bytes.resize(launch.slots.size(), 0);
   findBytes(bytes);
   std::vector<std::string> broken;
-  Checked fresh{launch.grid, {launch.slots.begin(), launch.slots.end()}, {launch.bytes.begin(), launch.bytes.end()}, true, nullptr};
+  Checked fresh{launch.grid, InlineVector<uint64_t, 16>(launch.slots), InlineVector<int64_t, 16>(launch.bytes), true, nullptr};
   for (const LaunchGuard &guard : launch.guards) {
     bool sameForNumbers = isOfNumbers(guard, launch.kinds);
     if ((sameForNumbers && numbersHold) || holds(guard, {integers, bytes, launch.grid})) continue;

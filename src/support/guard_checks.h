@@ -2,6 +2,7 @@
 // warm launch compares a few numbers and allocates nothing.
 #pragma once
 
+#include "support/inline_vector.h"
 #include "support/launch_guards.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -33,8 +34,8 @@ private:
   /// A checked launch. Some kernels alternate between two or three tensors.
   struct Checked {
     std::array<int64_t, 3> grid{};
-    llvm::SmallVector<uint64_t, 16> slots;
-    llvm::SmallVector<int64_t, 16> bytes;
+    InlineVector<uint64_t, 16> slots;
+    InlineVector<int64_t, 16> bytes;
     bool numbersHold = false; // the guards on the grid and integers, which do not depend on tensors
     FailedGuardNames broken;
   };

@@ -3,27 +3,27 @@
 #include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 namespace tilewright {
 
 /// Parses "0-3,8" as 0, 1, 2, 3 and 8. It stops at anything but a number.
-static std::vector<int64_t> numbersOf(llvm::StringRef text) {
+static std::vector<int64_t> numbersOf(const std::string &text) {
   constexpr int64_t maxNumber = 1 << 16; // limits a damaged range
   std::vector<int64_t> numbers;
-  while (!text.empty()) {
-    auto [range, rest] = text.split(',');
-    auto [first, last] = range.split('-');
+  std::istringstream ranges(text);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    std::istringstream words(range);
     int64_t from = 0, to = 0;
-    if (first.trim().getAsInteger(10, from) || from < 0) break;
-    if (last.trim().getAsInteger(10, to)) to = from;
+    char dash = 0;
+    if (!(words >> from) || from < 0) break;
+    if (!(words >> dash >> to) || dash != '-') to = from;
     for (int64_t number = from; number <= std::min(to, maxNumber); ++number)
       numbers.push_back(number);
-    text = rest;
   }
   return numbers;
 }
@@ -48,7 +48,7 @@ std::vector<NumaNode> numaNodesOf(const std::string &folder, const std::function
 std::vector<NumaNode> numaNodes() {
   std::vector<int64_t> usable = usableCpuNumbers();
   const char *setting = std::getenv("TILEWRIGHT_NUMA");
-  std::string folder = setting && *setting && llvm::StringRef(setting) != "1" ? setting : "/sys/devices/system/node";
+  std::string folder = setting && *setting && std::string_view(setting) != "1" ? setting : "/sys/devices/system/node";
   std::vector<NumaNode> nodes;
   if (folder != "0") nodes = numaNodesOf(folder, [&](int64_t cpu) { return std::binary_search(usable.begin(), usable.end(), cpu); });
   if (nodes.empty()) nodes.push_back({0, std::move(usable)});

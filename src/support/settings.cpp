@@ -1,21 +1,22 @@
 #include "support/settings.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 
 namespace tilewright {
 
 std::optional<bool> switchOf(std::string_view text) {
-  llvm::StringRef word = llvm::StringRef(text).trim();
-  auto isOneOf = [&](std::initializer_list<llvm::StringRef> words) {
-    return llvm::any_of(words, [&](llvm::StringRef each) { return word.equals_insensitive(each); });
-  };
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  std::string word;
+  for (char c : text.substr(std::min(text.find_first_not_of(blanks), text.size())))
+    word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  word.erase(word.find_last_not_of(blanks) + 1);
+  auto isOneOf = [&](std::initializer_list<std::string_view> words) { return std::find(words.begin(), words.end(), word) != words.end(); };
   if (isOneOf({"true", "yes", "on", "y"})) return true;
   if (isOneOf({"false", "no", "off", "n"})) return false;
-  if (word.empty() || !llvm::all_of(word, llvm::isDigit)) return std::nullopt;
-  return word.find_first_not_of('0') != llvm::StringRef::npos;
+  if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return word.find_first_not_of('0') != std::string::npos;
 }
 
 bool isSwitchedOn(const char *variable, bool byDefault) {

@@ -1,5 +1,5 @@
 // The compiler knows levels of x86 CPUs, not models. Code depends on the level (vector width, number of registers, fused multiply-add,
-// masks). Only tuning and cache sizes depend on the model.
+// masks). Only for cpu:native, tuning and cache sizes depend on the model. So code for a level is the same on every machine that compiles.
 
 #include "support/target.h"
 #include "support/cpu.h"
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
@@ -46,6 +47,7 @@ static CpuTarget avx512() {
   target.features += ",+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512cd,-prefer-256-bit";
   target.vectorBytes = 64;
   target.registers = 32;
+  target.l2Bytes = 1024 * 1024; // Skylake's and Zen 4's; all later CPUs of this level have at least as much
   return target;
 }
 
@@ -114,26 +116,49 @@ static int64_t lastLevelShare(int64_t reported, int64_t cores) {
   return std::min(reported, std::max<int64_t>(cores, 1) * maxOfOneCore);
 }
 
-static bool isOfIntel() {
-  return llvm::sys::detail::x86::getVendorSignature() == llvm::sys::detail::x86::VendorSignatures::GENUINE_INTEL;
+namespace {
+/// The machine that compiles. Only code for cpu:native depends on it.
+struct Host {
+  bool isOfIntel = false;
+  std::string cpu; // LLVM's name
+  int64_t l2Bytes = 0, llcBytes = 0, threads = 1;
+};
+} // namespace
+
+static Host thisHost() {
+  using llvm::sys::detail::x86::VendorSignatures;
+  Host host;
+  host.isOfIntel = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;
+  host.cpu = llvm::sys::getHostCPUName().str();
+  host.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
+  host.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, host.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
+  host.threads = std::max<int64_t>(1, affinityCpus());
+  // "intel sapphirerapids 2097152 314572800 64": a test compiles as if on another machine.
+  if (const char *text = std::getenv("TILEWRIGHT_TEST_HOST")) {
+    std::istringstream words(text);
+    std::string vendor;
+    words >> vendor >> host.cpu >> host.l2Bytes >> host.llcBytes >> host.threads;
+    host.isOfIntel = vendor == "intel";
+  }
+  return host;
 }
 
 // Intel's server CPUs have a second-level cache of 1 to 2 MiB and, after it, a last level for lines that cores evict. Writing to it is
 // hardly faster than to memory. On an Emerald Rapids with 300 MiB of it, non-temporal stores win from 2 MiB a thread on (31 GB/s against
 // 25). From 4 MiB on they win even if the output is read at once (16 against 15).
-static bool hasSlowLastLevel(int64_t l2Bytes) {
+static bool hasSlowLastLevel(const Host &host) {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
-  return isOfIntel() && has.lookup("avx512f") && l2Bytes >= 1024 * 1024;
+  return host.isOfIntel && has.lookup("avx512f") && host.l2Bytes >= 1024 * 1024;
 }
 
-static void setHostCaches(CpuTarget &target) {
-  target.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
-  target.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, target.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
-  int64_t threads = std::max<int64_t>(1, affinityCpus());
-  target.cachedOutputBytes = hasSlowLastLevel(target.l2Bytes) ? std::min(target.llcBytes, 2 * target.l2Bytes * threads) : target.llcBytes;
+static void setHostCaches(CpuTarget &target, const Host &host) {
+  target.l2Bytes = host.l2Bytes;
+  target.llcBytes = host.llcBytes;
+  target.cachedOutputBytes = hasSlowLastLevel(host) ? std::min(host.llcBytes, 2 * host.l2Bytes * host.threads) : host.llcBytes;
 }
 
 static CpuTarget detect() {
+  const Host machine = thisHost();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto has = [&](std::initializer_list<const char *> names) {
     for (const char *name : names)
@@ -150,7 +175,7 @@ static CpuTarget detect() {
   CpuTarget target = isAmx ? amx() : isDot ? avx512Dot() : isAvx512 ? avx512() : isAvx2 ? avx2() : baseline();
   // The model sets the tuning, and with it instructions beyond the level (VNNI, BF16, SHA). A lowered level must not use them.
   if (limit.empty() || limit == "native") {
-    target.cpu = llvm::sys::getHostCPUName().str();
+    target.cpu = machine.cpu;
     // Features that the operating system does not support stay off even if the model has them.
     for (const auto &feature : features)
       if (!feature.second) target.features += ",-" + feature.first().str();
@@ -165,8 +190,8 @@ static CpuTarget detect() {
   }
   // Intel's CPUs start one vdpbf16ps every two cycles, but four fused multiply-adds. Dots of bf16 computed in fp32 are 1.5 times as fast
   // (79 and 122 GFLOP/s on an Emerald Rapids).
-  if (isOfIntel()) target.bf16Dot = false;
-  setHostCaches(target);
+  if (machine.isOfIntel) target.bf16Dot = false;
+  setHostCaches(target, machine);
   return target;
 }
 
@@ -179,72 +204,9 @@ std::optional<CpuTarget> cpuTarget(std::string_view level) {
   if (level == "native" || level == "host") return hostCpu();
   for (CpuTarget (*make)() : cpuLevels()) {
     CpuTarget target = make();
-    if (target.name != level) continue;
-    setHostCaches(target);
-    return target;
+    if (target.name == level) return target;
   }
   return std::nullopt;
-}
-
-static const std::vector<GpuTarget> &gpuTargets() {
-  static const std::vector<GpuTarget> targets = {
-#define GPU_TARGET(...) GpuTarget{__VA_ARGS__},
-#include "support/targets.def"
-#undef GPU_TARGET
-  };
-  return targets;
-}
-
-std::string GpuTarget::llvmFeatures() const {
-  std::string features = "+ptx";
-  for (char c : ptxVersion)
-    if (c != '.') features += c;
-  return features;
-}
-
-const GpuTarget &defaultGpuTarget() {
-  return *llvm::find_if(gpuTargets(), [](const GpuTarget &target) { return target.isDefault; });
-}
-
-static constexpr std::string_view gpuPrefix = "cuda:";
-
-std::string defaultGpuText() {
-  return std::string(gpuPrefix) + defaultGpuTarget().name;
-}
-
-std::optional<GpuTarget> gpuTargetOfText(std::string_view text) {
-  if (text.substr(0, gpuPrefix.size()) != gpuPrefix) return std::nullopt;
-  return gpuTarget(text.substr(gpuPrefix.size()));
-}
-
-std::optional<GpuTarget> gpuTarget(std::string_view name) {
-  const GpuTarget *best = nullptr; // a number has several rows; the last one has the most features
-  for (const GpuTarget &target : gpuTargets()) {
-    if (name == target.name) return target;
-    if (name == std::to_string(target.capability)) best = &target;
-  }
-  if (best) return *best;
-  return std::nullopt;
-}
-
-bool runsOn(const GpuTarget &target, int64_t major, int64_t minor) {
-  int64_t capability = major * 10 + minor;
-  return target.ofOneGpu() ? target.capability == capability : target.capability <= capability;
-}
-
-std::optional<GpuTarget> gpuTargetFor(int64_t major, int64_t minor) {
-  const GpuTarget *best = nullptr;
-  for (const GpuTarget &target : gpuTargets())
-    if (runsOn(target, major, minor)) best = &target;
-  if (best) return *best;
-  return std::nullopt;
-}
-
-std::string gpuTargetNames() {
-  std::string names;
-  for (const GpuTarget &target : gpuTargets())
-    names += (names.empty() ? "" : ", ") + target.name;
-  return names;
 }
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include "driver/compile.h"
 #include "evaluate/module.h"
 #include "runtime/cache.h"
+#include "support/artifact_bytes.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/npy.h"

@@ -106,7 +106,8 @@ static LogicalResult verifyRegisters(WarpSpecializeOp op) {
   if (!op.getRequestedRegisters()) return success();
   if (op.getRequestedRegisters()->size() != op.getPartitionNumWarps().size())
     return op.emitOpError("needs a number of registers for each partition");
-  for (int64_t registers : *op.getRequestedRegisters())
+  llvm::ArrayRef<int32_t> requested = *op.getRequestedRegisters();
+  for (int64_t registers : requested)
     if (registers < gpu::minMaxnreg || registers > gpu::maxMaxnreg || registers % gpu::registerStep != 0)
       return op.emitOpError("requests ") << registers << " registers; setmaxnreg takes multiples of 8 from 24 to 256";
   return success();

@@ -4,13 +4,12 @@
 #include "runtime/cuda/kernel.h"
 
 #include "runtime/cuda/maps.h"
+#include "support/guard_values.h"
 #include "support/settings.h"
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
-
 #include <chrono>
-#include <cstring>
+#include <cstdlib>
+#include <sstream>
 
 namespace tilewright::gpu {
 
@@ -37,24 +36,35 @@ struct GpuKernel::Loaded {
   mutable uint64_t standIns = 0;  // memory for loads from empty tensors and stores to them
 };
 
+/// Returns the number before `word` in a line; -1 if there is none.
+static int64_t numberBefore(const std::string &line, const char *word) {
+  size_t end = line.find(word);
+  if (end == std::string::npos) return -1;
+  while (end > 0 && line[end - 1] == ' ')
+    --end;
+  size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9')
+    --begin;
+  return begin < end && end - begin < 19 ? std::atoll(line.substr(begin, end - begin).c_str()) : -1;
+}
+
+static std::string trimmed(std::string text) {
+  static const std::string blanks(" \t\r\n\0", 5);
+  text.erase(0, std::min(text.find_first_not_of(blanks), text.size()));
+  text.erase(text.find_last_not_of(blanks) + 1);
+  return text;
+}
+
 AssemblerReport readAssemblerLog(llvm::StringRef log) {
   AssemblerReport report;
-  auto numberBefore = [](llvm::StringRef line, llvm::StringRef word) -> int64_t {
-    size_t at = line.find(word);
-    if (at == llvm::StringRef::npos) return -1;
-    llvm::StringRef digits = line.take_front(at).rtrim();
-    digits = digits.take_back(digits.size() - (digits.find_last_not_of("0123456789") + 1));
-    int64_t number = -1;
-    return digits.getAsInteger(10, number) ? -1 : number;
-  };
-  llvm::SmallVector<llvm::StringRef> lines;
-  log.split(lines, '\n');
-  for (llvm::StringRef line : lines) {
-    line = line.trim(llvm::StringRef(" \t\r\0", 4));
-    if (int64_t number = numberBefore(line, " registers"); line.contains("Used ") && number >= 0) report.registers = number;
+  std::istringstream lines(std::string(log.begin(), log.end()));
+  for (std::string line; std::getline(lines, line);) {
+    line = trimmed(line);
+    auto contains = [&](const char *word) { return line.find(word) != std::string::npos; };
+    if (int64_t number = numberBefore(line, " registers"); contains("Used ") && number >= 0) report.registers = number;
     if (int64_t number = numberBefore(line, " bytes spill stores"); number >= 0) report.spillBytes = number;
     // "info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ..." is an info line.
-    if (line.contains("warning") || line.contains("(C7")) report.warnings.push_back(line.str());
+    if (contains("warning") || contains("(C7")) report.warnings.push_back(line);
   }
   return report;
 }
@@ -114,7 +124,7 @@ std::optional<DriverStatus> GpuKernel::assembleWithDriver(Loaded &loaded, Diagno
     return std::nullopt;
   }
   if (state != status::success && !isSticky(state)) {
-    std::string log = llvm::StringRef(errorLog.data()).trim().str();
+    std::string log = trimmed(errorLog.data());
     diagnostics.error({}, Diag::assemblerFailed, {code.entry, driver.describe(state) + (log.empty() ? "" : "\n" + log)});
     return std::nullopt;
   }
@@ -198,10 +208,12 @@ bool GpuKernel::encodeMaps(const Loaded &where, llvm::ArrayRef<uint64_t> slots, 
     diagnostics.error({}, Diag::tensorMapRefused, {code.entry, name, reason});
     return false;
   };
+  InlineVector<uint64_t, 32> integers(slots);
+  extendBySign(integers, code.slots);
   std::lock_guard<std::mutex> guard(where.mapLock);
   for (size_t i = 0; i < code.maps.size(); ++i) {
     const TensorMapSpec &spec = code.maps[i];
-    Result<TensorMapArguments> arguments = tensorMapArguments(spec, signedSlots(slots, code.slots));
+    Result<TensorMapArguments> arguments = tensorMapArguments(spec, integers);
     if (!arguments) return refuse(spec, arguments.error());
     if (!arguments->address) {
       if (!where.standIns) {
@@ -318,16 +330,17 @@ bool GpuKernel::launch(const std::array<int64_t, 3> &grid, llvm::ArrayRef<uint64
   config.attributes = attributes;
   addAttributes(config, code, launch);
 
-  llvm::SmallVector<TensorMap, 6> maps(code.maps.size());
+  InlineVector<TensorMap, 6> maps;
+  maps.resize(code.maps.size(), TensorMap());
   if (!maps.empty() && !encodeMaps(*where, slots, maps.data(), diagnostics)) return false;
   // The low bytes of a slot are the parameter, because this machine is little-endian.
-  llvm::SmallVector<void *, 40> parameters;
+  InlineVector<void *, 40> parameters;
   for (const uint64_t &slot : slots)
     parameters.push_back(const_cast<uint64_t *>(&slot));
   for (TensorMap &map : maps)
     parameters.push_back(&map);
   uint64_t null = 0;
-  parameters.append(GpuArtifact::scratchParameters, &null);
+  parameters.resize(parameters.size() + GpuArtifact::scratchParameters, &null);
 
   const CudaDevice &device = *where->device;
   const Driver &driver = *device.driver;

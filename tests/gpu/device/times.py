@@ -468,19 +468,31 @@ def run_choices(ours, theirs, wanted, write):
     run_choices(ours, wanted, write, measure)
 
 
-def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
-    """Calls `write` with every row when it is finished. Returns how many are wrong."""
+def all_rows(ours, theirs, tutorials=None):
+    """The rows that measure kernels, group by group."""
     from backward_rows import backward_rows, tutorial_norm_rows
     from model_rows import model_rows
     from quantized_rows import example_rows, scaled_rows
 
-    failed = 0
-    write(machine(theirs))
     backward, norm = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs, tutorials) for rows in (backward_rows, tutorial_norm_rows))
     scaled, examples = (lambda ours, theirs, rows=rows: rows(Row, ours, theirs) for rows in (scaled_rows, example_rows))
     for make in (memory_rows, matmul_rows, few_steps_rows, typed_rows, attention_rows, backward, norm, model_rows, scaled, examples):
+        yield make(ours, theirs)
+
+
+def run_launches(ours, theirs, wanted, path):
+    import launches
+
+    launches.write_file(path, machine(theirs), ours, all_rows(ours, theirs), wanted, measure, rate)
+
+
+def run_times(ours, theirs, wanted, write, launcher=None, tutorials=None):
+    """Calls `write` with every row when it is finished. Returns how many are wrong."""
+    failed = 0
+    write(machine(theirs))
+    for rows in all_rows(ours, theirs, tutorials):
         torch.manual_seed(0)
-        failed += write_rows(make(ours, theirs), wanted, write)
+        failed += write_rows(rows, wanted, write)
     for make in (launch_rows, compile_rows):
         for row in make(ours, theirs):
             if wanted(row.title):

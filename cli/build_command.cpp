@@ -1,0 +1,175 @@
+// `tilewright build`: kernels ahead of time, to a library and a header for programs without the compiler.
+
+#include "aot/build.h"
+#include "aot/tuned.h"
+#include "cli/command.h"
+#include "cli/object.h"
+#include "cli/options.h"
+#include "evaluate/imports.h"
+#include "support/files.h"
+
+namespace tilewright {
+
+const CommandSpec &buildSpec() {
+  static const std::string targets = "cpu: with one of " + cpuLevelNames() + "; cpu:native, for CPUs like this one; or GPUs, as " +
+                                     defaultGpuText() + "; several are separated by commas";
+  static const CommandSpec spec = [] {
+    CommandSpec result{
+        "build",
+        "FILE[:KERNEL] --signature TEXT ... --target TARGETS [--grid EXPR] -o OUT [--header FILE]",
+        "Compiles a kernel ahead of time to a static or shared library with code for several targets and specializations. Programs link it "
+        "together with libtilewright_rt, and need no compiler. FILE is a Python file with @triton.jit functions, or tt IR (.ttir, .mlir).",
+        "A signature gives the type or the constant of each parameter, by name or in order:\n"
+        "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
+        "Several signatures make several specializations. A launch takes the first that its arguments fit. A constant that differs "
+        "between\n"
+        "signatures is an argument of the launcher. Signatures with other types make launchers of their own, named after the types.\n"
+        "The grid is one to three expressions over parameters and constants, computed at each launch:\n"
+        "  --grid 'cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)'               or a lambda of a dict, as Triton's hosts write it\n"
+        "Without it, the caller passes three extents.\n",
+        {{"--kernel", "NAME", "the kernel; optional if the file has only one"},
+         {"--signature", "TEXT", "the types and constants of the parameters; give the option once per specialization"},
+         {"--target", "TARGETS", targets.c_str()},
+         {"--grid", "EXPR", "the number of programs along each axis; see below"},
+         {"-o", "OUT", "the library: NAME.a or NAME.so"},
+         {"--header", "FILE", "write the header with the launchers in C and C++"},
+         {"--name", "NAME", "the launcher's name in C; default: the kernel's name"},
+         {"--tuned", "", "use the measured configurations of @triton.autotune; a launch takes that of the nearest measured problem"},
+         {"--tuned-file", "FILE", "the same, with measurements that `tilewright tune --export` wrote"},
+         {"--ffi", "", "add an entry for TVM-FFI, which takes DLPack tensors"},
+         {"--depfile", "FILE", "write the files that the result depends on, as rules for make and ninja"}}};
+    for (const OptionSpec &option : codeOptions())
+      result.options.push_back(option);
+    return result;
+  }();
+  return spec;
+}
+
+namespace {
+/// The command line, read.
+struct Order {
+  aot::BuildRequest request;
+  std::shared_ptr<const IrKernel> text;
+  FileKernel kernel;
+  std::string path, output, header, depfile;
+  bool isShared = false;
+};
+} // namespace
+
+static int readOutputs(const CommandLine &line, Order &order) {
+  order.output = line.get("-o", "");
+  order.header = line.get("--header", "");
+  order.depfile = line.get("--depfile", "");
+  llvm::StringRef output = order.output;
+  order.isShared = output.ends_with(".so");
+  if (!order.isShared && !output.ends_with(".a")) return fail("build writes a library: -o NAME.a or -o NAME.so");
+  Result<std::vector<aot::Target>> targets = aot::readTargets(line.get("--target", ""));
+  if (!targets) return fail("--target: " + targets.error());
+  order.request.targets = std::move(*targets);
+  order.request.grid = line.get("--grid", "");
+  order.request.ffi = line.has("--ffi");
+  return success;
+}
+
+/// Reads the measurements of --tuned. Null after an error.
+static std::optional<std::vector<TunedEntry>> tunedEntries(const CommandLine &line, Diagnostics &diagnostics) {
+  if (!line.has("--tuned-file")) return allTuned(diagnostics);
+  Result<std::vector<TunedEntry>> entries = readTunedFile(line.get("--tuned-file", ""));
+  if (entries) return std::move(*entries);
+  fail("--tuned-file: " + entries.error());
+  return std::nullopt;
+}
+
+/// Reads the specializations of a Python file. Returns 0, or the exit status.
+static int readSignatures(const CommandLine &line, const KernelOptions &options, Order &order, Diagnostics &diagnostics) {
+  std::optional<FileKernel> kernel = loadKernel(order.path, line.get("--kernel", ""), diagnostics);
+  if (!kernel) return report(diagnostics, ourError);
+  order.kernel = *kernel;
+  order.request.kernel = KernelSource(kernel->function);
+  std::vector<std::string> signatures = line.all("--signature");
+  if (signatures.empty()) return fail("build needs --signature, once for each specialization");
+  if (line.has("--tuned") || line.has("--tuned-file")) {
+    std::optional<std::vector<TunedEntry>> entries = tunedEntries(line, diagnostics);
+    if (!entries) return userError;
+    auto tuned = aot::tunedSpecializations(*kernel->function, signatures, options, *entries, order.request.targets, diagnostics);
+    if (!tuned) return report(diagnostics, ourError);
+    order.request.specializations = std::move(*tuned);
+    order.request.key = kernel->function->autotune->key;
+    return success;
+  }
+  for (const std::string &signature : signatures) {
+    std::optional<std::vector<ArgumentSpec>> args = parseSignature(signature, *kernel->function, diagnostics);
+    if (!args) return report(diagnostics, ourError);
+    order.request.specializations.push_back({std::move(*args), options, {}, true, true});
+  }
+  return success;
+}
+
+/// Reads the kernel of IR text, which has its types. Returns 0, or the exit status.
+static int readText(const CommandLine &line, const KernelOptions &options, Order &order, Diagnostics &diagnostics) {
+  if (line.has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
+  if (line.has("--tuned") || line.has("--tuned-file")) return fail("IR text has no configurations: --tuned is for Python files");
+  Result<std::string> text = readFile(order.path);
+  if (!text) return fail("cannot read '" + order.path + "': " + text.error());
+  order.text = readIrKernel(*text, order.path, line.get("--kernel", ""), diagnostics);
+  if (!order.text) return report(diagnostics, ourError);
+  order.request.kernel = KernelSource(order.text);
+  order.request.specializations.push_back({order.text->specs, options, {}, true, true});
+  return success;
+}
+
+/// Escapes a path for a rule of make.
+static std::string escaped(const std::string &path) {
+  std::string text;
+  for (char c : path)
+    text += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
+  return text;
+}
+
+static std::string dependencyRule(const Order &order) {
+  std::string rule = escaped(order.output) + ":";
+  std::vector<std::string> files;
+  if (order.kernel.module) files = importedFiles(*order.kernel.module);
+  files.insert(files.begin(), order.path);
+  for (const std::string &file : files)
+    rule += " \\\n  " + escaped(file);
+  return rule + "\n";
+}
+
+static int writeOutputs(const Order &order, const aot::BuiltArtifact &artifact) {
+  std::string fileName = order.output.substr(order.output.rfind('/') + 1);
+  Result<std::string> library = order.isShared ? aot::sharedLibraryOf(artifact, fileName) : aot::archiveOf(artifact.objects);
+  if (!library) return fail("cannot link '" + order.output + "': " + library.error());
+  std::vector<std::pair<std::string, std::string>> files;
+  if (!order.header.empty())
+    files.emplace_back(order.header, aot::headerText(artifact, order.header.substr(order.header.rfind('/') + 1), order.request.ffi));
+  if (!order.depfile.empty()) files.emplace_back(order.depfile, dependencyRule(order));
+  files.emplace_back(order.output, std::move(*library)); // last, so that it is newer than the others
+  for (const auto &[path, bytes] : files)
+    if (Result<void> done = writeOutputFile(path, bytes); !done) return fail("cannot write '" + path + "': " + done.error());
+  return success;
+}
+
+int buildMain(int argc, char **argv) {
+  int status = 0;
+  std::optional<CommandLine> line = readCommandLine(buildSpec(), argc, argv, status);
+  if (!line) return status;
+  if (line->words.size() != 1) return fail("build expects one FILE");
+  Order order;
+  order.path = line->words.front();
+  if (int failed = readOutputs(*line, order)) return failed;
+  std::optional<KernelOptions> options = readCodeOptions(*line);
+  if (!options) return userError;
+  Diagnostics diagnostics;
+  bool isText = isIrFile(order.path);
+  if (int failed = isText ? readText(*line, *options, order, diagnostics) : readSignatures(*line, *options, order, diagnostics))
+    return failed;
+  order.request.name = line->get("--name", order.request.kernel.name());
+  if (!isCName(order.request.name)) return fail("'" + order.request.name + "' is not a name in C: give another with --name");
+  std::optional<aot::BuiltArtifact> artifact = aot::build(order.request, diagnostics);
+  if (!artifact) return report(diagnostics, ourError);
+  report(diagnostics, success);
+  return writeOutputs(order, *artifact);
+}
+
+} // namespace tilewright

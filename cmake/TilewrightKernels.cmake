@@ -1,0 +1,61 @@
+# tilewright_add_kernels(target FILES FILE[:KERNEL] ... SPECIALIZATIONS SIGNATURE ... TARGETS TARGET ...
+#                        [GRID EXPR] [NAME NAME] [FFI] [OPTIONS WORD ...])
+#
+# Builds kernels ahead of time with `tilewright build`. The result is a library target: programs that link it get the kernels, the include folder
+# with the header of each file (matmul.py has matmul.h), and the static runtime library. The kernels are built again if a Python file that they
+# import, the command, or an argument of this function changes.
+#   FILES            Python files or IR text; a file with several kernels needs the name after a colon
+#   SPECIALIZATIONS  signatures, for all files; none for IR text
+#   TARGETS          cpu:LEVEL, cuda:SM
+#   OPTIONS          further words for `tilewright build`: --num-warps 8, --tuned-file FILE
+function(tilewright_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "FFI" "GRID;NAME" "FILES;SPECIALIZATIONS;TARGETS;OPTIONS")
+  if(ARG_UNPARSED_ARGUMENTS OR ARG_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "tilewright_add_kernels(${target}): wrong arguments: ${ARG_UNPARSED_ARGUMENTS} ${ARG_KEYWORDS_MISSING_VALUES}")
+  endif()
+  if(NOT ARG_FILES OR NOT ARG_TARGETS)
+    message(FATAL_ERROR "tilewright_add_kernels(${target}) needs FILES and TARGETS")
+  endif()
+  list(JOIN ARG_TARGETS "," targets)
+  set(words --target ${targets} ${ARG_OPTIONS})
+  foreach(signature IN LISTS ARG_SPECIALIZATIONS)
+    list(APPEND words --signature ${signature})
+  endforeach()
+  if(ARG_GRID)
+    list(APPEND words --grid ${ARG_GRID})
+  endif()
+  if(ARG_NAME)
+    list(APPEND words --name ${ARG_NAME})
+  endif()
+  if(ARG_FFI)
+    list(APPEND words --ffi)
+  endif()
+  set(command ${TILEWRIGHT_COMMAND}) # set by find_package(tilewright)
+  if(NOT command)
+    set(command $<TARGET_FILE:tilewright>) # of the same build
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels)
+  file(MAKE_DIRECTORY ${folder})
+  set(libraries "")
+  foreach(file IN LISTS ARG_FILES)
+    string(REGEX MATCH "^([^:]+):?([A-Za-z_0-9]*)$" matched "${file}")
+    cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    cmake_path(GET path STEM stem)
+    if(CMAKE_MATCH_2)
+      string(APPEND stem "_${CMAKE_MATCH_2}")
+      set(kernel --kernel ${CMAKE_MATCH_2})
+    else()
+      set(kernel "")
+    endif()
+    set(library ${folder}/lib${stem}.a)
+    add_custom_command(OUTPUT ${library} ${folder}/${stem}.h VERBATIM DEPFILE ${folder}/${stem}.d DEPENDS ${path} ${command}
+                       COMMAND ${command} build ${path} ${kernel} ${words} -o ${library} --header ${folder}/${stem}.h --depfile ${folder}/${stem}.d
+                       COMMENT "Building kernels of ${file} for ${targets}")
+    list(APPEND libraries ${library})
+  endforeach()
+  add_custom_target(${target}_build DEPENDS ${libraries})
+  add_library(${target} INTERFACE)
+  add_dependencies(${target} ${target}_build)
+  target_include_directories(${target} INTERFACE ${folder})
+  target_link_libraries(${target} INTERFACE ${libraries} Tilewright::runtime_static)
+endfunction()

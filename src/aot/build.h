@@ -1,0 +1,80 @@
+// Kernels compiled ahead of time: for each launcher a bundle (aot_runtime/bundle.h), the objects of its CPU code, and the object with the
+// launcher itself.
+//
+//   matmul.py, two signatures, cpu:avx2, cuda:sm_80
+//     matmul_0_avx2.o, matmul_1_avx2.o     a function for each signature
+//     matmul.o                             the bundle with both cubins, and `int matmul(const TwLaunchOptions *, const float *a, ...)`
+#pragma once
+
+#include "aot_runtime/bundle.h"
+#include "driver/compile.h"
+
+#include <functional>
+
+namespace tilewright::aot {
+
+/// A target, as --target takes it.
+struct Target {
+  std::string text;
+  std::optional<CpuTarget> cpu;
+  std::optional<GpuTarget> gpu;
+  bool isNative = false; // code for CPUs like this one
+};
+/// Reads "cpu:avx2,cuda:sm_90a". Fails with the reason.
+Result<std::vector<Target>> readTargets(const std::string &text);
+
+/// Types and constants of all parameters, and the options of the code.
+struct Specialization {
+  std::vector<ArgumentSpec> args;
+  KernelOptions options;
+  std::vector<std::vector<int64_t>> problems; // of a tuned configuration: the values of the key for which it won
+  bool forCpus = true, forGpus = true;
+};
+
+struct BuildRequest {
+  KernelSource kernel;
+  std::string name; // of the launcher in C
+  std::vector<Specialization> specializations;
+  std::vector<Target> targets;
+  std::string grid;             // an expression or a lambda; empty: the caller of the launcher gives the grid
+  std::vector<std::string> key; // parameters that choose among tuned specializations
+  bool ffi = false;             // with an entry for TVM-FFI
+};
+
+struct ObjectFile {
+  std::string name, bytes;
+};
+
+/// A launcher: a function in C for one list of parameter types.
+struct Launcher {
+  std::string name;
+  Bundle bundle;
+};
+
+struct BuiltArtifact {
+  std::string name; // of the request
+  std::vector<Launcher> launchers;
+  std::vector<ObjectFile> objects;
+  std::vector<std::string> exports; // the symbols of launchers, bundles and FFI entries
+};
+
+/// Null after an error.
+std::optional<BuiltArtifact> build(const BuildRequest &request, Diagnostics &diagnostics);
+
+/// Converts a grid for the constants of a specialization. `indexOf`: the launcher's parameter with a name, or -1. Null after an error.
+std::optional<std::array<GridProgram, 3>> gridProgram(const std::string &text, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
+                                                      const std::function<int64_t(llvm::StringRef)> &indexOf, Diagnostics &diagnostics);
+
+/// The type of a parameter in C: "const float *", "int32_t".
+std::string cTypeOf(const Parameter &parameter);
+/// The header of an artifact for C and C++.
+std::string headerText(const BuiltArtifact &artifact, const std::string &fileName, bool ffi);
+/// The object with a launcher and its bundle. Fails with LLVM's reason.
+Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi);
+
+/// A static library.
+Result<std::string> archiveOf(const std::vector<ObjectFile> &objects);
+/// A shared library, linked by LLD in this process, that needs the runtime library.
+Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::string &soname);
+
+} // namespace tilewright::aot

@@ -1,0 +1,27 @@
+// Grid expressions for launches without a compiler: "cdiv(M, 64)" as a program for a stack machine,
+//     parameter 3, constant 64, cdiv
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilewright::aot {
+
+struct GridStep {
+  enum class Kind : uint8_t { constant, parameter, add, sub, mul, floordiv, cdiv, mod, min, max, nextPowerOf2 };
+  Kind kind = Kind::constant;
+  int64_t value = 0; // the constant, or the index of the parameter
+  bool operator==(const GridStep &) const = default;
+};
+using GridProgram = std::vector<GridStep>;
+
+/// Returns the result, with Python's meaning of the operators. Null after a division by 0, an overflow, or for a program that is not one.
+std::optional<int64_t> evaluate(llvm::ArrayRef<GridStep> program, llvm::ArrayRef<uint64_t> arguments);
+
+/// True if the program leaves one number, and its parameters are below `parameters`.
+bool isSound(llvm::ArrayRef<GridStep> program, int64_t parameters);
+
+} // namespace tilewright::aot

@@ -1,0 +1,284 @@
+#include "gpu/sm_model/code.h"
+
+#include "gpu/machine/ptx.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace tilewright::gpu::model {
+
+int32_t Code::number(Value value) {
+  auto [it, inserted] = numbers.try_emplace(value, values);
+  if (inserted) ++values;
+  return it->second;
+}
+
+//===---------------------------------------------------------------------------------------------------------------- costs
+
+static int64_t bitsOf(Type type) {
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+}
+
+static int64_t bytesOf(TypeRange types) {
+  int64_t bits = 0;
+  for (Type type : types)
+    bits += std::max<int64_t>(bitsOf(type), 8);
+  return bits / 8;
+}
+
+static void setUnit(Node &node, Unit unit, double lanes, double instructions = 1, double latency = arithmeticLatency) {
+  node.unit = unit, node.issue = instructions, node.occupancy = 32 * instructions / lanes, node.latency = latency;
+}
+
+/// An access to shared memory by a warp, without bank conflicts.
+static void setShared(Node &node, double bytesOfThread) {
+  node.unit = Unit::shared, node.latency = sharedLatency;
+  node.occupancy = std::max(1.0, 32 * bytesOfThread / sharedBytesPerCycle);
+}
+
+static void setMma(Node &node, const SmRates &rates) {
+  node.unit = Unit::tensor;
+  if (auto mma = dyn_cast<ptx::MmaOp>(node.op)) {
+    constexpr double bytes = 16 * 8 * 32; // m16n8, 32 bytes of each row
+    node.occupancy = bytes / (rates.mmaBytesPerCycle / schedulers * rates.warpMmaFraction);
+    node.latency = mmaLatency;
+    return;
+  }
+  auto wgmma = cast<ptx::WgmmaOp>(node.op); // this warp's 16 of 64 rows
+  node.occupancy = 16.0 * wgmma.getN() * 32 / (rates.mmaBytesPerCycle / schedulers);
+  node.latency = 0; // accumulators are waited for by wgmma_wait
+}
+
+/// True for operations that take no instruction.
+static bool isFree(Operation *op) {
+  return isa<arith::ConstantOp, arith::IndexCastOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::BitcastOp, ptx::UnpackOp,
+             ptx::SharedBaseOp>(op);
+}
+
+static bool isFloatArithmetic(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, ptx::FmaOp, math::FmaOp>(op);
+}
+
+static void setCosts(Node &node, const SmRates &rates) {
+  Operation *op = node.op;
+  bool isDouble = op->getNumResults() == 1 && bitsOf(op->getResult(0).getType()) == 64;
+  if (isFree(op)) {
+    node.unit = Unit::none, node.issue = 0, node.latency = 0;
+  } else if (isFloatArithmetic(op)) {
+    setUnit(node, Unit::fp32, isDouble ? lanesOfFp32 / 2 : lanesOfFp32);
+  } else if (isa<arith::DivFOp, math::SqrtOp>(op)) {
+    setUnit(node, Unit::fp32, lanesOfFp32, 10, 40);
+  } else if (isa<ptx::DivideOp>(op)) {
+    setUnit(node, Unit::special, rates.specialPerCycle, 1, specialLatency);
+    node.issue = 3;
+  } else if (isa<ptx::SpecialOp>(op)) {
+    setUnit(node, Unit::special, rates.specialPerCycle, 1, specialLatency);
+  } else if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
+    setUnit(node, Unit::alu, lanesOfAlu, 20, 100);
+  } else if (isa<math::MathDialect>(op->getDialect())) {
+    setUnit(node, Unit::alu, lanesOfAlu, 2);
+  } else if (isa<arith::ArithDialect>(op->getDialect()) || isa<ptx::PackOp, ptx::PermuteOp, ptx::ConvertOp, ptx::ConvertPairOp>(op)) {
+    setUnit(node, Unit::alu, lanesOfAlu, isDouble ? 2 : 1);
+  } else if (isa<ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp>(op)) {
+    node.unit = Unit::shared, node.occupancy = 1, node.latency = 24;
+  } else if (auto load = dyn_cast<ptx::LoadSharedOp>(op)) {
+    setShared(node, static_cast<double>(bytesOf(load.getValues().getTypes())));
+  } else if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) {
+    setShared(node, static_cast<double>(bytesOf(store.getValues().getTypes())));
+  } else if (auto load = dyn_cast<ptx::LdmatrixOp>(op)) {
+    setShared(node, 4.0 * load.getValues().size());
+  } else if (auto store = dyn_cast<ptx::StmatrixOp>(op)) {
+    setShared(node, 4.0 * store.getValues().size());
+  } else if (isa<ptx::MmaOp, ptx::WgmmaOp>(op)) {
+    setMma(node, rates);
+  }
+}
+
+//===---------------------------------------------------------------------------------------------------------------- decoding
+
+/// True for operands that an instruction reads when it issues. Accumulators in flight are not.
+static bool isWaitedFor(Operation *op, OpOperand &operand) {
+  if (isa<ptx::WgmmaWaitOp>(op)) return false;
+  if (auto wgmma = dyn_cast<ptx::WgmmaOp>(op)) return !llvm::is_contained(wgmma.getC(), operand.get());
+  return true;
+}
+
+static bool differs(const Code &code, Operation *op) {
+  if (isa<ptx::ThreadIdOp, ptx::LaneIdOp, ptx::ElectOp>(op)) return true;
+  if (!isa<arith::ArithDialect>(op->getDialect())) return false;
+  return llvm::any_of(op->getOperands(), [&](Value value) {
+    auto found = code.numbers.find(value);
+    return found != code.numbers.end() && code.differsInWarp[static_cast<size_t>(found->second)];
+  });
+}
+
+static int32_t define(Code &code, Value value, bool differsInWarp) {
+  int32_t number = code.number(value);
+  code.differsInWarp.resize(static_cast<size_t>(code.values), false);
+  code.differsInWarp[static_cast<size_t>(number)] = differsInWarp;
+  return number;
+}
+
+static void decodeInto(Region &region, Body &body, Code &code, const SmRates &rates);
+
+static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
+  Node node;
+  node.op = &op;
+  setCosts(node, rates);
+  for (OpOperand &operand : op.getOpOperands()) {
+    node.operands.push_back(code.number(operand.get()));
+    if (isWaitedFor(&op, operand)) node.waits.push_back(node.operands.back());
+  }
+  bool differing = differs(code, &op);
+  node.bodies.resize(op.getNumRegions());
+  for (auto [nested, into] : llvm::zip(op.getRegions(), node.bodies)) {
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op); loop && !nested.empty())
+      for (auto [index, argument] : llvm::enumerate(nested.getArguments())) {
+        auto init = loop.getTiedLoopInit(argument);
+        define(code, argument, init && code.differsInWarp[static_cast<size_t>(code.number(init->get()))]);
+      }
+    decodeInto(nested, into, code, rates);
+  }
+  for (Value result : op.getResults())
+    node.results.push_back(define(code, result, differing));
+  if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) node.waits.clear();
+  return node;
+}
+
+static void decodeInto(Region &region, Body &body, Code &code, const SmRates &rates) {
+  if (region.empty()) return;
+  Block &block = region.front();
+  for (BlockArgument argument : block.getArguments())
+    body.arguments.push_back(code.number(argument));
+  code.differsInWarp.resize(static_cast<size_t>(code.values), false);
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      for (Value operand : op.getOperands())
+        body.yielded.push_back(code.number(operand));
+      continue;
+    }
+    body.nodes.push_back(decodeNode(op, code, rates));
+    bool holdsLoop = isa<scf::ForOp, scf::WhileOp>(op);
+    ++body.size;
+    for (const Body &nested : body.nodes.back().bodies)
+      holdsLoop |= !nested.isFlat, body.size += nested.size;
+    body.isFlat &= !holdsLoop;
+  }
+}
+
+//===-------------------------------------------------------------------------------------------------------------- scheduling
+
+/// True for operations that the assembler moves others across only rarely: branches, barriers, waits.
+static bool endsRun(const Node &node) {
+  if (!node.bodies.empty()) return true;
+  if (!isa<ptx::PtxDialect>(node.op->getDialect()) || isPure(node.op)) return false;
+  return !isa<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::StoreSharedOp, ptx::LdmatrixOp, ptx::StmatrixOp, ptx::MmaOp,
+              ptx::ShuffleOp, ptx::ThreadIdOp, ptx::LaneIdOp>(node.op);
+}
+
+/// Orders operations as the assembler's list scheduler does: by the time at which their operands would be ready. Loads go first.
+static void orderRun(MutableArrayRef<Node> nodes, const SmRates &rates) {
+  llvm::DenseMap<int32_t, double> readyAt;
+  std::vector<std::pair<double, size_t>> order;
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    double start = 0;
+    for (int32_t operand : node.waits)
+      start = std::max(start, readyAt.lookup(operand));
+    double latency = isa<ptx::LoadGlobalOp>(node.op) ? rates.l2Latency : node.latency;
+    for (int32_t result : node.results)
+      readyAt[result] = start + latency;
+    order.push_back({start, index});
+  }
+  llvm::sort(order); // those of one time stay in their order
+  std::vector<Node> ordered;
+  for (auto [time, index] : order)
+    ordered.push_back(std::move(nodes[index]));
+  std::move(ordered.begin(), ordered.end(), nodes.begin());
+}
+
+static void orderNodes(Body &body, const SmRates &rates) {
+  size_t first = 0;
+  for (size_t i = 0; i <= body.nodes.size(); ++i) {
+    if (i < body.nodes.size() && !endsRun(body.nodes[i])) continue;
+    orderRun(MutableArrayRef(body.nodes).slice(first, i - first), rates);
+    first = i + 1;
+    if (i < body.nodes.size())
+      for (Body &nested : body.nodes[i].bodies)
+        orderNodes(nested, rates);
+  }
+}
+
+Code decode(Region &region, const SmRates &rates) {
+  Code code;
+  decodeInto(region, code.body, code, rates);
+  orderNodes(code.body, rates);
+  code.differsInWarp.resize(static_cast<size_t>(code.values), false);
+  return code;
+}
+
+//===---------------------------------------------------------------------------------------------------------------- integers
+
+static Integer withBits(Operation *op, int64_t value) {
+  unsigned bits = op->getResult(0).getType().isInteger() ? op->getResult(0).getType().getIntOrFloatBitWidth() : 64;
+  return bits >= 64 ? value : llvm::APInt(bits, static_cast<uint64_t>(value), false, true).getSExtValue();
+}
+
+static Integer computeBinary(Operation *op, int64_t a, int64_t b) {
+  auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  unsigned bits = op->getOperand(0).getType().isInteger() ? op->getOperand(0).getType().getIntOrFloatBitWidth() : 64;
+  if (bits < 64) ua &= (uint64_t(1) << bits) - 1, ub &= (uint64_t(1) << bits) - 1;
+  bool divides = b != 0 && !(b == -1 && a == INT64_MIN);
+  return llvm::TypeSwitch<Operation *, Integer>(op)
+      .Case<arith::AddIOp>([&](auto) { return int64_t(ua + ub); })
+      .Case<arith::SubIOp>([&](auto) { return int64_t(ua - ub); })
+      .Case<arith::MulIOp>([&](auto) { return int64_t(ua * ub); })
+      .Case<arith::AndIOp>([&](auto) { return a & b; })
+      .Case<arith::OrIOp>([&](auto) { return a | b; })
+      .Case<arith::XOrIOp>([&](auto) { return a ^ b; })
+      .Case<arith::ShLIOp>([&](auto) { return ub < 64 ? int64_t(ua << ub) : 0; })
+      .Case<arith::ShRUIOp>([&](auto) { return ub < 64 ? int64_t(ua >> ub) : 0; })
+      .Case<arith::ShRSIOp>([&](auto) { return ub < 64 ? a >> ub : (a < 0 ? -1 : 0); })
+      .Case<arith::MinSIOp>([&](auto) { return std::min(a, b); })
+      .Case<arith::MaxSIOp>([&](auto) { return std::max(a, b); })
+      .Case<arith::MinUIOp>([&](auto) { return int64_t(std::min(ua, ub)); })
+      .Case<arith::MaxUIOp>([&](auto) { return int64_t(std::max(ua, ub)); })
+      .Case<arith::DivSIOp>([&](auto) { return divides ? Integer(a / b) : std::nullopt; })
+      .Case<arith::RemSIOp>([&](auto) { return divides ? Integer(a % b) : std::nullopt; })
+      .Case<arith::DivUIOp>([&](auto) { return ub ? Integer(int64_t(ua / ub)) : std::nullopt; })
+      .Case<arith::RemUIOp>([&](auto) { return ub ? Integer(int64_t(ua % ub)) : std::nullopt; })
+      .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
+        return arith::applyCmpPredicate(compare.getPredicate(), llvm::APInt(64, static_cast<uint64_t>(a), true),
+                                        llvm::APInt(64, static_cast<uint64_t>(b), true));
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Integer compute(Operation *op, ArrayRef<Integer> operands) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto number = dyn_cast<IntegerAttr>(constant.getValue());
+    return number ? Integer(number.getValue().getSExtValue()) : std::nullopt;
+  }
+  if (isa<arith::ExtUIOp>(op) && operands[0]) {
+    unsigned bits = op->getOperand(0).getType().getIntOrFloatBitWidth();
+    return static_cast<int64_t>(static_cast<uint64_t>(*operands[0]) & ((uint64_t(1) << bits) - 1));
+  }
+  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op)) return operands[0];
+  if (isa<arith::TruncIOp>(op)) return operands[0] ? withBits(op, *operands[0]) : std::nullopt;
+  if (isa<arith::SelectOp>(op)) return operands[0] ? operands[*operands[0] & 1 ? 1 : 2] : std::nullopt;
+  if (operands.size() != 2) return std::nullopt;
+  // A false operand decides, whatever the other one is.
+  if (isa<arith::AndIOp>(op) && ((operands[0] && *operands[0] == 0) || (operands[1] && *operands[1] == 0))) return 0;
+  if (!operands[0] || !operands[1]) return std::nullopt;
+  Integer result = computeBinary(op, *operands[0], *operands[1]);
+  return result ? withBits(op, *result) : result;
+}
+
+} // namespace tilewright::gpu::model

@@ -1,0 +1,56 @@
+// A kernel decoded for the model of an SM: what each operation costs, and how its integers are computed.
+#pragma once
+
+#include "gpu/sm_model/rates.h"
+
+#include "mlir/IR/Operation.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+#include <vector>
+
+namespace tilewright::gpu::model {
+
+using Integer = std::optional<int64_t>;
+
+/// What executes an operation.
+enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, other };
+
+struct Body;
+
+struct Node {
+  mlir::Operation *op = nullptr;
+  Unit unit = Unit::other;
+  double issue = 1;     ///< instructions
+  double occupancy = 0; ///< cycles of the unit
+  double latency = arithmeticLatency;
+  double bytes = -1; ///< of global memory that a warp's access moves; negative: not yet known
+  llvm::SmallVector<int32_t, 4> operands, results;
+  llvm::SmallVector<int32_t, 4> waits; ///< operands whose values must be there before it issues
+  std::vector<Body> bodies;
+};
+
+struct Body {
+  llvm::SmallVector<int32_t> arguments, yielded;
+  std::vector<Node> nodes; ///< without the terminator
+  bool isFlat = true;      ///< no loops in it
+  size_t size = 0;         ///< operations, nested ones included
+};
+
+struct Code {
+  Body body;
+  int32_t values = 0;
+  llvm::DenseMap<mlir::Value, int32_t> numbers;
+  std::vector<bool> differsInWarp; ///< for each value: lanes may have different ones
+
+  int32_t number(mlir::Value value);
+};
+
+Code decode(mlir::Region &region, const SmRates &rates);
+
+/// Computes an integer operation of one result. Nothing if it is not such an operation.
+Integer compute(mlir::Operation *op, llvm::ArrayRef<Integer> operands);
+
+} // namespace tilewright::gpu::model

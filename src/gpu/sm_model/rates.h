@@ -1,0 +1,44 @@
+// The rates and latencies of a streaming multiprocessor (SM), in cycles of its clock. Sources: the CUDA programming guide's table of
+// arithmetic throughput, the PTX ISA, and public microbenchmarks (docs/heuristics.md names them). What differs between GPUs is a row of
+// rates.def.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tilewright::gpu {
+
+/// One GPU. "per cycle" means per cycle of one SM.
+struct SmRates {
+  std::string_view target;     ///< GpuTarget::name
+  std::string_view gpu;        ///< "H200"
+  int64_t sms = 0;             ///< SMs of the GPU
+  double clock = 0;            ///< Hz, with idle tensor cores
+  double busyClock = 0;        ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
+  double memoryBytes = 0;      ///< bytes per second that memory sustains
+  double l2BytesPerCycle = 0;  ///< bytes from the L2 cache to one SM per cycle
+  double mmaBytesPerCycle = 0; ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
+  double warpMmaFraction = 1;  ///< the rate of mma.sync as a fraction of the above
+  double specialPerCycle = 4;  ///< special functions of one scheduler per cycle
+  double l2Latency = 0;        ///< cycles of a load from the L2 cache
+  double memoryLatency = 0;    ///< more cycles of a load from memory
+  double launchSeconds = 0;    ///< from an event before a launch to an event after it, for an empty kernel
+};
+
+/// Returns the row of a target whose GPU is part of this text ("NVIDIA H200"), else the target's first row. Null if it has none.
+const SmRates *smRates(std::string_view target, std::string_view machine);
+
+// Of every GPU since Volta: four schedulers, each issues one instruction per cycle.
+constexpr int64_t schedulers = 4;
+constexpr double lanesOfFp32 = 32;          ///< additions and multiplications of f32, per scheduler and cycle
+constexpr double lanesOfAlu = 16;           ///< integers, comparisons, conversions, minimum and maximum
+constexpr double sharedBytesPerCycle = 128; ///< of shared memory, per SM
+constexpr double arithmeticLatency = 4;     ///< cycles until a result can be used
+constexpr double specialLatency = 20;
+constexpr double sharedLatency = 29;
+constexpr double mmaLatency = 33; ///< of mma.sync, and of a wait for wgmma after the last one
+constexpr double barrierLatency = 20;
+constexpr double ctaStartLatency = 700; ///< from the end of a CTA to the first instruction of the next one in its place
+constexpr double tmaLatency = 250;      ///< of a TMA copy, more than of a load
+
+} // namespace tilewright::gpu

@@ -1,0 +1,199 @@
+#include "gpu/sm_model/warp.h"
+
+#include "gpu/machine/ptx.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace tilewright::gpu::model {
+
+constexpr int64_t lanesOfWarp = 32;
+constexpr int64_t sharedBase = 1024;
+constexpr int maxDepth = 64; // of a computation that is followed for each lane
+
+Warp::Warp(const Code &code, const Place &place)
+    : code(code), place(place), values(static_cast<size_t>(code.values)), ready(static_cast<size_t>(code.values), 0.0) {
+  for (auto [value, number] : llvm::zip(code.body.arguments, place.arguments))
+    values[static_cast<size_t>(value)] = number;
+  stack.push_back({nullptr, &code.body, 0, 0, ~0u});
+}
+
+void Warp::define(int32_t value, Integer number, double time) {
+  values[static_cast<size_t>(value)] = number;
+  ready[static_cast<size_t>(value)] = time;
+}
+
+void Warp::pass(ArrayRef<int32_t> from, ArrayRef<int32_t> to) {
+  SmallVector<std::pair<Integer, double>> held;
+  for (int32_t value : from)
+    held.push_back({values[static_cast<size_t>(value)], ready[static_cast<size_t>(value)]});
+  for (auto [value, state] : llvm::zip(to, held))
+    define(value, state.first, state.second);
+}
+
+static Integer special(Operation *op, const Place &place, int64_t lane) {
+  if (isa<ptx::LaneIdOp>(op)) return lane;
+  if (isa<ptx::ThreadIdOp>(op)) return place.warp * lanesOfWarp + lane;
+  if (isa<ptx::WarpIdOp>(op)) return place.warp;
+  if (isa<ptx::ElectOp>(op)) return lane == 0;
+  if (isa<ptx::SharedBaseOp>(op)) return sharedBase;
+  if (isa<ptx::ClusterRankOp>(op)) return 0;
+  if (auto block = dyn_cast<ptx::BlockIdOp>(op)) return place.block[static_cast<size_t>(block.getAxis())];
+  if (auto count = dyn_cast<ptx::BlockCountOp>(op)) return place.grid[static_cast<size_t>(count.getAxis())];
+  return std::nullopt;
+}
+
+static Integer inLaneFrom(const Warp &warp, Value value, int64_t lane, int depth) {
+  auto found = warp.code.numbers.find(value);
+  if (found == warp.code.numbers.end() || depth > maxDepth) return std::nullopt;
+  if (!warp.code.differsInWarp[static_cast<size_t>(found->second)]) return warp.get(found->second);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+    OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+    return init ? inLaneFrom(warp, init->get(), lane, depth + 1) : std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (Integer known = special(op, warp.place, lane)) return known;
+  if (op->getNumRegions() != 0 || op->getNumResults() != 1) return std::nullopt;
+  SmallVector<Integer, 3> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(inLaneFrom(warp, operand, lane, depth + 1));
+  return compute(op, operands);
+}
+
+Integer Warp::inLane(Value value, int64_t lane) const {
+  return inLaneFrom(*this, value, lane, 0);
+}
+
+uint32_t Warp::lanesWhere(Value predicate) const {
+  uint32_t lanes = mask();
+  if (!predicate) return lanes;
+  int32_t number = code.numbers.lookup(predicate);
+  if (!code.differsInWarp[static_cast<size_t>(number)]) {
+    Integer known = get(number);
+    return known && *known == 0 ? 0 : lanes;
+  }
+  for (int64_t lane = 0; lane < lanesOfWarp; ++lane) {
+    Integer known = (lanes >> lane & 1) ? inLane(predicate, lane) : Integer(0);
+    if (known && *known == 0) lanes &= ~(1u << lane);
+  }
+  return lanes;
+}
+
+void Warp::evaluate(const Node &node) {
+  if (node.results.size() != 1 || !node.op->getResult(0).getType().isIntOrIndex()) return;
+  if (Integer known = special(node.op, place, 0)) {
+    values[static_cast<size_t>(node.results[0])] = known;
+    return;
+  }
+  if (!isa<arith::ArithDialect>(node.op->getDialect())) return;
+  SmallVector<Integer, 3> operands;
+  for (int32_t operand : node.operands)
+    operands.push_back(get(operand));
+  values[static_cast<size_t>(node.results[0])] = compute(node.op, operands);
+}
+
+int64_t Warp::iterationsOf(const Node &loop) const {
+  Integer low = get(loop.operands[0]), high = get(loop.operands[1]), step = get(loop.operands[2]);
+  if (!low || !high || !step || *step <= 0) return 1;
+  return std::max<int64_t>((*high - *low + *step - 1) / *step, 0);
+}
+
+bool Warp::enter(const Node &node) {
+  if (isa<scf::ForOp>(node.op)) {
+    int64_t iterations = iterationsOf(node);
+    ArrayRef<int32_t> inits = ArrayRef(node.operands).drop_front(3);
+    if (iterations == 0) {
+      pass(inits, node.results);
+      return false;
+    }
+    const Body &body = node.bodies[0];
+    pass(inits, ArrayRef(body.arguments).drop_front());
+    define(body.arguments[0], get(node.operands[0]), now);
+    stack.push_back({&node, &body, 0, iterations - 1, mask()});
+    return true;
+  }
+  if (isa<scf::WhileOp>(node.op)) { // what it waits for is not known: its condition is evaluated once
+    pass(node.operands, node.bodies[0].arguments);
+    stack.push_back({&node, &node.bodies[0], 0, 0, mask()});
+    return true;
+  }
+  uint32_t before = mask(), taken = takenLanes(node);
+  const Body &body = node.bodies[taken ? 0 : 1];
+  stack.push_back({&node, &body, 0, 0, taken ? taken : before});
+  return true;
+}
+
+/// Returns the lanes that take the first arm of a branch. If that depends on data, the longer of two arms counts. A single arm is for rare
+/// values, and does not.
+uint32_t Warp::takenLanes(const Node &node) const {
+  Value condition = cast<scf::IfOp>(node.op).getCondition();
+  int64_t first = llvm::countr_zero(mask());
+  if (inLane(condition, first)) return lanesWhere(condition);
+  size_t size = node.bodies[0].size, elseSize = node.bodies[1].size;
+  bool takesElse = elseSize == 0 || elseSize > size;
+  return takesElse ? 0 : mask();
+}
+
+const Node *Warp::next() {
+  while (!stack.empty()) {
+    Frame &frame = stack.back();
+    if (frame.next < frame.body->nodes.size()) return &frame.body->nodes[frame.next++];
+    if (!frame.node) {
+      stack.clear();
+      return nullptr;
+    }
+    if (frame.left > 0) {
+      --frame.left, frame.next = 0;
+      pass(frame.body->yielded, ArrayRef(frame.body->arguments).drop_front());
+      Integer index = get(frame.body->arguments[0]), step = get(frame.node->operands[2]);
+      define(frame.body->arguments[0], index && step ? Integer(*index + *step) : std::nullopt, now);
+      continue;
+    }
+    ArrayRef<int32_t> yielded = frame.body->yielded;
+    if (isa<scf::WhileOp>(frame.node->op)) yielded = yielded.drop_front();
+    const Node *done = frame.node;
+    stack.pop_back();
+    pass(yielded, done->results);
+  }
+  return nullptr;
+}
+
+//===---------------------------------------------------------------------------------------------------------------- counting
+
+double Warp::countNode(const Node &node) {
+  if (node.bodies.empty()) {
+    evaluate(node);
+    return 1;
+  }
+  size_t depth = stack.size();
+  if (!enter(node)) return 1;
+  double steps = 1;
+  // Iterations of a loop without inner loops are alike.
+  if (Frame &frame = stack.back(); frame.body->isFlat && frame.left > 0 && isa<scf::ForOp>(node.op)) {
+    double times = static_cast<double>(frame.left) + 1;
+    frame.left = 0;
+    while (const Node *inner = stack.size() > depth ? next() : nullptr) {
+      if (stack.size() <= depth) { // `inner` follows the loop
+        --stack.back().next;
+        break;
+      }
+      steps += times * (inner->bodies.empty() ? (evaluate(*inner), 1.0) : (enter(*inner), 1.0));
+    }
+    return steps;
+  }
+  return steps;
+}
+
+double Warp::countSteps() {
+  double steps = 0;
+  while (const Node *node = next())
+    steps += countNode(*node);
+  return steps;
+}
+
+} // namespace tilewright::gpu::model

@@ -1,0 +1,68 @@
+// The state of one warp in the model of an SM: its place in the code, its integers, and when its values are ready.
+#pragma once
+
+#include "gpu/sm_model/code.h"
+
+#include <array>
+#include <deque>
+
+namespace tilewright::gpu::model {
+
+/// What is known before the warps run.
+struct Place {
+  llvm::ArrayRef<Integer> arguments; ///< of the kernel
+  std::array<int64_t, 3> block{}, grid{1, 1, 1};
+  int64_t warp = 0;
+};
+
+/// A loop or branch that a warp is in.
+struct Frame {
+  const Node *node = nullptr; ///< null: the kernel
+  const Body *body = nullptr;
+  size_t next = 0;
+  int64_t left = 0; ///< iterations after this one
+  uint32_t mask = ~0u;
+};
+
+class Warp {
+public:
+  Warp(const Code &code, const Place &place);
+
+  const Code &code;
+  Place place;
+  std::vector<Integer> values;
+  std::vector<double> ready;
+  std::vector<Frame> stack;
+  double now = 0;
+  bool isBlocked = false;
+
+  // Groups of asynchronous operations: when each of the committed ones is complete.
+  double openMmas = 0, openCopies = 0, openStores = 0;
+  std::deque<double> mmas, copies, stores;
+
+  uint32_t mask() const { return stack.back().mask; }
+  Integer get(int32_t value) const { return values[static_cast<size_t>(value)]; }
+  /// Returns a value in one lane. Loop-carried values that differ between lanes have the difference that they begin with.
+  Integer inLane(mlir::Value value, int64_t lane) const;
+  /// Returns the lanes of `mask` in which the predicate is not known to be false; all for a null value.
+  uint32_t lanesWhere(mlir::Value predicate) const;
+
+  /// Goes on to the next operation, and enters and leaves loops and branches. Null at the end of the kernel.
+  const Node *next();
+  /// Computes the integer results of an operation.
+  void evaluate(const Node &node);
+  /// Enters the body of a branch or loop. False if none of it is executed.
+  bool enter(const Node &node);
+  /// Returns how many operations this warp executes from here on, loops included.
+  double countSteps();
+
+  int64_t iterationsOf(const Node &loop) const;
+
+private:
+  void define(int32_t value, Integer number, double time);
+  uint32_t takenLanes(const Node &node) const;
+  void pass(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
+  double countNode(const Node &node);
+};
+
+} // namespace tilewright::gpu::model

@@ -1,0 +1,169 @@
+// The model of an SM on kernels of the ptx dialect whose times follow from one rate each.
+#include "gpu/sm_model/sm_model.h"
+
+#include "gpu/machine/ptx.h"
+#include "ir/tt.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::gpu {
+namespace {
+
+const SmRates &rates() {
+  return *smRates("sm_90a", "NVIDIA H200");
+}
+
+LaunchPrediction predict(int64_t threads, const std::string &arguments, const std::string &body, const ModeledLaunch &launch) {
+  mlir::DialectRegistry registry;
+  tt::registerDialects(registry);
+  registry.insert<ptx::PtxDialect>();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  std::string text = "tt.func public @kernel(" + arguments + ") attributes {ptx.kernel = #ptx.kernel<threads = " + std::to_string(threads) +
+                     ", sharedBytes = 0>} {\n" + body + "\n  tt.return\n}\n";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
+  EXPECT_TRUE(module);
+  return module ? predictLaunch(*module, launch, rates()) : LaunchPrediction();
+}
+
+double secondsWithoutLaunch(const LaunchPrediction &prediction) {
+  return prediction.seconds - rates().launchSeconds;
+}
+
+/// Each thread of 65536 CTAs loads 16 contiguous bytes: memory is the limit.
+const char *const contiguousLoads = R"(
+  %thread = ptx.thread_id
+  %block = ptx.block_id 0
+  %c128 = arith.constant 128 : i32
+  %c16 = arith.constant 16 : i64
+  %first = arith.muli %block, %c128 : i32
+  %index = arith.addi %first, %thread : i32
+  %wide = arith.extsi %index : i32 to i64
+  %offset = arith.muli %wide, %c16 : i64
+  %address = arith.addi %pointer, %offset : i64
+  %x:4 = ptx.load_global %address -> f32, f32, f32, f32
+  ptx.store_global %address, %x#0, %x#1, %x#2, %x#3 : f32, f32, f32, f32)";
+
+TEST(SmModel, MemoryLimitsACopy) {
+  constexpr int64_t ctas = 65536;
+  LaunchPrediction copy = predict(128, "%pointer: i64", contiguousLoads, {{std::nullopt}, {ctas, 1, 1}, 32, {}});
+  EXPECT_TRUE(copy.isComplete);
+  EXPECT_EQ(copy.ctasPerSM, 16);
+  EXPECT_NEAR(copy.memory, 1, 0.05);
+  EXPECT_NEAR(secondsWithoutLaunch(copy), 2.0 * 16 * 128 * ctas / rates().memoryBytes, 0.05 * secondsWithoutLaunch(copy));
+}
+
+/// A tensor that all CTAs read again and again comes from the L2 cache.
+TEST(SmModel, RepeatedReadsComeFromTheCache) {
+  constexpr int64_t ctas = 65536;
+  ModeledLaunch launch{{std::nullopt}, {ctas, 1, 1}, 32, {1024}};
+  LaunchPrediction cached = predict(128, "%pointer: i64", contiguousLoads, launch);
+  launch.tensorBytes = {};
+  LaunchPrediction uncached = predict(128, "%pointer: i64", contiguousLoads, launch);
+  EXPECT_LT(cached.memory, 0.01);
+  EXPECT_LT(cached.seconds, 0.5 * uncached.seconds);
+}
+
+/// Lanes that are 128 bytes apart take a sector of 32 bytes each for their 4 bytes.
+TEST(SmModel, StridedLoadsMoveWholeSectors) {
+  auto loads = [](int64_t stride) {
+    return "%lane = ptx.thread_id\n%block = ptx.block_id 0\n%c128 = arith.constant 128 : i32\n%s = arith.constant " +
+           std::to_string(stride) +
+           R"( : i64
+  %first = arith.muli %block, %c128 : i32
+  %index = arith.addi %first, %lane : i32
+  %wide = arith.extsi %index : i32 to i64
+  %offset = arith.muli %wide, %s : i64
+  %address = arith.addi %pointer, %offset : i64
+  %x = ptx.load_global %address -> f32
+  ptx.store_global %pointer, %x : f32)";
+  };
+  constexpr int64_t ctas = 65536;
+  ModeledLaunch launch{{std::nullopt}, {ctas, 1, 1}, 32, {}};
+  double contiguous = secondsWithoutLaunch(predict(128, "%pointer: i64", loads(4), launch));
+  double strided = secondsWithoutLaunch(predict(128, "%pointer: i64", loads(128), launch));
+  EXPECT_GT(strided, 2.5 * contiguous); // that of contiguous loads is bound by the starts of CTAs
+}
+
+/// Four warps with one wgmma of 64x256x16 in each iteration: 128 cycles of the SM's tensor cores.
+TEST(SmModel, TensorCoresLimitALoopOfMmas) {
+  std::string sums, types, zeros;
+  for (int i = 0; i < 128; ++i) {
+    sums += (i ? ", %zero" : "%zero");
+    types += i ? ", f32" : "f32";
+  }
+  std::string body = R"(
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %d = arith.constant 0 : i64
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    ptx.wgmma_fence
+    %r:128 = ptx.wgmma(%d), %d, ()" +
+                     sums + R"() {aFormat = 0 : i32, bFormat = 0 : i32, cFormat = 7 : i32, n = 256 : i32} : (i64), ()" + types + ") -> (" +
+                     types + R"()
+    ptx.wgmma_commit
+    ptx.wgmma_wait 0
+  })";
+  constexpr int64_t iterations = 4096;
+  LaunchPrediction loop = predict(128, "%n: i32", body, {{iterations}, {rates().sms, 1, 1}, 200, {}});
+  EXPECT_TRUE(loop.isComplete);
+  double cycles = secondsWithoutLaunch(loop) * loop.clock;
+  EXPECT_GT(cycles, 128.0 * iterations);
+  EXPECT_LT(cycles, 1.5 * 128.0 * iterations); // each wait is for the last MMA
+  EXPECT_NEAR(loop.tensorCores, 128.0 * iterations / cycles, 0.05);
+  EXPECT_LT(loop.clock, rates().clock);
+  // The trip count is that of the argument.
+  LaunchPrediction twice = predict(128, "%n: i32", body, {{2 * iterations}, {rates().sms, 1, 1}, 200, {}});
+  EXPECT_NEAR(secondsWithoutLaunch(twice), 2 * secondsWithoutLaunch(loop), 0.1 * secondsWithoutLaunch(loop));
+}
+
+/// One CTA more than the SMs hold takes another wave.
+TEST(SmModel, WavesOfCtas) {
+  std::string body = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %n = arith.constant 10000 : i32
+  %one = arith.constant 1.0 : f32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%x = %one) -> (f32) : i32 {
+    %next = arith.addf %x, %one : f32
+    scf.yield %next : f32
+  })";
+  auto seconds = [&](int64_t ctas) { return secondsWithoutLaunch(predict(1024, "", body, {{}, {ctas, 1, 1}, 64, {}})); };
+  EXPECT_NEAR(seconds(rates().sms + 1), 2 * seconds(rates().sms), 0.1 * seconds(rates().sms));
+}
+
+/// Warp 1 waits on an mbarrier at which warp 0 arrives; a wait without an arrival cannot be resolved.
+TEST(SmModel, Mbarriers) {
+  auto body = [](bool arrives) {
+    return std::string(R"(
+  %warp = ptx.warp_id
+  %lane = ptx.lane_id
+  %c0 = arith.constant 0 : i32
+  %base = ptx.shared_base
+  %isFirst = arith.cmpi eq, %warp, %c0 : i32
+  %isLane = arith.cmpi eq, %lane, %c0 : i32
+  %isOne = arith.andi %isFirst, %isLane : i1
+  ptx.mbarrier_init %base, 1 if %isOne
+  ptx.barrier
+  scf.if %isFirst {
+)") + (arrives ? "ptx.mbarrier_arrive %base if %isLane\n" : "") +
+           "} else {\n  ptx.mbarrier_wait %base, %c0\n}";
+  };
+  EXPECT_TRUE(predict(64, "", body(true), {{}, {1, 1, 1}, 32, {}}).isComplete);
+  EXPECT_FALSE(predict(64, "", body(false), {{}, {1, 1, 1}, 32, {}}).isComplete);
+}
+
+TEST(SmModel, RatesOfAMachine) {
+  EXPECT_EQ(smRates("sm_90a", "NVIDIA H200, measured")->gpu, "H200");
+  EXPECT_EQ(smRates("sm_90a", "H100 SXM, data sheet")->gpu, "H100");
+  EXPECT_EQ(smRates("sm_90a", "another")->gpu, "H100");
+  EXPECT_EQ(smRates("sm_80", "A100"), nullptr);
+}
+
+} // namespace
+} // namespace tilewright::gpu
