@@ -19,5 +19,7 @@ if os.path.isdir(package) and any(name.startswith("_core.") for name in os.listd
     config.available_features.add("python-package")  # builds with sanitizers have none
 if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
     config.available_features.add("arm")
+if os.path.exists(os.path.join(tools, "example_service")):
+    config.available_features.add("http-library")
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
 config.substitutions.append(("%{bin}", os.path.abspath(tools)))

@@ -16,6 +16,8 @@ packages=(
   libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
   # building and testing
   cmake ninja-build ccache make git libgtest-dev libbenchmark-dev rustc
+  # tests of the C interface: its binary form, and the HTTP service of the examples
+  abigail-tools libcpp-httplib-dev
   # the Python package, and OpenBLAS for the benchmarks
   python3 python3-dev python3-venv libopenblas-dev
 )

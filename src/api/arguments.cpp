@@ -7,8 +7,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <tuple>
-
 using namespace tilewright;
 using namespace tilewright::api;
 
@@ -99,34 +97,6 @@ Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &dia
     else
       positional.push_back(argumentOf(*given));
   }
-}
-
-LaunchOptions launchOptions(const TwOptions *given, Diagnostics &diagnostics) {
-  LaunchOptions result;
-  if (!given) return result;
-  TwOptions copy;
-  std::string problem;
-  const TwOptions *options = viewSized(given, copy, "TwOptions", problem);
-  if (!options) {
-    diagnostics.error({}, Diag::invalidOption, {problem, ""});
-    return result;
-  }
-  constexpr int64_t maxThreads = 1 << 16, maxOptionValue = 1 << 16;
-  for (auto [name, value, limit] :
-       {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOptionValue),
-        std::tuple("numStages", options->numStages, maxOptionValue), std::tuple("numCtas", options->numCtas, maxOptionValue),
-        std::tuple("maxRegisters", options->maxRegisters, maxOptionValue)})
-    if (value < 0 || value > limit)
-      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
-  result.threads = options->threads;
-  if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
-  if (options->numStages != 0) result.kernel.numStages = options->numStages;
-  if (options->numCtas != 0) result.kernel.numCtas = options->numCtas;
-  if (options->maxRegisters != 0) result.kernel.maxnreg = options->maxRegisters;
-  result.stream = options->stream;
-  result.cooperative = options->cooperative != 0;
-  result.programmaticLaunch = options->programmaticLaunch != 0;
-  return result;
 }
 
 } // namespace tilewright::api

@@ -37,8 +37,8 @@ void kernel(ptr<float> out, ptr<const float> in, i32 n) {
 inline auto compiled = jit<kernel>("kernel(out, in, n)");
 
 void host(std::vector<float> &x, const std::vector<float> &fixed, std::vector<double> &wide) {
-  (void)compiled.launch(grid(1), cpu, x, x);           // another number of arguments than the kernel has parameters
-  (void)compiled.launch(grid(1), cpu, fixed, x, 1);    // the argument is constant
-  (void)compiled.launch(grid(1), cpu, x, wide, 1);     // The argument points to elements of another type
-  (void)compiled.launch(grid(1), cpu, x, x, 1.5);      // This parameter of the kernel is an integer
+  (void)compiled.launch(grid(1), cpu, x, x);        // another number of arguments than the kernel has parameters
+  (void)compiled.launch(grid(1), cpu, fixed, x, 1); // the argument is constant
+  (void)compiled.launch(grid(1), cpu, x, wide, 1);  // The argument points to elements of another type
+  (void)compiled.launch(grid(1), cpu, x, x, 1.5);   // This parameter of the kernel is an integer
 }
