@@ -65,12 +65,13 @@ asan: setup
 	@ninja -C $(BUILD)/asan -j $(JOBS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)/asan --only unit lit
 
-# Launches and compiles from eight threads. LLVM and compiled kernels are not instrumented. No report is suppressed.
+# Launches and compiles from eight threads, and the HTTP service of the examples for a minute. LLVM and compiled kernels are not instrumented. No report is suppressed.
 tsan: export TSAN_OPTIONS := ignore_noninstrumented_modules=1:history_size=4:allocator_may_return_null=1:die_after_fork=0
 tsan: setup
 	@cmake --preset tsan
-	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test
-	@ctest --test-dir $(BUILD)/tsan --output-on-failure -R 'threads_test|runtime_test'
+	@ninja -C $(BUILD)/tsan -j $(JOBS) threads_test engine_threads_test runtime_test embed_api_test example_service
+	@ctest --test-dir $(BUILD)/tsan --output-on-failure -R 'threads_test|runtime_test|embed_api_test'
+	@$(BUILD)/tsan/bin/example_service examples/service/attention.py --load 60
 
 # Measures the coverage of each folder by the tests of `make check`. Fails below the floors in tests/coverage.json.
 coverage: setup

@@ -87,8 +87,8 @@ std::vector<Example> examplesOf(const std::string &command) {
 
 // A mistake in a setting would otherwise have the same effect as no setting. False after an error.
 static bool checkSettings() {
-  if (const char *level = std::getenv("TILEWRIGHT_CPU"); level && *level && !cpuTarget(level)) {
-    fail("TILEWRIGHT_CPU is '" + std::string(level) + "'; it may be " + cpuLevelNames() + " or native");
+  if (std::string problem = cpuSettingProblem(); !problem.empty()) {
+    fail(problem);
     return false;
   }
   if (const char *threads = std::getenv("TILEWRIGHT_NUM_THREADS"); threads && *threads) {

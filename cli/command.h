@@ -88,8 +88,8 @@ struct Setting {
 };
 llvm::ArrayRef<Setting> allSettings();
 
-const CommandSpec &compileSpec(), &buildSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(), &benchSpec(),
-    &profileSpec(), &completionSpec(), &manSpec();
+const CommandSpec &compileSpec(), &buildSpec(), &runSpec(), &tuneSpec(), &infoSpec(), &cacheSpec(), &explainSpec(), &verifySpec(),
+    &benchSpec(), &profileSpec(), &completionSpec(), &manSpec();
 int compileMain(int argc, char **argv);
 int buildMain(int argc, char **argv);
 int runMain(int argc, char **argv);

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "driver/ir_text.h"
 #include "driver/steps.h"
-#include "gpu/explain.h"
+#include "gpu/explain/explain.h"
 #include "ir/explanation.h"
 #include "runtime/cuda/device.h"
 #include "support/files.h"
@@ -174,7 +174,7 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   if (inquiry.wantsStages) inquiry.stages.emplace(std::string(request.kernel.file()->name()));
   request.onStep = [&](const StepDone &done) {
-    if (done.module && request.gpu) inquiry.gpu.see(done.step, *done.module);
+    if (done.module && request.gpu) explainStep(inquiry.gpu, done.step, *done.module);
     if (inquiry.stages) inquiry.stages->see(done);
   };
   request.onExplained = [&](const Explanation &explanation) { inquiry.explanation = explanation; };

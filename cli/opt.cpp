@@ -3,7 +3,7 @@
 #include "opt.h"
 
 #include "driver/steps.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/tt.h"
 
 #include "mlir/Pass/Pass.h"

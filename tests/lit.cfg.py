@@ -1,5 +1,6 @@
 # The tests that run tools on text: `lit tests -Dbin=BUILD/bin`. Each test's RUN lines tell what it does.
 import os
+import shutil
 
 import lit.formats
 
@@ -16,5 +17,9 @@ config.environment["PATH"] = os.pathsep.join([os.path.abspath(tools), "/usr/lib/
 package = os.path.join(os.path.dirname(os.path.abspath(tools)), "python", "tilewright")
 if os.path.isdir(package) and any(name.startswith("_core.") for name in os.listdir(package)):
     config.available_features.add("python-package")  # builds with sanitizers have none
+if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
+    config.available_features.add("arm")
+if os.path.exists(os.path.join(tools, "example_service")):
+    config.available_features.add("http-library")
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
 config.substitutions.append(("%{bin}", os.path.abspath(tools)))

@@ -7,6 +7,7 @@ The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
              sm_75   a part of the same cases, on the simulator with code for this GPU; likewise sm_120a
+             arm     a sample of tests/run as code for 64-bit ARM, under qemu-aarch64 (tools/setup.sh --arm installs what it needs)
              format  with --format: clang-format has nothing to change
 Each suite runs --jobs tests at a time, and all share one fresh kernel cache. The slowest tests are listed at the end. A suite that should
 be there but cannot start counts as one failure, so that nothing passes by not running. For the same reason tests that were skipped are
@@ -20,6 +21,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -230,6 +232,15 @@ def run_pytest(name, options, build, env, scratch, count, *arguments):
         count.fail(f"{name}: pytest stopped with status {process.returncode}", log.read_text()[-3000:])
 
 
+def run_arm(options, build, env, scratch, count):
+    """A sample of tests/run as code for 64-bit ARM, under an emulator."""
+    programs = ["qemu-aarch64", "aarch64-linux-gnu-gcc"]
+    if missing := [program for program in programs if shutil.which(program) is None]:
+        return count.skip(f"arm: {' and '.join(missing)} not installed (tools/setup.sh --arm)")
+    for level in ("neon", "sve256"):
+        run_pytest("run", options, build, env, scratch, count, f"--arm={level}", "--sample", options.sample or 2)
+
+
 def run_format(options, build, env, scratch, count):
     listed = call(["git", "ls-files", "-co", "--exclude-standard", "--", "*.cpp", "*.h"], env, stdout=subprocess.PIPE)
     done = quiet(["clang-format-22", "--dry-run", "-Werror", *listed.stdout.split()], env)
@@ -247,6 +258,7 @@ def main():
         "run": sampled,
         "sm_75": lambda *rest: run_target("sm_75", *rest),
         "sm_120a": lambda *rest: run_target("sm_120a", *rest),
+        "arm": run_arm,
         "format": run_format,
     }
     parser = argparse.ArgumentParser(description="Runs all tests.")

@@ -4,6 +4,7 @@
 #
 #   tools/setup.sh            compiler, libraries, and build/venv with the packages of tools/requirements.txt
 #   tools/setup.sh --browser  also Chromium, in which the page of `tilewright explain --html` is tested
+#   tools/setup.sh --arm      also the cross compiler and the emulator with which code for 64-bit ARM is tested
 #   tools/setup.sh --torch    also PyTorch in build/venv (several GB), for tests and benchmarks that use it when present
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,11 +16,14 @@ packages=(
   libzstd-dev libxml2-dev zlib1g-dev libedit-dev libcurl4-openssl-dev
   # building and testing
   cmake ninja-build ccache make git libgtest-dev libbenchmark-dev rustc
+  # tests of the C interface: its binary form, and the HTTP service of the examples
+  abigail-tools libcpp-httplib-dev
   # the Python package, and OpenBLAS for the benchmarks
   python3 python3-dev python3-venv libopenblas-dev
 )
 
 [[ ${1:-} == --browser ]] && packages+=(chromium)
+[[ ${1:-} == --arm ]] && packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()

@@ -131,17 +131,94 @@ def settings_page():
     return "\n".join(lines + [f"| `{name}` | {values.replace('|', chr(92) + '|')} | {meaning} |" for name, values, meaning in rows]) + "\n"
 
 
+# ---- the headers
+
+HEADERS = (("tilewright.h", "cpp"), ("embed.h", "cpp"), ("author.h", "cpp"), ("c.h", "c"), ("error.h", "c"))
+NOT_DECLARED = re.compile(r"^(#|namespace [\w:]* ?\{$|\} // namespace|extern \"C\"|\}$|class \w+;$|inline Result<Measurement> Kernel::)")
+
+
+def prose(comment):
+    """The text of a comment: paragraphs, and examples as code."""
+    lines = [re.sub(r"^(/\*+ ?|/// ?|// ?| \*/? ?)", "", line).removesuffix("*/").rstrip() for line in comment]
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    return "\n\n".join(f"```cpp\n{text}\n```" if text.startswith("  ") else text for text in paragraphs)
+
+
+def blocks(text):
+    """(comment, code) of each declaration outside of a header's own parts."""
+    text = re.sub(r"^namespace detail \{.*?^\} // namespace detail$", "", text, flags=re.M | re.S)
+    comment, code, depth, inComment = [], [], 0, False
+    for line in [*text.splitlines(), ""]:
+        if depth == 0 and not code and (inComment or line.startswith(("/*", "//"))):
+            inComment = line.startswith("/*") and "*/" not in line or inComment and "*/" not in line
+            comment.append(line)
+        elif depth == 0 and (not line or NOT_DECLARED.match(line) or code and line.startswith(("/*", "//"))):
+            if code or comment:
+                yield comment, code
+            comment, code = [line] if line.startswith(("/*", "//")) else [], []
+            inComment = line.startswith("/*") and "*/" not in line
+        else:
+            code.append(line)
+            depth += line.count("{") - line.count("}")
+
+
+def public(code):
+    """A class without its private part."""
+    return re.sub(r"\n\nprivate:\n.*?(?=\n\};)", "", "\n".join(code), flags=re.S)
+
+
+def names_of(code):
+    return re.findall(r"^(?:TW_API [\w *]*?\*?(tw\w+)\(|\} (Tw\w+);|typedef enum (\w+)|(?:template <[^>]*> )?(?:class|struct)(?: \[\[nodiscard\]\])? (\w+)|inline [\w<>: ]+ (\w+)\()", code, re.M)
+
+
 def cpp_page():
-    lines = ["# C and C++", "", "Four headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows a program. This page contains the headers.", ""]
-    for name, language in (("tilewright.h", "cpp"), ("author.h", "cpp"), ("c.h", "c"), ("error.h", "c")):
-        lines += [f"## tilewright/{name}", "", f"```{language}", (ROOT / "include/tilewright" / name).read_text().strip(), "```", ""]
+    lines = ["# C and C++", "", "Five headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows programs.", "", NOTE.replace("tables", "headers"), ""]
+    for name, language in HEADERS:
+        lines += [f"## tilewright/{name}", ""]
+        for comment, code in blocks((ROOT / "include/tilewright" / name).read_text()):
+            shown = public(code)
+            titles = sorted({part for found in names_of(shown) for part in found if part})
+            if titles:
+                lines += ["### " + ", ".join(f"`{title}`" for title in titles), ""]
+            if comment:
+                lines += [prose(comment), ""]
+            if shown.strip():
+                lines += [f"```{language}", shown, "```", ""]
+    return "\n".join(lines)
+
+
+def public_declarations(text):
+    """The comment and declaration of each documented name of a header, in order, without the namespaces of details."""
+    text = re.sub(r"(?ms)^namespace detail \{.*?^\} // namespace detail$|^namespace detail \{\n.*?^\}$", "", text)
+    found = re.findall(r"(?m)((?:^///.*\n)+)((?:^(?!///).+\n)+)", text)
+    for comment, code in found:
+        lines = []
+        for line in code.splitlines():
+            body = re.search(r" \{[^{}]*$|(?<=\)) \{.*\}$", line)
+            lines.append(line[:body.start()] if body and line.endswith(("{", "}")) else line)
+            if line.endswith(("{", ";", "}")):
+                break
+        yield comment + "\n".join(lines)
+
+
+def cpp_language_page():
+    lines = ["# Kernels in C++", "", NOTE, "",
+             "The declarations of `tilewright/language.h`. [Write kernels in C++](../howto/cpp_kernels.md) shows programs. A function has the meaning of the",
+             "[function of the tile language](language.md) with its name. The last parameter, `where`, is the line of the caller, and is never given.", ""]
+    folder = ROOT / "include/tilewright/language"
+    for name in re.findall(r'#include "tilewright/language/(\w+\.h)"', (ROOT / "include/tilewright/language.h").read_text()) + ["tile.h", "libdevice.h"]:
+        text = (folder / name).read_text()
+        title = re.match(r"// (.*)", text).group(1)
+        lines += [f"## tilewright/language/{name}", "", title, ""]
+        lines += ["```cpp", "\n\n".join(public_declarations(text)), "```", ""]
     return "\n".join(lines)
 
 
 def reference(build):
     """(name, text) of each page of the reference."""
     yield from language_pages(build)
-    yield from (("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page()))
+    yield from (("commands.md", commands_page(build)), ("settings.md", settings_page()), ("cpp.md", cpp_page()),
+                ("cpp_language.md", cpp_language_page()))
 
 
 def write_reference(build, folder):

@@ -318,22 +318,24 @@ inline Result<TwChange> compare(const Measurement &before, const Measurement &af
 }
 
 inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction function, void *context,
-                                            std::initializer_list<Arg> arguments, const MeasureOptions &measure, Options options) const {
-  Raw raw(arguments);
-  TwOptions c = options.c();
+                                            std::initializer_list<Arg> arguments, const MeasureOptions &measure,
+                                            const Options &options) const {
+  Raw raw(listed(arguments));
+  detail::RawOptions c(options);
   TwMeasureOptions measuring = measure.c();
   TwError *error = nullptr;
-  TwMeasurement *found = twMeasureLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &measuring, &error);
+  TwMeasurement *found = twMeasureLaunch(handle.get(), grid, function, context, raw.data, raw.count, c.c(), &measuring, &error);
   if (found) return Measurement(found);
   return detail::failed<Measurement>(error);
 }
 
-inline Result<Measurement> Kernel::measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options) const {
+inline Result<Measurement> Kernel::measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure,
+                                           const Options &options) const {
   return measured(&grid.c(), nullptr, nullptr, arguments, measure, options);
 }
 template <typename F>
   requires std::is_invocable_r_v<Grid, F &, Meta>
-Result<Measurement> Kernel::measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options) const {
+Result<Measurement> Kernel::measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options) const {
   return measured(nullptr, gridOf<F>, &grid, arguments, measure, options);
 }
 

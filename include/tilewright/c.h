@@ -26,6 +26,23 @@ TW_API void twOnWarning(TwWarningFunction function, void *context);
 TW_API TwModule *twModuleFromFile(const char *path, TwError **error);
 /* Messages use `name` as the file name. */
 TW_API TwModule *twModuleFromSource(const char *source, const char *name, TwError **error);
+
+/* Limits for kernel text that the caller does not trust. A call that exceeds one fails with TW_ERROR_LIMIT. They bound the compiler. They
+ * do not confine the compiled kernel: run it with `sanitize`, or in a process of its own. 0: the default, or no limit. */
+typedef struct TwLimits {
+  size_t size;            /* sizeof(TwLimits) */
+  int64_t textBytes;      /* of the text; default and maximum: 268435456 */
+  int64_t evaluatorSteps; /* of one evaluation at compile time; default 4000000, about a second */
+  int64_t evaluatorBytes; /* that one evaluation allocates; default 268435456 */
+  int64_t tileElements;   /* of one tile; the language allows 1048576 */
+  int64_t operations;     /* of the kernel's IR, after each step of the compiler */
+  int64_t memoryBytes;    /* by which the process grows during one compilation, measured after each step */
+  double compileSeconds;  /* of one compilation, measured after each step */
+  int32_t denyFiles;      /* not 0: imports find no files, and nothing is read from installed packages */
+} TwLimits;
+/* Like twModuleFromSource, with limits that also hold for all compilations of its kernels. `limits` is copied. */
+TW_API TwModule *twModuleFromSourceWithLimits(const char *source, const char *name, const TwLimits *limits, TwError **error);
+
 TW_API void twModuleFree(TwModule *module);
 TW_API size_t twModuleKernelCount(const TwModule *module);
 /* In the order of the file. The name is valid as long as the module. */
@@ -34,6 +51,10 @@ TW_API const char *twModuleKernelName(const TwModule *module, size_t index);
 /* Finds a kernel. It may outlive the module. */
 TW_API TwKernel *twKernelFind(TwModule *module, const char *name, TwError **error);
 TW_API void twKernelFree(TwKernel *kernel);
+/* Null for a null handle. Valid as long as the kernel. */
+TW_API const char *twKernelName(const TwKernel *kernel);
+/* The parameters, in order; 0 for a null handle. */
+TW_API size_t twKernelParameterCount(const TwKernel *kernel);
 
 typedef enum TwType {
   TW_I1,
@@ -54,6 +75,22 @@ typedef enum TwType {
 } TwType;
 
 typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW_POINTER, TW_DEVICE_POINTER } TwKind;
+
+/* A parameter of a kernel. Its texts are valid as long as the kernel. */
+typedef struct TwParameter {
+  size_t size; /* sizeof(TwParameter) */
+  const char *name;
+  int32_t isConstexpr;     /* its value is a constant of the compiled code */
+  int32_t isChosen;        /* a configuration of the tuner, or a rule of @triton.heuristics, gives its value: a call leaves it out */
+  int32_t isVariadic;      /* *args: it takes any number of positional arguments */
+  int32_t isConst;         /* declared as tl.const: the kernel does not store through this pointer */
+  const char *defaultText; /* its default as Python prints it: "None", "128"; null: a call must give it */
+  const char *annotation;  /* the declared type: "int32", "pointer<fp32>"; null: the argument decides */
+  TwKind kind;             /* of the declared type; TW_NONE: there is none */
+  TwType type;             /* of the declared number, or of a declared pointer's elements */
+} TwParameter;
+/* Fills *parameter, whose size the caller has set. Returns 0, and changes nothing, if there is no such parameter. */
+TW_API int twKernelParameter(const TwKernel *kernel, size_t index, TwParameter *parameter);
 
 /* One argument, for a parameter by position (where `name` is null) or by name. Constexpr parameters take any kind but pointers. */
 typedef struct TwArgument {
@@ -87,19 +124,51 @@ typedef int (*TwGridFunction)(void *context, const TwMeta *meta, TwGrid *grid);
  * that dividing by it does no harm. */
 TW_API int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found);
 
+/* Ends calls early. Any thread may request it, at any time. A launch on the CPU ends between two programs, a compilation between two steps.
+ * Its results are incomplete then, and the call fails with TW_ERROR_CANCELED. One token may end several calls, and later ones as well. */
+typedef struct TwCancel TwCancel;
+TW_API TwCancel *twCancelNew(TwError **error);
+TW_API void twCancelRequest(TwCancel *cancel);
+/* Only after all calls that got it have returned. */
+TW_API void twCancelFree(TwCancel *cancel);
+
+/* The caller's threads. They run the programs of a launch on the CPU instead of the library's own. */
+typedef struct TwExecutor {
+  size_t size;     /* sizeof(TwExecutor) */
+  void *context;   /* passed to `run` */
+  int64_t threads; /* that may run tasks at the same time; at least 1 */
+  /* Calls task(data, i) once for each i from 0 to count - 1, on any threads, and returns when all calls have returned. Returns 0 if it
+   * could not call all of them; the launch fails then. Tasks do not wait for each other. A short launch runs on the calling thread. */
+  int (*run)(void *context, void (*task)(void *data, int64_t index), void *data, int64_t count);
+} TwExecutor;
+
+/* The caller's memory, for the scratch memory of a launch on the CPU. Both functions are called by the threads that run programs. */
+typedef struct TwAllocator {
+  size_t size;                                                        /* sizeof(TwAllocator) */
+  void *context;                                                      /* passed to both functions */
+  void *(*allocate)(void *context, int64_t bytes, int64_t alignment); /* returns null if there is no memory */
+  void (*release)(void *context, void *memory, int64_t bytes);        /* before the launch returns */
+} TwAllocator;
+
 typedef struct TwOptions {
   size_t size; /* sizeof(TwOptions) */
   /* A negative number is an error. */
-  int64_t threads;            /* 0: TILEWRIGHT_NUM_THREADS, or all CPUs */
-  int64_t numWarps;           /* 0: the default */
-  int64_t numStages;          /* 0: the default */
-  int64_t numCtas;            /* CTAs of a program's cluster on a GPU; 0: the default */
-  int64_t maxRegisters;       /* limit of the registers of a GPU thread; 0: no limit */
-  void *stream;               /* CUstream or cudaStream_t of the arguments' device; null: its default stream */
-  int32_t cooperative;        /* all CTAs run at once */
-  int32_t programmaticLaunch; /* the kernel may start before its predecessor in the stream ends */
-  int32_t sanitize;           /* runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race
-                                 between programs, or use of an element whose load was masked off. Every pointer needs its `bytes` */
+  int64_t threads;              /* 0: TILEWRIGHT_NUM_THREADS, or all CPUs */
+  int64_t numWarps;             /* 0: the default */
+  int64_t numStages;            /* 0: the default */
+  int64_t numCtas;              /* CTAs of a program's cluster on a GPU; 0: the default */
+  int64_t maxRegisters;         /* limit of the registers of a GPU thread; 0: no limit */
+  void *stream;                 /* CUstream or cudaStream_t of the arguments' device; null: its default stream */
+  int32_t cooperative;          /* all CTAs run at once */
+  int32_t programmaticLaunch;   /* the kernel may start before its predecessor in the stream ends */
+  int32_t sanitize;             /* runs on the interpreter, slowly, and ends with an error at the first access outside of an argument, race
+                                   between programs, or use of an element whose load was masked off. Every pointer needs its `bytes` */
+  int32_t checkPointers;        /* pointers to the host's memory that are null, or whose memory is not mapped or not writable, are errors.
+                                   Reads the system's list of mappings, which takes tens of microseconds or more */
+  double timeoutSeconds;        /* from the start of the call; then it fails with TW_ERROR_DEADLINE, as if canceled. 0: no limit */
+  TwCancel *cancel;             /* null: nothing cancels the call */
+  const TwExecutor *executor;   /* null: the library's threads */
+  const TwAllocator *allocator; /* null: memory that the threads keep for later launches */
 } TwOptions;
 
 /* Runs the grid; the first launch with new types, constants or alignments compiles the kernel. On the CPU, the function returns when all
@@ -109,11 +178,80 @@ typedef struct TwOptions {
 TW_API int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments,
                     size_t count, const TwOptions *options, TwError **error);
 
+/* Compiles, or loads from the cache folder, what twLaunch with these arguments needs, and runs no program. Addresses are not read, but
+ * their alignments count. Without a grid, a variant of the code that only this grid needs is left to the launch. If the tuner has not
+ * chosen yet, all configurations are compiled. Returns 1, or 0 after an error. */
+TW_API int twPrepare(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments,
+                     size_t count, const TwOptions *options, TwError **error);
+
+/* The same on another thread. At most as many compilations run at a time as the machine has CPUs. Structs and texts are copied; `context`,
+ * and an executor's or an allocator's context, must live until the future is freed. Returns null after an error. */
+typedef struct TwFuture TwFuture;
+TW_API TwFuture *twPrepareAsync(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context,
+                                const TwArgument *arguments, size_t count, const TwOptions *options, TwError **error);
+/* Returns 1 if the compilation is done, or has failed. */
+TW_API int twFutureIsReady(const TwFuture *future);
+/* Waits for the compilation, at most `seconds`; a negative number: without limit. Returns 1 if it is done, and 0 after its error. It
+ * returns 0 with TW_ERROR_DEADLINE if it is not ready yet. It may be called again, and returns the same. */
+TW_API int twFutureWait(TwFuture *future, double seconds, TwError **error);
+TW_API void twFutureCancel(TwFuture *future);
+/* Cancels the compilation, unless it is ready, and waits until its thread ends. Free all futures before the process ends. */
+TW_API void twFutureFree(TwFuture *future);
+
 /* Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm". Free it with twStringFree.
  */
 TW_API char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, size_t count, const TwOptions *options,
                     TwError **error);
 TW_API void twStringFree(char *text);
+
+/* ---- embedding: for the whole process */
+
+/* Bounds the compiled kernels in memory. Beyond a limit, those that have not been launched for the longest time are evicted. A later launch
+ * loads them from the cache folder, or compiles them again. A running launch keeps its code. 0: no limit, which is the default. */
+typedef struct TwCodeLimits {
+  size_t size;     /* sizeof(TwCodeLimits) */
+  int64_t kernels; /* number of specializations */
+  int64_t bytes;   /* of their code */
+} TwCodeLimits;
+TW_API int twSetCodeLimits(const TwCodeLimits *limits, TwError **error);
+typedef struct TwCodeUse {
+  size_t size;     /* sizeof(TwCodeUse) */
+  int64_t kernels; /* specializations in memory */
+  int64_t bytes;   /* of their code */
+  int64_t evicted; /* since the process began */
+} TwCodeUse;
+/* Fills *use, whose size the caller has set. Returns 0 if it is null or its size is wrong. */
+TW_API int twCodeUse(TwCodeUse *use);
+
+/* What the library tells an observer, for logs and metrics. */
+typedef enum TwEventKind {
+  TW_EVENT_COMPILE_STARTED,  /* a specialization is looked up in the cache folder, and compiled if it is not there */
+  TW_EVENT_COMPILE_FINISHED, /* seconds, bytes, failed */
+  TW_EVENT_CACHE_HIT,        /* bytes. The cache folder, or the shipped one, has it */
+  TW_EVENT_CACHE_MISS,
+  TW_EVENT_LAUNCH, /* seconds until its function returns, failed. Also each launch of the tuner */
+  TW_EVENT_EVICTED /* bytes */
+} TwEventKind;
+typedef struct TwEvent {
+  size_t size; /* sizeof(TwEvent) of the library */
+  TwEventKind kind;
+  const char *kernel; /* valid during the call */
+  double seconds;
+  int64_t bytes;  /* of the code */
+  int32_t failed; /* not 0: the compilation or the launch failed */
+} TwEvent;
+/* Called on the thread that causes the event, and by several threads at once. What the observer itself causes is not reported. It must not
+ * launch or prepare the kernel of the event. */
+typedef void (*TwEventFunction)(void *context, const TwEvent *event);
+/* Replaces the observer; null removes it. When the function returns, no call of the previous observer is running. Returns 0, and changes
+ * nothing, if the observer calls it. */
+TW_API int twOnEvent(TwEventFunction function, void *context);
+
+/* Sets a folder of compiled kernels and tuning results that a product ships with itself. It is a copy of a cache folder
+ * (TILEWRIGHT_CACHE_DIR) that was filled on a machine of the same kind, by the same library. It is read after the user's cache folder, and
+ * never written. Only this user or the superuser may be able to write to it. Null or "" removes it. Default: the environment variable
+ * TILEWRIGHT_SHIPPED_CACHE. Returns 0 after an error. */
+TW_API int twSetShippedCache(const char *folder, TwError **error);
 
 /* ---- the kernel author's bench: it verifies a kernel and compares its speed with the machine's peaks. These functions do for host code in
  * C and C++ what `tilewright verify` and `tilewright bench` do for kernel files in Python. */

@@ -14,12 +14,16 @@
 
 #include "tilewright/c.h"
 
+#include <array>
+#include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -28,6 +32,13 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+// C++ has this type for half precision since GCC 13 and Clang 15, where the target has it.
+#if defined(__FLT16_MAX__) && (defined(__clang__) || __GNUC__ >= 13)
+#define TILEWRIGHT_HAS_FLOAT16 1
+#else
+#define TILEWRIGHT_HAS_FLOAT16 0
+#endif
 
 namespace tilewright {
 
@@ -91,7 +102,7 @@ private:
   std::string message;
 };
 
-/// Types for elements that C++ has no type for. They hold the bits as they are in memory.
+/// Types for elements that C++ has no type for. They hold the bits as they are in memory. `_Float16` is a half, where the compiler has it.
 struct half {
   uint16_t bits;
 };
@@ -116,9 +127,13 @@ template <typename T> DevicePointer<T> onDevice(T *pointer, int32_t device = 0, 
 }
 
 namespace detail {
+template <typename T> inline constexpr bool isHalf = std::is_same_v<T, half>;
+#if TILEWRIGHT_HAS_FLOAT16
+template <> inline constexpr bool isHalf<_Float16> = true;
+#endif
 template <typename T> constexpr TwType typeOf() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, half>)
+  if constexpr (isHalf<U>)
     return TW_F16;
   else if constexpr (std::is_same_v<U, bfloat16>)
     return TW_BF16;
@@ -174,8 +189,9 @@ inline void onWarning(std::function<void(const std::string &text)> handler) {
   twOnWarning(call, nullptr);
 }
 
-/// One argument. Pointers, spans, vectors, numbers, bools and nullptr (None) convert to one implicitly. `{"NAME", value}` passes one by
-/// name. A kernel that stores to const data (`const float *`, `const std::vector<float> &`, a temporary vector) is an error.
+/// One argument. Pointers, spans, vectors, arrays, numbers, bools, texts and nullptr (None) convert to one implicitly. `{"NAME", value}`
+/// passes one by name. A kernel that stores to const data (`const float *`, `const std::vector<float> &`, a temporary vector) is an error.
+/// An Arg refers to the memory and the texts that it is made from.
 class Arg {
 public:
   template <typename T>
@@ -188,6 +204,8 @@ public:
   template <typename T> Arg(std::span<T> memory) : Arg(bytesOf(memory.size_bytes()), memory.data()) {}
   template <typename T> Arg(std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
   template <typename T> Arg(const std::vector<T> &memory) : Arg(bytesOf(memory.size() * sizeof(T)), memory.data()) {}
+  template <typename T, size_t N> Arg(std::array<T, N> &memory) : Arg(bytesOf(sizeof(T) * N), memory.data()) {}
+  template <typename T, size_t N> Arg(const std::array<T, N> &memory) : Arg(bytesOf(sizeof(T) * N), memory.data()) {}
   /// Passes memory whose element type is known only when the program runs. The values are those of TwArgument; const memory is read-only.
   Arg(TwType type, void *pointer, size_t bytes, int32_t device = -1) {
     raw.kind = device == -1 ? TW_POINTER : TW_DEVICE_POINTER;
@@ -216,13 +234,18 @@ public:
       raw.value.unsignedInteger = number;
     }
   }
+#if TILEWRIGHT_HAS_FLOAT16
+  Arg(_Float16 number) : Arg(static_cast<double>(number)) {}
+#endif
   Arg(std::nullptr_t) { raw.kind = TW_NONE; }
   Arg(const char *text) {
     raw.kind = TW_STRING;
     raw.value.string = text;
   }
+  Arg(const std::string &text) : Arg(text.c_str()) {}
   /// Passes an argument by its parameter's name. The name must outlive the launch.
   template <typename T> Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
+  template <typename T> Arg(const std::string &name, T &&value) : Arg(name.c_str(), std::forward<T>(value)) {}
 
   const TwArgument &c() const { return raw; }
 
@@ -268,6 +291,29 @@ private:
   const TwMeta *meta;
 };
 
+/// Ends calls early, from any thread. Copies share one request.
+class Cancel {
+public:
+  Cancel() : handle(twCancelNew(nullptr), twCancelFree) {}
+  /// Ends all calls that have this token, and later ones: they fail with TW_ERROR_CANCELED.
+  void request() const { twCancelRequest(handle.get()); }
+  TwCancel *c() const { return handle.get(); }
+
+private:
+  std::shared_ptr<TwCancel> handle;
+};
+
+/// The embedding program's threads, which run the programs of a launch on the CPU.
+class Executor {
+public:
+  virtual ~Executor() = default;
+  /// Returns the number of tasks that may run at the same time, at least 1.
+  virtual int64_t threads() const = 0;
+  /// Calls task(i) once for each i from 0 to count - 1, on any threads, and returns when all calls have returned. An exception ends the
+  /// launch with an error.
+  virtual void run(int64_t count, const std::function<void(int64_t)> &task) = 0;
+};
+
 struct Options {
   // A negative number is an error.
   int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all CPUs
@@ -280,21 +326,71 @@ struct Options {
   /// programs, or at a use of a masked-off element. Vectors and spans know their sizes; a pointer needs its size.
   bool sanitize = false;
 
-  TwOptions c() const {
-    TwOptions raw{};
-    raw.size = sizeof raw;
-    raw.threads = threads;
-    raw.numWarps = numWarps;
-    raw.numStages = numStages;
-    raw.numCtas = numCtas;
-    raw.maxRegisters = maxRegisters;
-    raw.stream = stream;
-    raw.cooperative = cooperative;
-    raw.programmaticLaunch = programmaticLaunch;
-    raw.sanitize = sanitize;
-    return raw;
-  }
+  /// Pointers to the host's memory that are null, or whose memory is not mapped or not writable, are errors with the kernel's name. It
+  /// takes tens of microseconds or more.
+  bool checkPointers = false;
+  /// Seconds from the start of the call. Then it fails with TW_ERROR_DEADLINE. 0: no limit. A launch on the CPU ends between two programs,
+  /// a compilation between two steps.
+  double timeoutSeconds = 0;
+  std::optional<Cancel> cancel = {};
+  // They must live until the call returns, or the future is destroyed.
+  Executor *executor = nullptr;                 // null: the library's threads
+  std::pmr::memory_resource *scratch = nullptr; // for scratch memory of launches on the CPU; null: memory that the threads keep
 };
+
+namespace detail {
+/// The C form of options, and the structs that it points to.
+class RawOptions {
+public:
+  explicit RawOptions(const Options &options) {
+    raw.size = sizeof raw;
+    raw.threads = options.threads;
+    raw.numWarps = options.numWarps;
+    raw.numStages = options.numStages;
+    raw.numCtas = options.numCtas;
+    raw.maxRegisters = options.maxRegisters;
+    raw.stream = options.stream;
+    raw.cooperative = options.cooperative;
+    raw.programmaticLaunch = options.programmaticLaunch;
+    raw.sanitize = options.sanitize;
+    raw.checkPointers = options.checkPointers;
+    raw.timeoutSeconds = options.timeoutSeconds;
+    if (options.cancel) raw.cancel = options.cancel->c();
+    if (options.executor) {
+      executor = {sizeof executor, options.executor, options.executor->threads(), runTasks};
+      raw.executor = &executor;
+    }
+    if (options.scratch) {
+      allocator = {sizeof allocator, options.scratch, allocate, release};
+      raw.allocator = &allocator;
+    }
+  }
+  RawOptions(const RawOptions &) = delete;
+  RawOptions &operator=(const RawOptions &) = delete;
+  const TwOptions *c() const { return &raw; }
+
+private:
+  // The library catches exceptions of these functions.
+  static int runTasks(void *self, void (*task)(void *, int64_t), void *data, int64_t count) {
+    static_cast<Executor *>(self)->run(count, [=](int64_t index) { task(data, index); });
+    return 1;
+  }
+  static void *allocate(void *self, int64_t bytes, int64_t alignment) {
+    return static_cast<std::pmr::memory_resource *>(self)->allocate(static_cast<size_t>(bytes), static_cast<size_t>(alignment));
+  }
+  static void release(void *self, void *memory, int64_t bytes) {
+    constexpr size_t alignment = 64; // of all scratch memory
+    static_cast<std::pmr::memory_resource *>(self)->deallocate(memory, static_cast<size_t>(bytes), alignment);
+  }
+  TwOptions raw{};
+  TwExecutor executor; // these two are set if `raw` refers to them
+  TwAllocator allocator;
+};
+
+/// True for a container of arguments: std::vector<Arg>, std::array<Arg, 3>, std::span<const Arg>. A list in braces is not one.
+template <typename T>
+concept ArgRange = std::convertible_to<const T &, std::span<const Arg>>;
+} // namespace detail
 
 /// Returns value / divisor, rounded up, or -1, which is not a valid grid, unless the divisor is positive.
 constexpr int64_t cdiv(int64_t value, int64_t divisor) {
@@ -304,35 +400,117 @@ constexpr int64_t cdiv(int64_t value, int64_t divisor) {
 class Measurement;
 struct MeasureOptions;
 
+/// A parameter of a kernel, for programs that fill calls from data.
+struct Parameter {
+  std::string name;
+  bool isConstexpr = false;               // its value is a constant of the compiled code
+  bool isChosen = false;                  // the tuner or a rule of @triton.heuristics gives its value
+  bool isVariadic = false;                // *args
+  bool isConst = false;                   // declared as tl.const: the kernel does not store through this pointer
+  std::optional<std::string> defaultText; // as Python prints it: "None", "128"; null: a call must give it
+  std::optional<std::string> annotation;  // the declared type: "int32"; null: the argument decides
+  TwKind kind = TW_NONE;                  // of the declared type; TW_NONE: there is none
+  TwType type = TW_I1;                    // of the declared number, or of a declared pointer's elements
+};
+
+/// A compilation on another thread. It is canceled when the last copy is destroyed; that waits until its thread ends.
+class Future {
+public:
+  explicit Future(TwFuture *future) : handle(future, twFutureFree) {}
+  bool ready() const { return twFutureIsReady(handle.get()) != 0; }
+  /// Waits until it is ready, and returns its result. With a limit, the code TW_ERROR_DEADLINE may mean that it is not ready yet.
+  Result<void> wait(std::optional<std::chrono::duration<double>> limit = {}) const {
+    TwError *error = nullptr;
+    if (twFutureWait(handle.get(), limit ? limit->count() : -1, &error)) return {};
+    return detail::failed<void>(error);
+  }
+  void cancel() const { twFutureCancel(handle.get()); }
+
+private:
+  std::shared_ptr<TwFuture> handle;
+};
+
 /// A kernel. Copies share compiled code and tuning results; launches may come from any thread.
 class Kernel {
 public:
   /// Runs the grid and returns when it is done or, with arguments in a GPU's memory, when the launch is queued. The first launch with new
-  /// types, constants or alignments compiles the kernel.
-  Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, Options options = {}) const {
-    return run(&grid.c(), nullptr, nullptr, arguments, options);
+  /// types, constants or alignments compiles the kernel. The arguments are a list in braces, or a container of Arg.
+  Result<void> launch(Grid grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    return run(twLaunch, &grid.c(), nullptr, nullptr, listed(arguments), options);
+  }
+  template <detail::ArgRange A> Result<void> launch(Grid grid, const A &arguments, const Options &options = {}) const {
+    return run(twLaunch, &grid.c(), nullptr, nullptr, arguments, options);
   }
   /// Calls `grid` with the arguments (a Meta) to get the Grid.
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
-  Result<void> launch(F grid, std::initializer_list<Arg> arguments, Options options = {}) const {
-    return run(nullptr, gridOf<F>, &grid, arguments, options);
+  Result<void> launch(F grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    return run(twLaunch, nullptr, gridOf<F>, &grid, listed(arguments), options);
   }
-  /// Times the launch, which runs many times on the same tensors. tilewright/author.h declares it and documents MeasureOptions.
-  Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
+  template <typename F, detail::ArgRange A>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<void> launch(F grid, const A &arguments, const Options &options = {}) const {
+    return run(twLaunch, nullptr, gridOf<F>, &grid, arguments, options);
+  }
+
+  /// Compiles, or loads from the cache folder, what a launch with these arguments needs, and runs no program. If the tuner has not chosen
+  /// yet, it compiles all configurations.
+  Result<void> prepare(Grid grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    return run(twPrepare, &grid.c(), nullptr, nullptr, listed(arguments), options);
+  }
+  template <detail::ArgRange A> Result<void> prepare(Grid grid, const A &arguments, const Options &options = {}) const {
+    return run(twPrepare, &grid.c(), nullptr, nullptr, arguments, options);
+  }
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
-  Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, Options options = {}) const;
-  /// Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
-  Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, Options options = {}) const {
+  Result<void> prepare(F grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    return run(twPrepare, nullptr, gridOf<F>, &grid, listed(arguments), options);
+  }
+  /// The same on another thread. This kernel must live until the future is destroyed.
+  Result<Future> prepareAsync(Grid grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    return prepareAsync(grid, listed(arguments), options);
+  }
+  template <detail::ArgRange A> Result<Future> prepareAsync(Grid grid, const A &arguments, const Options &options = {}) const {
     Raw raw(arguments);
-    TwOptions c = options.c();
+    detail::RawOptions c(options);
     TwError *error = nullptr;
-    char *text = twEmit(handle.get(), stage, raw.data, raw.count, &c, &error);
+    TwFuture *future = twPrepareAsync(handle.get(), &grid.c(), nullptr, nullptr, raw.data, raw.count, c.c(), &error);
+    if (future) return Future(future);
+    return detail::failed<Future>(error);
+  }
+
+  /// Times the launch, which runs many times on the same tensors. tilewright/author.h declares it and documents MeasureOptions.
+  Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options = {}) const;
+  template <typename F>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options = {}) const;
+  /// Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
+  Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, const Options &options = {}) const {
+    Raw raw(listed(arguments));
+    detail::RawOptions c(options);
+    TwError *error = nullptr;
+    char *text = twEmit(handle.get(), stage, raw.data, raw.count, c.c(), &error);
     if (!text) return detail::failed<std::string>(error);
     std::string result = text;
     twStringFree(text);
     return result;
+  }
+
+  std::string name() const {
+    const char *text = twKernelName(handle.get());
+    return text ? text : "";
+  }
+  std::vector<Parameter> parameters() const {
+    std::vector<Parameter> all(twKernelParameterCount(handle.get()));
+    for (size_t i = 0; i < all.size(); ++i) {
+      TwParameter raw{};
+      raw.size = sizeof raw;
+      twKernelParameter(handle.get(), i, &raw);
+      all[i] = {raw.name, raw.isConstexpr != 0, raw.isChosen != 0, raw.isVariadic != 0, raw.isConst != 0, {}, {}, raw.kind, raw.type};
+      if (raw.defaultText) all[i].defaultText = raw.defaultText;
+      if (raw.annotation) all[i].annotation = raw.annotation;
+    }
+    return all;
   }
 
 private:
@@ -346,11 +524,12 @@ private:
     result->rank = made.rank; // `size` stays: the library has set it
     return 1;
   }
+  static std::span<const Arg> listed(std::initializer_list<Arg> arguments) { return {arguments.begin(), arguments.size()}; }
   Result<Measurement> measured(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
-                               const MeasureOptions &measure, Options options) const;
+                               const MeasureOptions &measure, const Options &options) const;
 
   struct Raw {
-    explicit Raw(std::initializer_list<Arg> arguments) : count(arguments.size()) {
+    explicit Raw(std::span<const Arg> arguments) : count(arguments.size()) {
       data = fixed;
       if (count > 32) {
         large.resize(count);
@@ -366,16 +545,25 @@ private:
     size_t count;
   };
 
-  Result<void> run(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
-                   Options options) const {
+  using CFunction = int (*)(TwKernel *, const TwGrid *, TwGridFunction, void *, const TwArgument *, size_t, const TwOptions *, TwError **);
+  Result<void> run(CFunction function, const TwGrid *grid, TwGridFunction gridFunction, void *context, std::span<const Arg> arguments,
+                   const Options &options) const {
     Raw raw(arguments);
-    TwOptions c = options.c();
+    detail::RawOptions c(options);
     TwError *error = nullptr;
-    if (twLaunch(handle.get(), grid, function, context, raw.data, raw.count, &c, &error)) return {};
+    if (function(handle.get(), grid, gridFunction, context, raw.data, raw.count, c.c(), &error)) return {};
     return detail::failed<void>(error);
   }
 
   std::shared_ptr<TwKernel> handle;
+};
+
+/// Limits for kernel text that the program does not trust. They bound the compiler, not the compiled kernel: run it with Options::sanitize,
+/// or in a process of its own. 0: the default, or no limit. TwLimits in tilewright/c.h says more.
+struct Limits {
+  int64_t textBytes = 0, evaluatorSteps = 0, evaluatorBytes = 0, tileElements = 0, operations = 0, memoryBytes = 0;
+  double compileSeconds = 0;
+  bool denyFiles = false; // imports find no files
 };
 
 /// A kernel file.
@@ -390,6 +578,16 @@ public:
   static Result<Module> fromSource(const std::string &source, const std::string &name) {
     TwError *error = nullptr;
     TwModule *module = twModuleFromSource(source.c_str(), name.c_str(), &error);
+    return make(module, error);
+  }
+  /// Takes ownership of a module of the C interface.
+  static Module adopt(TwModule *module) { return Module(module); }
+  /// The same for text that is not trusted.
+  static Result<Module> fromSource(const std::string &source, const std::string &name, const Limits &limits) {
+    TwLimits raw{sizeof(TwLimits),  limits.textBytes,   limits.evaluatorSteps, limits.evaluatorBytes,   limits.tileElements,
+                 limits.operations, limits.memoryBytes, limits.compileSeconds, limits.denyFiles ? 1 : 0};
+    TwError *error = nullptr;
+    TwModule *module = twModuleFromSourceWithLimits(source.c_str(), name.c_str(), &raw, &error);
     return make(module, error);
   }
   Result<Kernel> kernel(const std::string &name) const {

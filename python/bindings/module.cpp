@@ -88,6 +88,8 @@ static nb::dict targetProperties() {
   properties["l2_bytes"] = target.l2Bytes;
   properties["llc_bytes"] = target.llcBytes;
   properties["threads"] = defaultThreads();
+  properties["levels"] = cpuLevelNames(hostIsa);
+  properties["all_levels"] = cpuLevelNames();
   return properties;
 }
 

@@ -21,6 +21,9 @@ Result<std::vector<Target>> readTargets(const std::string &text) {
     if (!target.cpu && !target.gpu)
       return Failure{"there is no target '" + target.text + "'; the targets are cpu:native, cpu: with one of " + cpuLevelNames() +
                      ", and cuda: with one of " + gpuTargetNames()};
+    if (target.cpu && target.cpu->isa != Isa::x86_64)
+      return Failure{"the target '" + target.text + "' is of " + nameOf(target.cpu->isa) +
+                     ", and libraries are made for x86-64; `tilewright compile --emit obj` makes objects for it"};
     for (const Target &other : targets)
       if (other.text == target.text) return Failure{"the target '" + target.text + "' is given twice"};
     targets.push_back(std::move(target));

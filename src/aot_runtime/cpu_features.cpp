@@ -1,11 +1,14 @@
 #include "aot_runtime/cpu_features.h"
 
 #include <algorithm>
-#include <cpuid.h>
 #include <cstdlib>
 #include <iterator>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace tilewright::aot {
 
@@ -35,6 +38,7 @@ bool has(const CpuFeatures &features, Bit bit) {
   return features[bit.word] >> bit.bit & 1;
 }
 
+#if defined(__x86_64__)
 /// Returns the register states that the operating system saves: bits 1 and 2 for AVX, 5 to 7 for AVX-512, 17 and 18 for AMX.
 uint64_t savedStates() {
   uint32_t low = 0, high = 0;
@@ -65,11 +69,21 @@ CpuFeatures readFeatures() {
   if ((saved & amxStates) != amxStates) clearBits(features, {amxTile, amxBf16, amxInt8});
   return features;
 }
+#else
+/// Libraries have code for x86-64 alone: no machine of another kind has a feature that they ask for.
+CpuFeatures readFeatures() {
+  return {};
+}
+#endif
 
 /// Linux lets a process use AMX tiles only after a request.
 bool mayUseTiles() {
+#if defined(__x86_64__)
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
 }
 
 int64_t detectLevel() {

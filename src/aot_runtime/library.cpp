@@ -17,13 +17,21 @@ struct TwLibrary {
   std::string path;
 };
 
+#if defined(__aarch64__)
+constexpr Elf64_Half thisMachine = EM_AARCH64;
+constexpr const char *thisMachineName = "AArch64";
+#else
+constexpr Elf64_Half thisMachine = EM_X86_64;
+constexpr const char *thisMachineName = "x86-64";
+#endif
+
 /// Returns the reason why the file is not a shared library of this machine with all its bytes, or an empty text.
 static std::string problemOfFile(std::string_view bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header || bytes.substr(0, SELFMAG) != ELFMAG) return "it is not a shared library";
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
-    return "it is for another machine: its ELF machine is " + std::to_string(header.e_machine) + ", and this is x86-64";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != thisMachine)
+    return "it is for another machine: its ELF machine is " + std::to_string(header.e_machine) + ", and this is " + thisMachineName;
   if (bytes.size() < trailerBytes || bytes.substr(bytes.size() - trailerBytes, trailerMagic.size()) != trailerMagic)
     return "it is truncated, or was not written by tilewright build";
   std::string_view content = bytes.substr(0, bytes.size() - trailerBytes);

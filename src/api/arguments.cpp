@@ -7,8 +7,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <tuple>
-
 using namespace tilewright;
 using namespace tilewright::api;
 
@@ -101,43 +99,9 @@ Arguments::Arguments(const TwArgument *arguments, size_t count, Diagnostics &dia
   }
 }
 
-LaunchOptions launchOptions(const TwOptions *given, Diagnostics &diagnostics) {
-  LaunchOptions result;
-  if (!given) return result;
-  TwOptions copy;
-  std::string problem;
-  const TwOptions *options = viewSized(given, copy, "TwOptions", problem);
-  if (!options) {
-    diagnostics.error({}, Diag::invalidOption, {problem, ""});
-    return result;
-  }
-  constexpr int64_t maxThreads = 1 << 16, maxOptionValue = 1 << 16;
-  for (auto [name, value, limit] :
-       {std::tuple("threads", options->threads, maxThreads), std::tuple("numWarps", options->numWarps, maxOptionValue),
-        std::tuple("numStages", options->numStages, maxOptionValue), std::tuple("numCtas", options->numCtas, maxOptionValue),
-        std::tuple("maxRegisters", options->maxRegisters, maxOptionValue)})
-    if (value < 0 || value > limit)
-      diagnostics.error({}, Diag::launchOption, {name, std::to_string(value), "from 0 to " + std::to_string(limit), "0 is the default"});
-  result.threads = options->threads;
-  if (options->numWarps != 0) result.kernel.numWarps = options->numWarps;
-  if (options->numStages != 0) result.kernel.numStages = options->numStages;
-  if (options->numCtas != 0) result.kernel.numCtas = options->numCtas;
-  if (options->maxRegisters != 0) result.kernel.maxnreg = options->maxRegisters;
-  result.stream = options->stream;
-  result.cooperative = options->cooperative != 0;
-  result.programmaticLaunch = options->programmaticLaunch != 0;
-  return result;
-}
-
 } // namespace tilewright::api
 
 //===----------------------------------------------------------------------------------------------------------------- the grid
-
-struct TwMeta {
-  const JitFunction *kernel;
-  llvm::ArrayRef<Argument> arguments;
-  mutable std::string missing; // the first name without an argument that the grid function asked for
-};
 
 /// Returns the names of the arguments that a grid function can read: n, BLOCK.
 static std::vector<std::string> integerNames(const TwMeta &meta) {
@@ -147,12 +111,21 @@ static std::vector<std::string> integerNames(const TwMeta &meta) {
   return names;
 }
 
+static std::optional<Int> integerOf(const Dict &values, const char *name) {
+  std::optional<size_t> index = findKey(values, Value::string(name));
+  return index ? values.items[*index].second.toInt() : std::nullopt;
+}
+
 int64_t twMetaInteger(const TwMeta *meta, const char *name, int *found) {
   if (found) *found = 0;
   for (size_t i = 0; meta && name && i < meta->arguments.size(); ++i) {
     if (meta->kernel->parameters[i].name != name || !meta->arguments[i].isNumber()) continue;
     if (found) *found = 1;
     return meta->arguments[i].asInteger();
+  }
+  if (std::optional<Int> value = meta && name && meta->values ? integerOf(*meta->values, name) : std::nullopt) {
+    if (found) *found = 1;
+    return static_cast<int64_t>(*value);
   }
   if (found) return 0;
   if (meta && meta->missing.empty()) meta->missing = name && *name ? name : "(no name)";

@@ -1,14 +1,17 @@
 // Launches and texts of kernels of the C interface (include/tilewright/c.h).
 
-#include "api/handles.h"
+#include "api/call.h"
 
 #include "api/host_call.h"
 #include "runtime/interpreted.h"
 
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
+#include <thread>
 
 using namespace tilewright;
 using namespace tilewright::api;
@@ -32,6 +35,40 @@ std::optional<std::string> tilewright::api::pointerOfUnknownExtent(const JitFunc
   return std::nullopt;
 }
 
+namespace {
+/// Asks a control every few milliseconds whether the work may go on, for the interpreter, which only reads a flag.
+class Watchdog {
+public:
+  explicit Watchdog(const WorkControl *control) {
+    if (control) thread = std::thread([this, control] { watch(*control); });
+  }
+  ~Watchdog() {
+    if (!thread.joinable()) return;
+    {
+      std::lock_guard<std::mutex> guard(lock);
+      isDone = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+  const std::atomic<bool> *stop() const { return &stops; }
+
+private:
+  void watch(const WorkControl &control) {
+    std::unique_lock<std::mutex> guard(lock);
+    while (!changed.wait_for(guard, std::chrono::milliseconds(5), [&] { return isDone; }))
+      if (!control.mayContinue()) stops = true;
+  }
+  std::mutex lock; // of isDone
+  std::condition_variable changed;
+  bool isDone = false;
+  std::atomic<bool> stops{false};
+  std::thread thread;
+};
+} // namespace
+
 /// Runs one launch, or the part that `checking` selects, on the interpreter, which checks every access. Returns the error, or an empty
 /// text.
 static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
@@ -53,7 +90,8 @@ static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, c
   for (const std::string &name : program->unchecked(choice->arguments))
     return "sanitized launches need the size of '" + name + "': pass a vector, a span, or the pointer's extent\n";
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, nullptr});
+  Watchdog watchdog(options.control);
+  std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, watchdog.stop()});
   if (problem.empty()) reportWarnings(diagnostics);
   return problem.empty() ? problem : problem + "\n";
 }
@@ -68,24 +106,34 @@ static void countLaunch(HostCall &call, TwKernel &kernel, const GridFunction &ex
 }
 
 /// Runs one launch. False after an error.
-static bool launchKernel(TwKernel &kernel, const GivenGrid &extents, const Arguments &given, const LaunchOptions &launch, bool sanitize,
-                         TwError **error) {
+static bool launchKernel(TwKernel &kernel, const GivenGrid &extents, const Arguments &given, const Call &options, TwError **error) {
   HostCall *call = HostCall::current();
-  if (call && call->mode() == HostCall::Mode::counted) countLaunch(*call, kernel, extents, given, launch);
+  if (call && call->mode() == HostCall::Mode::counted) countLaunch(*call, kernel, extents, given, options.launch());
   HostCall *checking = call && call->mode() == HostCall::Mode::checked ? call : nullptr;
   Diagnostics diagnostics;
-  if (sanitize || checking || (call && call->mode() == HostCall::Mode::interpreted)) {
-    std::string problem = runSanitized(kernel, extents, given, launch, checking);
-    if (!problem.empty()) setError(error, extents.callbackFailed() ? TW_ERROR_CALLBACK : TW_ERROR_EXECUTION, problem);
-    return problem.empty();
+  if (options.sanitizes() || checking || (call && call->mode() == HostCall::Mode::interpreted)) {
+    std::string problem = runSanitized(kernel, extents, given, options.launch(), checking);
+    if (problem.empty()) return true;
+    Diagnostics none;
+    bool isEnded = options.control() && options.control()->ended() != WorkControl::Ended::no;
+    TwErrorCode code = isEnded || extents.callbackFailed() ? options.codeOf(none, &extents) : TW_ERROR_EXECUTION;
+    return setError(error, code, problem), false;
   }
   // Passed by reference: std::function would copy the captures to the heap.
-  if (kernel.tuned.launch(std::ref(extents), given.positional, given.named, launch, diagnostics)) {
+  if (kernel.tuned.launch(std::ref(extents), given.positional, given.named, options.launch(), diagnostics)) {
     reportWarnings(diagnostics);
     return true;
   }
-  setError(error, extents.callbackFailed() ? TW_ERROR_CALLBACK : codeOf(diagnostics), diagnostics.render());
+  options.fail(error, diagnostics, &extents);
   return false;
+}
+
+int tilewright::api::prepareKernel(TwKernel &kernel, const GivenGrid *extents, const Arguments &given, const Call &call, TwError **error) {
+  ControlScope scope(call.control());
+  Diagnostics diagnostics;
+  GridFunction grid = extents ? GridFunction(std::ref(*extents)) : GridFunction();
+  if (kernel.tuned.prepare(grid, given.positional, given.named, call.launch(), diagnostics)) return reportWarnings(diagnostics), 1;
+  return call.fail(error, diagnostics, extents), 0;
 }
 
 /// Returns the kernel at a stage, or nothing after an error.
@@ -120,9 +168,24 @@ int twLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, 
     Diagnostics diagnostics;
     GivenGrid extents(*kernel, grid, gridFunction, context);
     Arguments converted(arguments, count, diagnostics);
-    LaunchOptions launch = launchOptions(options, diagnostics);
+    Call call(*kernel, options, nullptr, diagnostics);
     if (diagnostics.hasErrors()) return setError(error, diagnostics), 0;
-    return launchKernel(*kernel, extents, converted, launch, options && options->sanitize, error);
+    if (!call.control()) return launchKernel(*kernel, extents, converted, call, error);
+    ControlScope scope(call.control());
+    return launchKernel(*kernel, extents, converted, call, error);
+  });
+}
+
+int twPrepare(TwKernel *kernel, const TwGrid *grid, TwGridFunction gridFunction, void *context, const TwArgument *arguments, size_t count,
+              const TwOptions *options, TwError **error) {
+  return guarded(error, 0, [&]() -> int {
+    if (!kernel) return setError(error, TW_ERROR_INVALID_ARGUMENT, noKernel), 0;
+    Diagnostics diagnostics;
+    GivenGrid extents(*kernel, grid, gridFunction, context);
+    Arguments converted(arguments, count, diagnostics);
+    Call call(*kernel, options, nullptr, diagnostics);
+    if (diagnostics.hasErrors()) return setError(error, diagnostics), 0;
+    return prepareKernel(*kernel, grid || gridFunction ? &extents : nullptr, converted, call, error);
   });
 }
 
@@ -139,10 +202,11 @@ char *twEmit(TwKernel *kernel, const char *stage, const TwArgument *arguments, s
     }
     Diagnostics diagnostics;
     Arguments converted(arguments, count, diagnostics);
-    LaunchOptions launch = launchOptions(options, diagnostics);
+    Call call(*kernel, options, nullptr, diagnostics);
     if (diagnostics.hasErrors()) return setError(error, diagnostics), nullptr;
-    std::optional<std::string> text = textOf(*kernel, wanted->second, converted, launch, diagnostics);
-    if (!text) return setError(error, diagnostics), nullptr;
+    ControlScope scope(call.control());
+    std::optional<std::string> text = textOf(*kernel, wanted->second, converted, call.launch(), diagnostics);
+    if (!text) return call.fail(error, diagnostics, nullptr), nullptr;
     reportWarnings(diagnostics);
     return ::strdup(text->c_str());
   });

@@ -12,15 +12,51 @@
 #include <optional>
 #include <string>
 
-struct TwKernel {
-  tilewright::TunedKernel tuned;
-  std::shared_ptr<const tilewright::IrKernel> text; // null for functions
-  explicit TwKernel(std::shared_ptr<const tilewright::JitFunction> function) : tuned(std::move(function)) {}
-  explicit TwKernel(std::shared_ptr<const tilewright::IrKernel> text) : tuned(text), text(text) {}
+struct TwModule {
+  std::shared_ptr<tilewright::Namespace> scope;     // of Python's syntax
+  std::shared_ptr<const tilewright::IrKernel> text; // of IR text
+  std::vector<std::string> kernels;
+  std::optional<tilewright::WorkLimits> limits = {}; // null: the text is trusted
+  tilewright::Heuristics rules = {};                 // functions of the caller that give constexpr parameters their values
+};
+
+/// The integer arguments that a grid function or a rule of the caller may read.
+struct TwMeta {
+  const tilewright::JitFunction *kernel;
+  llvm::ArrayRef<tilewright::Argument> arguments;
+  mutable std::string missing;              // the first name without an argument that the function asked for
+  const tilewright::Dict *values = nullptr; // for a rule: the arguments, instead of `arguments`
 };
 
 namespace tilewright::api {
 
+/// A TwParameter and its texts.
+struct KernelParameter {
+  TwParameter raw{};
+  std::optional<std::string> defaultText, annotation;
+};
+void describeParameters(const JitFunction &kernel, std::vector<KernelParameter> &parameters);
+
+} // namespace tilewright::api
+
+struct TwKernel {
+  tilewright::TunedKernel tuned;
+  std::shared_ptr<const tilewright::IrKernel> text;   // null for functions
+  std::optional<const tilewright::WorkLimits> limits; // of its text; null for text that is trusted
+  std::vector<tilewright::api::KernelParameter> parameters;
+  TwKernel(std::shared_ptr<const tilewright::JitFunction> function, const std::optional<tilewright::WorkLimits> &limits)
+      : tuned(std::move(function)), limits(limits) {
+    describeParameters(tuned.function(), parameters);
+  }
+  explicit TwKernel(std::shared_ptr<const tilewright::IrKernel> text) : tuned(text), text(text) {
+    describeParameters(tuned.function(), parameters);
+  }
+};
+
+namespace tilewright::api {
+
+/// Returns a module of the scope's kernels. If there is no scope, `diagnostics` says why.
+TwModule *makeModule(std::shared_ptr<Namespace> scope, const Diagnostics &diagnostics, TwError **error);
 /// The error code of a message, and of the first error among messages.
 TwErrorCode codeOf(Diag id);
 TwErrorCode codeOf(const Diagnostics &diagnostics);
@@ -42,9 +78,6 @@ struct Arguments {
   Arguments(const TwArgument *arguments, size_t count, Diagnostics &diagnostics);
 };
 
-/// Converts the options; `options` may be null. Invalid numbers are errors.
-LaunchOptions launchOptions(const TwOptions *options, Diagnostics &diagnostics);
-
 /// The grid of a launch: constant, or from a function.
 class GivenGrid {
 public:
@@ -62,6 +95,10 @@ private:
   void *context;
   mutable bool hasFailed = false;
 };
+
+class Call;
+/// Does what twPrepare does. `extents` may be null. Returns 1, or 0 after an error.
+int prepareKernel(TwKernel &kernel, const GivenGrid *extents, const Arguments &given, const Call &call, TwError **error);
 
 /// Returns the compilation of these arguments for the CPU, or nothing after an error.
 std::optional<CompileRequest> requestOf(const TwKernel &kernel, llvm::ArrayRef<Argument> bound, const LaunchOptions &options,

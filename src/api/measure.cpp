@@ -1,4 +1,5 @@
 // twMeasureLaunch and twBench: time launches and host code, compared with the machine's peaks (src/author/bench.h).
+#include "api/call.h"
 #include "api/sized.h"
 #include "api/subject.h"
 
@@ -251,12 +252,13 @@ TwMeasurement *twMeasureLaunch(TwKernel *kernel, const TwGrid *grid, TwGridFunct
     if (!kernel) return setError(error, TW_ERROR_INVALID_ARGUMENT, noKernel), nullptr;
     Diagnostics diagnostics;
     Arguments converted(arguments, count, diagnostics);
-    LaunchOptions launch = launchOptions(options, diagnostics);
+    Call call(*kernel, options, nullptr, diagnostics);
     std::optional<TwMeasureOptions> measuring = readMeasuring(measure, diagnostics);
     if (!measuring) return setError(error, diagnostics), nullptr;
     std::string failure;
+    ControlScope scope(call.control());
     GivenGrid extents(*kernel, grid, gridFunction, context);
-    if (std::optional<ChosenLaunch> chosen = chooseLaunch(*kernel, extents, converted, launch, failure)) {
+    if (std::optional<ChosenLaunch> chosen = chooseLaunch(*kernel, extents, converted, call.launch(), failure)) {
       Result<author::Measurement> found = measureLaunch(*kernel, *chosen, &*measuring);
       if (found) return made(std::move(*found));
       failure = found.error();

@@ -7,8 +7,10 @@
 #include "codegen/debug_info.h"
 #include "codegen/host_calls.h"
 #include "support/half.h"
+#include "support/target.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
@@ -139,6 +141,16 @@ private:
 
 } // namespace
 
+/// Returns the reason if an ELF object is for another instruction set than this process; else "".
+static std::string foreignMachine(StringRef object) {
+  constexpr size_t machineAt = 18; // e_machine, a 16-bit number
+  unsigned expected = hostIsa == Isa::aarch64 ? ELF::EM_AARCH64 : ELF::EM_X86_64, found = 0;
+  if (object.size() >= machineAt + 2) found = static_cast<uint8_t>(object[machineAt]) | static_cast<uint8_t>(object[machineAt + 1]) << 8;
+  if (found == expected) return "";
+  std::string name = found == ELF::EM_AARCH64 ? nameOf(Isa::aarch64) : found == ELF::EM_X86_64 ? nameOf(Isa::x86_64) : "another machine";
+  return "its code is for " + name + ", and this process runs on " + nameOf(hostIsa);
+}
+
 LoadedObject::LoadedObject() : impl(std::make_unique<Impl>()) {}
 
 LoadedObject::~LoadedObject() {
@@ -154,6 +166,10 @@ std::shared_ptr<LoadedObject> LoadedObject::load(const std::string &object, std:
   // The parser checks everything except truncation, which would otherwise be read up to the end.
   if (identify_magic(object) != file_magic::elf_relocatable) {
     error = "it is not a relocatable ELF object";
+    return nullptr;
+  }
+  if (std::string foreign = foreignMachine(object); !foreign.empty()) {
+    error = foreign;
     return nullptr;
   }
   Expected<std::unique_ptr<jitlink::LinkGraph>> graph = jitlink::createLinkGraphFromObject(MemoryBufferRef(object, "kernel"), symbolPool());

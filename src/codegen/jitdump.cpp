@@ -3,6 +3,7 @@
 #include "codegen/jitdump.h"
 
 #include "support/files.h"
+#include "support/target.h"
 
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
@@ -91,8 +92,9 @@ private:
     int opened = folder.empty() ? -1 : openFresh(folder + "/jit-" + std::to_string(process) + ".dump");
     file = opened >= 0 ? ::fdopen(opened, "w+") : nullptr;
     if (!file) return;
-    constexpr uint32_t magic = 0x4A695444, version = 1, headerBytes = 40, x86_64 = 62;
-    for (uint32_t word : {magic, version, headerBytes, x86_64, uint32_t(0), static_cast<uint32_t>(process)})
+    constexpr uint32_t magic = 0x4A695444, version = 1, headerBytes = 40;
+    constexpr uint32_t machine = hostIsa == Isa::aarch64 ? 183 : 62; // EM_AARCH64, EM_X86_64
+    for (uint32_t word : {magic, version, headerBytes, machine, uint32_t(0), static_cast<uint32_t>(process)})
       std::fwrite(&word, 4, 1, file);
     for (uint64_t word : {nanoseconds(), uint64_t(0)})
       std::fwrite(&word, 8, 1, file);

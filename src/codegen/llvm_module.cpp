@@ -140,6 +140,37 @@ static void storeSingleElements(Function &function) {
   }
 }
 
+/// Turns masked loads and stores, gathers and scatters of bf16 into those of i16: LLVM 22's code generation for SVE cannot select them.
+///   masked.load <8 x bf16>, %p, %mask      bitcast (masked.load <8 x i16>, %p, %mask) to <8 x bf16>
+static void accessBfloatsAsIntegers(Function &function) {
+  SmallVector<IntrinsicInst *> found;
+  for (Instruction &instruction : instructions(function)) {
+    auto access = dyn_cast<IntrinsicInst>(&instruction);
+    if (!access) continue;
+    Intrinsic::ID id = access->getIntrinsicID();
+    bool loads = id == Intrinsic::masked_load || id == Intrinsic::masked_gather;
+    if (!loads && id != Intrinsic::masked_store && id != Intrinsic::masked_scatter) continue;
+    Type *type = loads ? access->getType() : access->getArgOperand(0)->getType();
+    if (type->getScalarType()->isBFloatTy()) found.push_back(access);
+  }
+  for (IntrinsicInst *access : found) {
+    IRBuilder<> b(access);
+    SmallVector<Value *> operands(access->args());
+    for (Value *&operand : operands)
+      if (operand->getType()->getScalarType()->isBFloatTy())
+        operand = b.CreateBitCast(operand, operand->getType()->getWithNewType(b.getInt16Ty()));
+    bool loads = !access->getType()->isVoidTy();
+    Value *address = access->getArgOperand(loads ? 0 : 1);
+    Type *data = loads ? access->getType()->getWithNewType(b.getInt16Ty()) : operands[0]->getType();
+    CallInst *replaced = b.CreateIntrinsic(access->getIntrinsicID(), {data, address->getType()}, operands);
+    if (loads) access->replaceAllUsesWith(b.CreateBitCast(replaced, access->getType()));
+    for (unsigned i = 0; i < access->arg_size(); ++i)
+      for (Attribute attribute : access->getAttributes().getParamAttrs(i))
+        replaced->addParamAttr(i, attribute); // the alignment
+    access->eraseFromParent();
+  }
+}
+
 static void cleanUp(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -166,6 +197,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
     if (function.isDeclaration()) continue;
     passes.run(function, functions);
     if (machine.getTargetTriple().isX86()) storeSingleElements(function);
+    if (machine.getTargetTriple().isAArch64()) accessBfloatsAsIntegers(function);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -22,9 +23,9 @@ constexpr llvm::StringLiteral fusionAttribute = "tilewright.fp_fusion";
 struct CodeGenerator {
   llvm::StringRef triple;
   std::string cpu, features;
-  std::optional<llvm::CodeModel::Model> model; ///< none: the target's default
-  void (*prepare)(llvm::Function &);           ///< for each function, before optimization
-  void (*finish)(llvm::Function &);            ///< for each function with a body, after optimization
+  std::optional<llvm::CodeModel::Model> model;   ///< none: the target's default
+  std::function<void(llvm::Function &)> prepare; ///< for each function, before optimization
+  void (*finish)(llvm::Function &);              ///< for each function with a body, after optimization
 };
 
 /// Translates a module of LLVM dialect functions to LLVM IR and optimizes it: common address arithmetic, dead code, loop-invariant

@@ -20,6 +20,11 @@ void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
 void LLVMInitializeX86AsmParser(); // for inline assembly in kernels
+void LLVMInitializeAArch64TargetInfo();
+void LLVMInitializeAArch64Target();
+void LLVMInitializeAArch64TargetMC();
+void LLVMInitializeAArch64AsmPrinter();
+void LLVMInitializeAArch64AsmParser();
 }
 
 namespace tilewright {
@@ -28,25 +33,37 @@ void allowFpFusion(mlir::ModuleOp module) {
   module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext()));
 }
 
+static void initializeTargets() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
+  LLVMInitializeAArch64AsmParser();
+}
+
 /// Omits unwind tables: the functions that a kernel calls do not throw.
-static void prepare(Function &function) {
+static void prepare(const CpuTarget &target, Function &function) {
   function.setDoesNotThrow();
+  if (!target.tuneCpu.empty()) function.addFnAttr("tune-cpu", target.tuneCpu);
+  constexpr unsigned unit = 16, most = 16; // bytes that a register has at least, and times that at most
+  if (target.scalableBytes)
+    function.addFnAttr(Attribute::getWithVScaleRangeArgs(function.getContext(), static_cast<unsigned>(target.scalableBytes) / unit, most));
 }
 
 void registerCpuBackend() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
-  });
+  std::call_once(once, initializeTargets);
 }
 
 std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
   registerCpuBackend();
-  CodeGenerator generator{"x86_64-unknown-linux-gnu", target.cpu, target.features, CodeModel::Small, prepare, [](Function &) {}};
+  CodeGenerator generator{tripleOf(target.isa), target.cpu, target.features, CodeModel::Small, {}, [](Function &) {}};
+  generator.prepare = [&](Function &function) { prepare(target, function); };
   return generate(module, generator, kind);
 }
 

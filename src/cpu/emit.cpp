@@ -294,8 +294,7 @@ SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, StringRef text, Strin
   Type whole;
   if (types.size() == 1) whole = types.front();
   if (types.size() > 1) whole = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  std::string flags = constraints.str() + (constraints.empty() ? "" : ",") + "~{dirflag},~{fpsr},~{flags}";
-  auto code = LLVM::InlineAsmOp::create(b, whole ? TypeRange(whole) : TypeRange(), operands, text, flags, hasEffects, false,
+  auto code = LLVM::InlineAsmOp::create(b, whole ? TypeRange(whole) : TypeRange(), operands, text, constraints, hasEffects, false,
                                         LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   if (types.size() == 1) return {code.getResult(0)};
   SmallVector<Value> values;

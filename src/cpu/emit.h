@@ -67,7 +67,7 @@ Value callIntrinsic(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, 
 Value callFunction(ImplicitLocOpBuilder &b, llvm::StringRef name, Type result, ValueRange operands); // result null: void, returns null
 /// Returns the address of a constant, zero-terminated string.
 Value constantText(ImplicitLocOpBuilder &b, llvm::StringRef text);
-/// Emits assembly in AT&T syntax with LLVM's constraints; one value per entry of `results`. It may change the CPU's flags.
+/// Emits assembly (x86's in AT&T syntax) with LLVM's constraints; one value per entry of `results`.
 llvm::SmallVector<Value> inlineAssembly(ImplicitLocOpBuilder &b, llvm::StringRef text, llvm::StringRef constraints, mlir::TypeRange results,
                                         ValueRange operands, bool hasEffects);
 void memoryFence(ImplicitLocOpBuilder &b);

@@ -268,7 +268,7 @@ static Lanes evaluateLoad(Context &ctx, LoadOp load, const TileIndex &tileIndex)
   if (!isVolatileLoad(load)) return readTile(ctx, load, tileIndex);
   emitCompilerBarrier(ctx.b);
   Lanes lanes = readTile(ctx, load, tileIndex);
-  emitCompilerBarrier(ctx.b);
+  emitBarrierAfterVolatileLoad(ctx.b, ctx.target);
   return lanes;
 }
 

@@ -13,6 +13,11 @@ void emitCompilerBarrier(ImplicitLocOpBuilder &b) {
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "singlethread");
 }
 
+void emitBarrierAfterVolatileLoad(ImplicitLocOpBuilder &b, const CpuTarget &target) {
+  if (target.isa == Isa::x86_64) return emitCompilerBarrier(b);
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire);
+}
+
 bool onlyReads(Operation *op) {
   WalkResult result = op->walk([](Operation *inner) {
     auto load = dyn_cast<LoadOp>(inner);

@@ -1,6 +1,7 @@
 // Each function of the language is one instruction (sqrt, rounding), inlined arithmetic (ir/float_functions.cpp), or a call to glibc's
 // libmvec. libmvec's names follow the x86-64 vector function ABI: _ZGV, the level (b: 16 bytes, d: 32, e: 64), N, lanes, one v per
-// argument, the scalar's name. Vectors are split or padded to the machine's (and the library's) size; scalars call libm.
+// argument, the scalar's name. Vectors are split or padded to the machine's (and the library's) size; scalars call libm. Targets without
+// libmvec call libm for each lane.
 #include "cpu/math.h"
 #include "ir/float_math.h"
 #include "support/cpu.h"
@@ -91,12 +92,27 @@ static Value concatenate(ImplicitLocOpBuilder &b, Value low, Value high) {
   return shuffle(b, low, high, mask);
 }
 
+/// Calls the C library's function for each lane.
+static Value callForLanes(MathOps &m, StringRef scalarName, ValueRange operands) {
+  Type element = elementOf(m.realType);
+  Value result;
+  for (int64_t lane = 0, lanes = lanesOf(m.realType); lane < lanes; ++lane) {
+    SmallVector<Value> scalars;
+    for (Value operand : operands)
+      scalars.push_back(extractLane(m.b, operand, lane));
+    Value one = callFunction(m.b, scalarName, element, scalars);
+    result = result ? insertLane(m.b, result, one, lane) : splat(m.b, one, lanes);
+  }
+  return result;
+}
+
 /// libmvec reads whole registers: a short vector is widened by repeating its lanes (valid arguments, so no slow paths).
-static Value callLibrary(MathOps &m, StringRef name, SmallVector<Value> operands) {
+static Value callLibrary(MathOps &m, const CpuTarget &target, StringRef name, SmallVector<Value> operands) {
   Type element = elementOf(m.realType);
   int64_t lanes = lanesOf(m.realType), bytes = m.width / 8;
   std::string scalarName = (name + (m.width == 32 ? "f" : "")).str();
   if (lanes == 1) return callFunction(m.b, scalarName, m.realType, operands);
+  if (!target.vectorMath) return callForLanes(m, scalarName, operands);
   int64_t wide = std::max(lanes, 16 / bytes);
   for (Value &operand : operands)
     if (wide != lanes) operand = lanesFrom(m.b, operand, 0, wide);
@@ -125,17 +141,9 @@ static Value roundInSoftware(MathOps &m, MathFunction function, Value x) {
 }
 
 static Value roundToWhole(MathOps &m, const CpuTarget &target, MathFunction function, Value x) {
-  if (target.vectorBytes < 32) return roundInSoftware(m, function, x);
+  if (!target.rounding) return roundInSoftware(m, function, x);
   std::string name = ("llvm." + libmName(function)).str();
   return callIntrinsic(m.b, name, m.realType, {x});
-}
-
-/// Rounds halves away from zero. The difference from the truncated value is exact.
-static Value roundHalfAway(MathOps &m, const CpuTarget &target, Value x) {
-  Value magnitude = m.absolute(x);
-  Value whole = roundToWhole(m, target, MathFunction::trunc, magnitude);
-  Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
-  return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
 }
 
 /// Returns 1 (i1) if all lanes of a mask hold.
@@ -335,13 +343,14 @@ static Value emitFitting(MathOps &m, const CpuTarget &target, MathFunction funct
   case MathFunction::ceil:
   case MathFunction::trunc:
   case MathFunction::rint: return roundToWhole(m, target, function, x);
-  case MathFunction::round: return roundHalfAway(m, target, x);
+  case MathFunction::round:
+    return roundHalfAway(m, [&](Value magnitude) { return roundToWhole(m, target, MathFunction::trunc, magnitude); }, x);
   case MathFunction::fmod: return emitFmod(m, target, x, operands[1]);
   default: break;
   }
-  if (function == MathFunction::erf && m.width == 32 && target.fma) return erfByTables(m, x, target.vectorBytes / 4);
+  if (function == MathFunction::erf && m.width == 32 && target.lanePermute) return erfByTables(m, x, target.vectorBytes / 4);
   if (std::optional<Value> result = emitInline(m, target, function, x)) return *result;
-  return callLibrary(m, libmName(function), SmallVector<Value>(operands));
+  return callLibrary(m, target, libmName(function), SmallVector<Value>(operands));
 }
 
 Value emitMath(ImplicitLocOpBuilder &b, const CpuTarget &target, MathFunction function, ValueRange operands) {

@@ -19,6 +19,7 @@
 #include "cpu/micro_kernel.h"
 
 #include "cpu/amx_tiles.h"
+#include "cpu/dot_instruction.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,14 +42,14 @@ void forEach(ImplicitLocOpBuilder &b, int64_t end, int64_t step, int64_t first, 
 
 namespace {
 
-constexpr int64_t neededAccumulators = 8;         // multiply-adds in flight: latency 4, two per cycle (Zen 2 and later, Skylake and later)
-constexpr int64_t maxBlockRows = 16;              // per register block
-constexpr int64_t maxUnroll = neededAccumulators; // steps of k: one row of one vector has as many partial sums
+constexpr int64_t maxBlockRows = 16; // per register block
+constexpr int64_t maxUnroll = 8;     // steps of k: one row of one vector has as many partial sums
 
 int64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
+constexpr int64_t matrixBytes = 16;              // of a NEON register: two rows or columns of 8 bytes, or four lanes
 constexpr int64_t line = 64;                     // bytes of a cache line
 constexpr int64_t minPrefetchedBytes = 64 << 10; // bytes of a block of B
 
@@ -89,7 +90,7 @@ class DotEmitter {
 public:
   DotEmitter(ImplicitLocOpBuilder &b, const CpuTarget &target, const DotPlan &plan, bool fromZero, const DotLimits &limits)
       : b(b), target(target), plan(plan), limits(limits), fromZero(fromZero) {
-    lanes = std::min(plan.panel, target.vectorBytes / bytesOf(plan.result));
+    lanes = std::min(plan.panel, (plan.matrix ? matrixBytes : target.vectorBytes) / bytesOf(plan.result));
     vectors = panelVectors = plan.panel / lanes;
     accumulator = vectorOf(plan.result, lanes);
     operandBytes = bytesOf(plan.operand);
@@ -97,7 +98,7 @@ public:
   }
 
   DotBlocks emit(Value a, Value bPanels, Value c) {
-    DotBlocks made{instruction(), lanes, vectors, rowBlocks(), false};
+    DotBlocks made{dotInstructionName(target, plan), lanes, vectors, rowBlocks(), false};
     stepsEnd = limits.length;
     if (stepsEnd && plan.group > 1) {
       Value rounded = arith::AddIOp::create(b, stepsEnd, constantIndex(b, plan.group - 1));
@@ -111,6 +112,7 @@ public:
     if (takesBytes()) emitRowSums(a);
     for (int64_t row = 0; row < maxBlockRows && plan.aRowBytes; ++row)
       rowOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.aRowBytes));
+    if (plan.pairsRows) pairRows(a);
     for (int64_t row = 0; row < maxBlockRows && plan.out; ++row)
       outOffsets.push_back(arith::MulIOp::create(b, constantIndex(b, row), plan.outRowBytes));
     forEach(b, plan.n, plan.panel, 0, limits.columns, [&](Value column) {
@@ -156,7 +158,7 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   const CpuTarget &target;
-  const DotPlan &plan;
+  DotPlan plan;
   const DotLimits &limits;
   SmallVector<Value> rowOffsets; // in bytes, of the rows of a block of A; empty: constants
   SmallVector<Value> outOffsets; // the same for the direct store's rows; empty: those of C
@@ -185,7 +187,7 @@ private:
     int64_t first = 0;
     for (const DotBlocks::Rows &blocks : rowBlocks()) {
       forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
-        Value aBlock = rowsOfA(a, row, first);
+        Value aBlock = plan.pairsRows ? pairedBlock(row, first) : rowsOfA(a, row, first);
         Value cBlock =
             pointerAtConstant(b, pointerAt(b, corner, row, plan.cRow * bytesOf(plan.result)), first * plan.cRow * bytesOf(plan.result));
         if (plan.out) outBlock = pointerAt(b, outCorner, rowOfOut(row, first), 1);
@@ -244,7 +246,8 @@ private:
   /// GFLOP/s on a Zen 5 core, 128x128x32 and 128x256x256: AVX2 (peak 123) 6 rows 122 120, 4 rows 108 106; AVX-512 (peak 244) 8
   /// rows 233 238, 12 rows 219 237, 14 rows 219 237. Eight rows win because they divide tiles of powers of two evenly.
   int64_t maxRows() const {
-    if (vectors == 1) return target.registers >= 32 ? 16 : 8;
+    if (plan.pairsRows) return 12; // 24 sums leave 8 registers for A and B, which are loaded for each step
+    if (vectors == 1) return target.registers >= 32 && !target.laneOperand ? 16 : 8; // lanes of A need a register for each row
     if (target.registers >= 32) return 8;
     return target.fma && !plan.operand.isInteger(16) ? 6 : 4;
   }
@@ -254,23 +257,16 @@ private:
   /// many rows of a narrow panel need no unrolling. Without fused multiply-adds, more than four steps exceed the registers.
   int64_t maxSteps() const {
     if (!target.fma) return 4;
+    if (target.laneOperand || plan.matrix) return 4; // vectors of A hold so many
     if (vectors < panelVectors) return 1;
     return target.registers >= 32 ? 4 : 2;
   }
 
   int64_t partialsOf(int64_t rows) const {
     int64_t partials = 1;
-    while (rows * vectors * partials < neededAccumulators && steps % (2 * partials) == 0 && partials < maxUnroll)
+    while (rows * vectors * partials < target.fmaInFlight && steps % (2 * partials) == 0 && partials < maxUnroll)
       partials *= 2;
     return partials;
-  }
-
-  /// Names the instruction that multiplyAccumulate emits.
-  const char *instruction() const {
-    if (takesBytes()) return "vpdpbusd";
-    if (plan.group > 1 && plan.operand.isBF16()) return "vdpbf16ps";
-    if (plan.group > 1) return "vpmaddwd and an addition";
-    return target.fma && isa<FloatType>(plan.result) ? "fused multiply-add" : "a multiplication and an addition";
   }
 
   /// Emits one block of C, from its load to its store.
@@ -289,7 +285,7 @@ private:
       sums = stepLoop(constantIndex(b, 0), end, together, sums, [&](Value first, SmallVector<Value> &now) {
         prefetch(next, first, rows, together);
         auto some = [&](Value step, SmallVector<Value> &inner) {
-          Value here = pointerAt(b, aBlock, step, plan.group * plan.aCol * operandBytes);
+          Value here = pointerAt(b, aBlock, step, plan.pairsRows ? rows * matrixBytes / 2 : plan.group * plan.aCol * operandBytes);
           emitSteps(inner, here, pointerAt(b, panel, step, plan.group * plan.panel * operandBytes), rows, unroll);
         };
         if (together == unroll) return some(first, now);
@@ -405,6 +401,7 @@ private:
         sums.push_back(before && start ? add(before, start) : before ? before : start ? start : zero());
       }
     }
+    blocksOfRows(sums, rows);
     return sums;
   }
 
@@ -415,6 +412,7 @@ private:
     for (; partials > 1; partials /= 2)
       for (int64_t i = 0; i < count * partials / 2; ++i)
         sums[i] = add(sums[i], sums[i + count * partials / 2]);
+    blocksOfRows(sums, rows);
     auto storeAll = [&](bool nonTemporal) {
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t vector = 0; vector < vectors; ++vector) {
@@ -443,16 +441,145 @@ private:
   /// Emits `count` consecutive steps of k. Step s adds to partial sum number s modulo the number of partial sums.
   void emitSteps(SmallVector<Value> &sums, Value aBlock, Value panel, int64_t rows, int64_t count) {
     int64_t inPartial = rows * vectors, partials = sums.size() / inPartial;
+    SmallVector<Value> held; // several steps of A's rows
     for (int64_t step = 0; step < count; ++step) {
+      MutableArrayRef<Value> ofStep = MutableArrayRef(sums).slice((step % partials) * inPartial, inPartial);
+      if (plan.matrix) {
+        emitMatrixStep(ofStep, aBlock, panel, rows, step, count, held);
+        continue;
+      }
       SmallVector<Value> columns = loadColumns(panel, step);
+      holdLanes(held, aBlock, rows, step, count);
       for (int64_t row = 0; row < rows; ++row) {
-        Value element = plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
+        bool isReplicated = !held.empty() && isWide();
+        Value element = held.empty() ? broadcastOf(aBlock, row, step) : isReplicated ? Value() : laneOf(held, row, step);
+        bool columnsFirst = takesBytes() || (target.laneOperand && plan.group > 1);
         for (int64_t vector = 0; vector < vectors; ++vector) {
-          Value &sum = sums[(step % partials) * inPartial + row * vectors + vector];
-          sum = takesBytes() ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
+          Value &sum = ofStep[row * vectors + vector];
+          if (isReplicated)
+            sum = emitLaneInstruction(b, plan, columns[vector], heldOf(held, row), laneNumber(row, step), sum);
+          else
+            sum = columnsFirst ? multiplyAccumulate(columns[vector], element, sum) : multiplyAccumulate(element, columns[vector], sum);
         }
       }
     }
+  }
+
+  //===------------------------------------------------------------------------------------- lanes of registers as operands
+  //
+  // Where a broadcasting load takes the place of a multiply-add, A is loaded as vectors, and the multiply-adds take one lane each: either
+  // `perVector` steps of one row, or, if the columns of A are contiguous, one step of as many rows.
+
+  int64_t groupBytes() const { return plan.group * operandBytes; }
+  int64_t perVector() const { return matrixBytes / groupBytes(); }
+  bool areColumnsContiguous() const { return plan.group == 1 && plan.aRow == 1 && plan.aCol != 1 && !plan.aRowBytes; }
+
+  /// True if a vector has more bytes than those whose lanes an instruction selects: SVE selects in each 16 bytes.
+  bool isWide() const { return lanes * bytesOf(plan.result) > matrixBytes; }
+  Value heldOf(ArrayRef<Value> held, int64_t row) const { return held[areColumnsContiguous() ? row / perVector() : row]; }
+  int64_t laneNumber(int64_t row, int64_t step) const { return (areColumnsContiguous() ? row : step) % perVector(); }
+
+  /// Loads the vectors of A that `step` begins. Leaves none if the broadcasts must be loads.
+  void holdLanes(SmallVector<Value> &held, Value aBlock, int64_t rows, int64_t step, int64_t count) {
+    bool byRows = areColumnsContiguous(), isPair = plan.group > 1 && plan.operand.isInteger(16);
+    int64_t unit = byRows ? 1 : perVector(), taken = byRows ? rows : count, bytes = lanes * bytesOf(plan.result);
+    bool isPossible = target.laneOperand && (bytes == matrixBytes || (bytes == target.vectorBytes && !isPair)) &&
+                      taken % perVector() == 0 && (byRows || plan.aCol == 1);
+    if (!isPossible) return held.clear();
+    if (step % unit) return;
+    held.clear();
+    Type word = plan.group == 1 ? plan.operand : Type(b.getI32Type());
+    for (int64_t row = 0; row < rows; row += byRows ? perVector() : 1) {
+      Value address = addressOfA(aBlock, row, plan.group * step);
+      held.push_back(isWide() ? loadReplicated(b, plan, accumulator, address)
+                              : load(b, vectorOf(word, perVector()), address, operandBytes));
+    }
+  }
+
+  Value laneOf(ArrayRef<Value> held, int64_t row, int64_t step) {
+    Value vector = heldOf(held, row);
+    auto lane = static_cast<int32_t>(laneNumber(row, step));
+    Value all = shuffle(b, vector, vector, SmallVector<int32_t>(static_cast<size_t>(lanes), lane));
+    return plan.group == 1 ? all : reinterpret(b, loadedType(), all);
+  }
+
+  Value broadcastOf(Value aBlock, int64_t row, int64_t step) {
+    return plan.group > 1 ? broadcastGroup(aBlock, row, step) : broadcast(aBlock, row, step);
+  }
+
+  //===------------------------------------------------------------------------------------------------------ 2x2 blocks of C
+
+  /// One step: 8 bytes along k. `sums` holds two blocks for each vector and pair of rows (blocksOfRows).
+  void emitMatrixStep(MutableArrayRef<Value> sums, Value aBlock, Value panel, int64_t rows, int64_t step, int64_t count,
+                      SmallVector<Value> &held) {
+    Type pairs = vectorOf(plan.operand, 2 * plan.group);
+    SmallVector<Value> columns;
+    for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
+      Value address = pointerAtConstant(b, panel, step * plan.panel * groupBytes() + pair * matrixBytes);
+      columns.push_back(load(b, pairs, address, matrixBytes));
+    }
+    if (!plan.pairsRows) holdRows(held, aBlock, rows, step, count);
+    for (int64_t row = 0; row < rows; row += 2) {
+      Value both = plan.pairsRows ? load(b, pairs, pointerAtConstant(b, aBlock, (step * rows + row) * matrixBytes / 2), matrixBytes)
+                                  : pairOf(held[row], held[row + 1], step % 2);
+      for (int64_t pair = 0; pair < 2 * vectors; ++pair) {
+        Value &sum = sums[(row + pair % 2) * vectors + pair / 2];
+        sum = emitMatrixInstruction(b, plan, both, columns[pair], sum);
+      }
+    }
+  }
+
+  /// Loads two steps of each row, if `count` is even; otherwise one.
+  void holdRows(SmallVector<Value> &held, Value aBlock, int64_t rows, int64_t step, int64_t count) {
+    if (count % 2 == 0 && step % 2 == 1) return;
+    held.clear();
+    Type type = VectorType::get({count % 2 == 0 ? 2 : 1}, b.getI64Type());
+    for (int64_t row = 0; row < rows; ++row)
+      held.push_back(load(b, type, addressOfA(aBlock, row, plan.group * step), operandBytes));
+  }
+
+  /// Returns the 8 bytes number `lane` (number 0, if there is only one) of both rows.
+  Value pairOf(Value upper, Value lower, int64_t lane) {
+    auto words = static_cast<int32_t>(lanesOf(upper.getType())), index = static_cast<int32_t>(lane % words);
+    return reinterpret(b, vectorOf(plan.operand, 2 * plan.group), shuffle(b, upper, lower, {index, index + words}));
+  }
+
+  /// Copies A, because interleaving its rows for each panel would take a fifth of the inner loop. The blocks of rows follow each other. In
+  /// a block, each step has all pairs of rows, 16 bytes each: steps next to each other would tempt LLVM to load them early, and to spill.
+  void pairRows(Value a) {
+    int64_t unit = steps % 2 == 0 ? 2 : 1, first = 0;
+    for (const DotBlocks::Rows &blocks : rowBlocks()) {
+      forEach(b, blocks.count * blocks.rows, blocks.rows, first, limits.rows, [&](Value row) {
+        Value source = rowsOfA(a, row, first), block = pairedBlock(row, first);
+        int64_t stepBytes = blocks.rows * matrixBytes / 2;
+        forEach(b, steps, unit, 0, stepsEnd, [&](Value step) {
+          SmallVector<Value> held;
+          holdRows(held, pointerAt(b, source, step, groupBytes() * plan.aCol), blocks.rows, 0, unit);
+          Value to = pointerAt(b, block, step, stepBytes);
+          for (int64_t i = 0; i < unit; ++i)
+            for (int64_t pair = 0; pair < blocks.rows; pair += 2)
+              store(b, pairOf(held[pair], held[pair + 1], i), pointerAtConstant(b, to, i * stepBytes + pair / 2 * matrixBytes), matrixBytes,
+                    false);
+        });
+      });
+      first += blocks.count * blocks.rows;
+    }
+  }
+
+  /// Returns the address of the block of row `row` + `first` in the copy.
+  Value pairedBlock(Value row, int64_t first) {
+    int64_t bytes = plan.k * operandBytes;
+    return pointerAtConstant(b, pointerAt(b, plan.rowPairs, row, bytes), first * bytes);
+  }
+
+  /// Turns four columns of two rows into two blocks, or back: element 2 i + j of a block is (i, j).
+  void blocksOfRows(MutableArrayRef<Value> sums, int64_t rows) {
+    for (int64_t row = 0; plan.matrix && row < rows; row += 2)
+      for (int64_t vector = 0; vector < vectors; ++vector) {
+        Value &upper = sums[row * vectors + vector], &lower = sums[(row + 1) * vectors + vector];
+        Value first = shuffle(b, upper, lower, {0, 1, 4, 5}), second = shuffle(b, upper, lower, {2, 3, 6, 7});
+        upper = first, lower = second;
+      }
   }
 
   SmallVector<Value> loadColumns(Value panel, int64_t step) {
@@ -486,45 +613,11 @@ private:
     return reinterpret(b, loadedType(), splat(b, all, lanes));
   }
 
-  /// Returns sum + x * y; each lane adds the products of a group. For bytes, x is the unsigned operand.
-  Value multiplyAccumulate(Value x, Value y, Value sum) {
-    if (plan.group == 1) return multiplyAdd(x, y, sum);
-    std::string bits = std::to_string(32 * lanesOf(sum.getType()));
-    if (takesBytes()) return callIntrinsic(b, "llvm.x86.avx512.vpdpbusd." + bits, sum.getType(), {sum, x, y});
-    if (plan.operand.isBF16()) return callIntrinsic(b, "llvm.x86.avx512bf16.dpbf16ps." + bits, accumulator, {sum, x, y});
-    return multiplyAccumulateWords(x, y, sum);
-  }
-
-  Value multiplyAccumulateWords(Value x, Value y, Value sum) {
-    StringRef name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
-                     : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
-                     : lanes == 4 ? "llvm.x86.sse2.pmadd.wd"
-                                  : "";
-    if (!name.empty()) return add(sum, callIntrinsic(b, name, accumulator, {x, y}));
-    for (int64_t half = 0; half < 2; ++half) {
-      SmallVector<int32_t> mask;
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        mask.push_back(2 * lane + half);
-      Value first = arith::ExtSIOp::create(b, accumulator, shuffle(b, x, x, mask));
-      Value second = arith::ExtSIOp::create(b, accumulator, shuffle(b, y, y, mask));
-      sum = add(sum, multiply(first, second));
-    }
-    return sum;
-  }
-
-  Value multiplyAdd(Value x, Value y, Value sum) {
-    if (target.fma && isa<FloatType>(plan.result)) return fma(b, x, y, sum);
-    return add(sum, multiply(x, y));
-  }
+  Value multiplyAccumulate(Value x, Value y, Value sum) { return emitDotInstruction(b, target, plan, x, y, sum); }
 
   Value add(Value x, Value y) {
     if (isa<FloatType>(plan.result)) return arith::AddFOp::create(b, x, y);
     return arith::AddIOp::create(b, x, y);
-  }
-
-  Value multiply(Value x, Value y) {
-    if (isa<FloatType>(plan.result)) return arith::MulFOp::create(b, x, y);
-    return arith::MulIOp::create(b, x, y);
   }
 };
 

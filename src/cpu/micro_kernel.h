@@ -13,6 +13,7 @@ struct DotPlan {
   Type operand; // of A and B in scratch: f32, f64, bf16, i16, i8; in AMX tiles also f16, and i32 for f16 in two bf16 halves
   Type result;  // f32, f64, i32
   // Adjacent elements along k that one 32-bit lane multiplies at once; k is a multiple of it. 1: f32, f64. 2: bf16, f16, i16. 4: i8.
+  // With `matrix`, those of 8 bytes: 4 bf16, 8 i8.
   int64_t group;
   // A(i, p) at a[i * aRow + p * aCol]; broadcast element by element, so any strides work. Constants fold into addresses.
   int64_t aRow, aCol;
@@ -21,20 +22,23 @@ struct DotPlan {
   int64_t panel;
   // C(i, j) at c[i * cRow + j].
   int64_t cRow;
-  int64_t iterations = 1;  // loop iterations that are multiplied together; `k` is that of one, panels have iterations * `k` rows
-  bool tiles = false;      // uses AMX tiles (amx_tiles.h)
-  int64_t aPlaneBytes = 0; // where isOfHalves(operand): from A to its second plane; the second plane of B follows all panels of the first
-  Value aRowBytes = {};    // the distance of A's rows if it is known only at run time (i64); null: aRow elements
-  Value aNext = {};        // byte distance (i64) from an element of A to the one that the next dot reads; null: nothing to prefetch
-  Value isFirst = {};      // whether C is written instead of added to, if known only at run time (i1); null: never
+  int64_t iterations = 1;   // loop iterations that are multiplied together; `k` is that of one, panels have iterations * `k` rows
+  bool tiles = false;       // uses AMX tiles (amx_tiles.h)
+  bool matrix = false;      // uses instructions for 2x2 blocks of C (emitMatrixInstruction)
+  bool pairsRows = false;   // with `matrix`: A is copied with pairs of rows next to each other, 8 bytes each
+  bool signedBytes = false; // the instruction multiplies signed bytes by signed bytes
+  int64_t aPlaneBytes = 0;  // where isOfHalves(operand): from A to its second plane; the second plane of B follows all panels of the first
+  Value aRowBytes = {};     // the distance of A's rows if it is known only at run time (i64); null: aRow elements
+  Value aNext = {};         // byte distance (i64) from an element of A to the one that the next dot reads; null: nothing to prefetch
+  Value isFirst = {};       // whether C is written instead of added to, if known only at run time (i1); null: never
   // The destination of results that bypass C, if it is known only at run time (direct_store.h); i64: the first result's address, or C's,
   // and the byte distance of rows. Null: all results go to C. `nonTemporal` (i1; null: never): use non-temporal stores.
   Value out = {}, outRowBytes = {}, nonTemporal = {};
-  Value rowSums = {}; // scratch of m i32, if `addsOffset`
+  Value rowSums = {};  // scratch of m i32, if `addsOffset`
+  Value rowPairs = {}; // scratch of m * k operands, if `pairsRows`
 
-  /// True if panels hold B's bytes plus 128, as unsigned bytes: vector instructions multiply unsigned by signed bytes, AMX tiles signed by
-  /// signed.
-  bool addsOffset() const { return operand.isInteger(8) && !tiles; }
+  /// True if panels hold B's bytes plus 128, as unsigned bytes: x86's vector instructions multiply unsigned by signed bytes.
+  bool addsOffset() const { return operand.isInteger(8) && !tiles && !signedBytes; }
   /// Returns the plan of all iterations that are multiplied together.
   DotPlan together() const {
     DotPlan all = *this;

@@ -1,5 +1,5 @@
-// The kernel's own assembly (tl.inline_asm_elementwise), in x86's AT&T syntax. One piece takes `pack` adjacent elements of each tile and
-// returns as many of each result. The element's type and the constraint determine the registers:
+// The kernel's own assembly (tl.inline_asm_elementwise): x86's in AT&T syntax, or AArch64's. One piece takes `pack` adjacent elements of
+// each tile and returns as many of each result. The element's type and the constraint determine the registers:
 //   "r", pack 4, int8:   four bytes are one word of 32 bits, as on GPUs
 //   "r", pack 2, int32:  two registers, so there are two constraints
 //   "x", pack 8, fp32:   one vector register, where the elements fill one of 16, 32 or 64 bytes
@@ -84,7 +84,7 @@ static std::optional<Plan> planOf(Context &ctx, ElementwiseInlineAsmOp op) {
     size_t tied;
     if (!constraint.getAsInteger(10, tied)) constraint = tied < named.outputs.size() ? named.outputs[tied] : StringRef();
     constraint.consume_front("&");
-    return constraint == "x" || constraint == "v";
+    return ctx.target.isa == Isa::aarch64 ? constraint == "w" : constraint == "x" || constraint == "v";
   };
   auto take = [&](Type type, ArrayRef<StringRef> constraints, SmallVectorImpl<Type> &types) {
     bool isVector = types.size() < constraints.size() && isVectorClass(constraints[types.size()]);
@@ -98,7 +98,8 @@ static std::optional<Plan> planOf(Context &ctx, ElementwiseInlineAsmOp op) {
     plan.results.push_back(take(type, named.outputs, outputs));
   for (Type type : op->getOperandTypes())
     plan.operands.push_back(take(type, named.inputs, inputs));
-  if (!ctx.failedAny && succeeded(checkAssembly(op, AssemblyKind::x86, outputs, inputs))) return plan;
+  AssemblyKind kind = ctx.target.isa == Isa::aarch64 ? AssemblyKind::aarch64 : AssemblyKind::x86;
+  if (!ctx.failedAny && succeeded(checkAssembly(op, kind, outputs, inputs))) return plan;
   ctx.failedAny = true;
   return std::nullopt;
 }
@@ -171,6 +172,8 @@ static SmallVector<Value> emitPiece(Context &ctx, ElementwiseInlineAsmOp op, con
     types.append(static_cast<size_t>(registers.count), registers.type);
   std::string constraints = op.getConstraints().str();
   llvm::erase(constraints, ' ');
+  constraints += constraints.empty() ? "" : ",";
+  constraints += ctx.target.isa == Isa::aarch64 ? "~{cc}" : "~{dirflag},~{fpsr},~{flags}"; // the CPU's flags
   return inlineAssembly(ctx.b, op.getAsmString(), constraints, types, words, /*hasEffects=*/!op.getPure());
 }
 

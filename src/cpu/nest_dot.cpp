@@ -39,7 +39,7 @@ struct Packing {
   int64_t k, n, panel, depth; // depth: rows of a panel, of which k are packed
   Type operand;
   llvm::ArrayRef<Index> batch;
-  int64_t group; // adjacent elements along k that form one 32-bit group
+  int64_t group; // adjacent elements along k that form one group of 32 or 64 bits
   int64_t bytes, kDim, nDim;
   int64_t lanes = 1;       // columns per vector
   bool transposed = false; // squares of vectors along k are transposed in registers
@@ -81,7 +81,7 @@ static void storePacked(const Packing &pack, Value value, Value address) {
 static void packTransposed(const Packing &pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
   Index p = tileIndex.at[pack.kDim], j = tileIndex.at[pack.nDim];
-  Type groups = pack.group > 1 ? vectorOf(b.getI32Type(), pack.lanes) : Type();
+  Type groups = pack.group > 1 ? vectorOf(b.getIntegerType(static_cast<unsigned>(8 * pack.group * pack.bytes)), pack.lanes) : Type();
   llvm::SmallVector<Value> rows;
   for (int64_t t = 0; t < pack.lanes; ++t) {
     TileIndex row = tileIndex;
@@ -102,6 +102,16 @@ static Value interleave(const Packing &pack, Value even, Value odd) {
   return shuffle(pack.ctx.b, even, odd, mask);
 }
 
+/// Interleaves rows, of which there is a power of two: lane 0 of each, then lane 1 of each.
+static Value interleaveAll(const Packing &pack, llvm::ArrayRef<Value> rows) {
+  if (rows.size() == 1) return rows.front();
+  llvm::SmallVector<Value> even, odd;
+  for (size_t i = 0; i < rows.size(); i += 2)
+    even.push_back(rows[i]), odd.push_back(rows[i + 1]);
+  Value first = interleaveAll(pack, even);
+  return interleave(pack, first, interleaveAll(pack, odd));
+}
+
 /// Packs a row of groups: rows of B interleaved. Rows beyond the end of B are zeros.
 static void packGroups(const Packing &pack, const TileIndex &tileIndex) {
   ImplicitLocOpBuilder &b = pack.ctx.b;
@@ -116,10 +126,7 @@ static void packGroups(const Packing &pack, const TileIndex &tileIndex) {
   for (int64_t i = 0; pack.lanes == 1 && i < pack.group; ++i)
     storePacked(pack, rows[i], pointerAtConstant(b, address, i * pack.bytes));
   if (pack.lanes == 1) return;
-  Value all = pack.group == 1   ? rows[0]
-              : pack.group == 2 ? interleave(pack, rows[0], rows[1])
-                                : interleave(pack, interleave(pack, rows[0], rows[2]), interleave(pack, rows[1], rows[3]));
-  storePacked(pack, all, address);
+  storePacked(pack, interleaveAll(pack, rows), address);
 }
 
 static LoopSpec packingLoops(const Packing &pack) {
@@ -163,8 +170,8 @@ static void packPanels(Context &ctx, Value tile, Value base, int64_t k, const Do
   Packing pack{ctx, tile, base, k, plan.n, plan.panel, k * plan.iterations, plan.operand, batch, plan.group, bytes, rank - 2, rank - 1};
   pack.addsOffset = plan.addsOffset();
   if (limits.columns) pack.columns = roundedUp(ctx, limits.columns, plan.panel, plan.n); // whole panels are read
-  pack.lanes =
-      std::min({ctx.target.vectorBytes / std::max<int64_t>(bytes, 4), pack.panel, pack.n}); // a group has 4 bytes or is one element
+  int64_t groupBytes = std::max<int64_t>(plan.group * bytes, 4);                         // a group has 4 or 8 bytes or is one element
+  pack.lanes = std::min({ctx.target.vectorBytes / groupBytes, pack.panel, pack.n});
   int64_t vectorDim = chooseVectorDim(ctx, shape, {tile}, {});
   pack.transposed = vectorDim == pack.kDim && pack.lanes > 1 && k >= pack.lanes * pack.group && pack.n >= pack.lanes;
   if (!pack.transposed) vectorDim = pack.nDim;
@@ -202,6 +209,13 @@ static Type tileOperand(Context &ctx, DotOp op, const DotPlan &sizes) {
   return operand && fitsTiles(ctx.target, operand, sizes.m, sizes.n, sizes.k) ? operand : Type();
 }
 
+/// Uses the instructions for 2x2 blocks if the target has them and the sizes are multiples of theirs.
+static void chooseMatrix(Context &ctx, DotPlan &plan) {
+  int64_t group = 8 / elementBytes(plan.operand);
+  plan.matrix = ctx.target.matrixDot && plan.m >= 2 && plan.k % group == 0;
+  if (plan.matrix) plan.group = group;
+}
+
 /// Plans the operand and result types and the instruction; nullopt after a refusal.
 static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -219,10 +233,13 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
     plan.operand = plan.result = b.getF64Type();
   } else if (ctx.target.bf16Dot && hasVectors && plan.k % 2 == 0 && fitsBf16(input) && fitsBf16(getElementTypeOrSelf(op.getB()))) {
     plan.operand = b.getBF16Type(), plan.result = b.getF32Type(), plan.group = 2;
+    chooseMatrix(ctx, plan);
   } else if (isa<FloatType>(input)) {
     plan.operand = plan.result = b.getF32Type();
   } else if (input.isInteger(8) && ctx.target.byteDot && hasVectors && plan.k % 4 == 0) {
     plan.operand = b.getI8Type(), plan.result = b.getI32Type(), plan.group = 4;
+    plan.signedBytes = ctx.target.signedByteDot;
+    chooseMatrix(ctx, plan);
   } else if (input.isInteger(8)) {
     plan.operand = b.getIntegerType(16), plan.result = b.getI32Type(), plan.group = 2;
     plan.k = std::max<int64_t>(plan.k, 2); // pairs
@@ -231,6 +248,9 @@ static std::optional<DotPlan> planDot(Context &ctx, DotOp op) {
     return std::nullopt;
   }
   plan.panel = panelWidth(ctx.target, plan.result, plan.n);
+  constexpr int64_t minPanels = 4;                                // with fewer, pairing rows takes as long as it saves
+  if (plan.matrix) plan.panel = std::min<int64_t>(plan.panel, 8); // of two NEON registers
+  plan.pairsRows = plan.matrix && plan.n >= minPanels * plan.panel;
   return plan;
 }
 
@@ -462,6 +482,7 @@ static void emitPanelGemm(Context &ctx, DotOp op, DotPlan plan, const Buffer &c,
   auto from = isStored ? DotNote::scratch : memory ? DotNote::memory : DotNote::copy;
 
   if (plan.addsOffset()) plan.rowSums = allocate(ctx, {plan.m}, plan.result).base;
+  if (plan.pairsRows) plan.rowPairs = allocate(ctx, {plan.m, plan.together().k}, plan.operand).base;
   int64_t bytes = panelBytes(plan.together());
   Value scratch = iteration ? allocateLasting(ctx, bytes) : allocate(ctx, {bytes / elementBytes(plan.operand)}, plan.operand).base;
   auto emitBatch = [&](llvm::ArrayRef<Index> batch) {

@@ -73,7 +73,7 @@ static LogicalResult lowerScalar(Context &ctx, Operation *op) {
       Value address = scalar(ctx, load.getPtr());
       if (isVolatileLoad(load)) emitCompilerBarrier(b);
       Value value = cpu::load(b, memory, address, bytes);
-      if (isVolatileLoad(load)) emitCompilerBarrier(b);
+      if (isVolatileLoad(load)) emitBarrierAfterVolatileLoad(b, ctx.target);
       return memory == element ? value : intToPointer(b, value);
     };
     if (!load.getMask()) {

@@ -2,7 +2,7 @@
 
 #include "codegen/lower.h"
 #include "gpu/machine/ptx.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/tt.h"
 
 #include "mlir/IR/DialectRegistry.h"

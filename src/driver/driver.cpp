@@ -7,6 +7,7 @@
 #include "driver/steps.h"
 
 #include "driver/ir_text.h"
+#include "driver/limits.h"
 #include "driver/operations.h"
 #include "driver/program.h"
 #include "ir/passes.h"
@@ -139,7 +140,11 @@ static bool runStep(const Step &step, Compilation &c, Known &known) {
 static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until) {
   if (!c.request.options.check(c.request.gpu ? &*c.request.gpu : nullptr, c.diagnostics)) return false;
   Known known;
-  auto run = [&](const Step &step) { return runStep(step, c, known) && (!c.output.empty() || check(c, step, known)); };
+  CompileLimits limits;
+  auto run = [&](const Step &step) {
+    return limits.mayContinue(c.module ? *c.module : nullptr, c.diagnostics) && runStep(step, c, known) &&
+           (!c.output.empty() || check(c, step, known));
+  };
   std::vector<const Step *> steps = stepsFor(c.request);
   if (!run(*steps.front())) return false;
   bool skipping = !from.empty() && steps.front()->name != from, done = true;

@@ -11,10 +11,11 @@
 #include "frontend/link_library.h"
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/explain/explain.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/tiles/tensor_map.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/newer_text.h"
 #include "ir/passes.h"
 #include "ir/refusal.h"
@@ -151,7 +152,7 @@ static LogicalResult configure(Compilation &c) {
 
 static LogicalResult chooseOccupancy(Compilation &c) {
   for (auto kernel : c.module->getOps<tt::FuncOp>())
-    gpu::chooseOccupancy(kernel, *c.request.gpu);
+    gpu::chooseOccupancy(kernel);
   return success();
 }
 
@@ -216,13 +217,24 @@ static LogicalResult expandForGpus(Compilation &c) {
       [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu).has_value(); });
 }
 
+/// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.
+static std::optional<Cubin> runAssembler(Compilation &c, std::string &problem) {
+  const GpuTarget &target = *c.request.gpu;
+  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, target, c.options.ptxOptions, problem);
+  if (!cubin || !c.triesTwoCtas || !gpu::nearlyTwoCtas(c.gpu.warps * 32, cubin->registers, target)) return cubin;
+  std::string refused;
+  std::optional<Cubin> smaller = assemblePtx(withMinCtas(c.gpu.ptx, 2), target, c.options.ptxOptions, refused);
+  bool isBetter = smaller && gpu::suitsTwoCtas({cubin->spillBytes, cubin->localBytes}, {smaller->spillBytes, smaller->localBytes});
+  return isBetter ? smaller : cubin;
+}
+
 /// Without ptxas the PTX is the artifact, and the driver assembles it.
 static LogicalResult assemble(Compilation &c) {
   c.gpu.ptx = std::move(c.output);
   c.output.clear();
   if (findPtxas().empty()) return success();
   std::string problem;
-  std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, *c.request.gpu, c.options.ptxOptions, c.triesTwoCtas ? c.gpu.warps * 32 : 0, problem);
+  std::optional<Cubin> cubin = runAssembler(c, problem);
   if (!cubin) {
     c.diagnostics.error({}, Diag::assemblerFailed, {c.gpu.entry, problem});
     return failure();
@@ -278,13 +290,15 @@ constexpr Step steps[] = {
     {"strict-rounding", Machine::gpu, nullptr, applyStrictRounding, "",
      "round divisions and square roots to nearest, if numerics are strict"},
     {"configure", Machine::gpu, nullptr, configure, "",
-     "store the target and the options on the kernel"},
+     "store the target and the options on the kernel", false, &gpu::Explainer::seeAddresses},
+    {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
+     "split f32 dots into several of tf32 or bf16, if their author requests it"},
+    {"choose-warps-and-ctas", Machine::gpu, gpu::chooseWarpsAndCtas, nullptr, "",
+     "use more warps or CTAs than requested if accumulators or rows do not fit"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",
      "use wider accesses in versions for arguments that are multiples of 8, 4 or 2"},
     {"specialize-lengths", Machine::gpu, gpu::specializeLengths, nullptr, "",
      "skip the padding of rows in versions for rows well below the block size"},
-    {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
-     "split f32 dots into several of tf32 or bf16, if their author requests it"},
     {"split-ctas", Machine::gpu, gpu::splitCtas, nullptr, "",
      "distribute the tiles of a program over the CTAs of a cluster"},
     {"modulo-to-mask", Machine::gpu, gpu::moduloToMask, nullptr, "",
@@ -293,14 +307,12 @@ constexpr Step steps[] = {
      "use TMA tensor maps for tiles of dots with affine addresses"},
     {"simplify-addresses", Machine::gpu, simplify, nullptr, "",
      "remove the address arithmetic that tensor maps have replaced"},
-    {"choose-warps", Machine::gpu, gpu::chooseWarps, nullptr, "",
-     "use more warps than requested if accumulators do not fit"},
     {"hoist-loads", Machine::gpu, gpu::hoistLoads, nullptr, "",
      "hoist loads before branches that wait for memory, and a row's weights before its reductions"},
     {"assume-no-wrap", Machine::gpu, gpu::assumeNoWrap, nullptr, "",
      "mark 32-bit offsets that do not wrap, with launch guards for the assumption"},
     {"assign-layouts", Machine::gpu, gpu::assignLayouts, nullptr, "",
-     "assign a layout to each tile: which thread holds which element"},
+     "assign a layout to each tile: which thread holds which element", false, &gpu::Explainer::seeTiles},
     {"optimize-thread-locality", Machine::gpu, gpu::optimizeThreadLocality, nullptr, "",
      "hoist cross-thread reductions out of loops"},
     {"select-tensor-cores", Machine::gpu, gpu::selectTensorCores, nullptr, "",
@@ -319,14 +331,16 @@ constexpr Step steps[] = {
      "rewrite loops by their schedule: circular buffers, copies that run ahead, waits"},
     {"copy-unpipelined", Machine::gpu, gpu::copyUnpipelined, nullptr, "ttg.descriptor_load",
      "replace the other loads through tensor maps by copies that are waited for"},
+    {"schedule-mmas", Machine::gpu, gpu::scheduleMmas, nullptr, "",
+     "decide the order of MMAs within an iteration, and where they are waited for"},
     {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
      "issue MMAs earlier and wait for them later within an iteration"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
-     "allocate shared memory for buffers, barriers and scratch"},
+     "allocate shared memory for buffers, barriers and scratch", false, &gpu::Explainer::seeMachine},
     {"insert-barriers", Machine::gpu, gpu::insertBarriers, nullptr, "",
      "insert barriers between accesses to the same bytes of shared memory"},
     {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",
-     "specialize warps: a producer warp issues TMA copies, consumer warps multiply"},
+     "specialize warps: a producer warp issues TMA copies, consumer warps multiply", false, &gpu::Explainer::seePartitions},
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
      "lower tiles with layouts to the scalars of one GPU thread", true},
@@ -357,6 +371,11 @@ std::vector<const Step *> stepsFor(const CompileRequest &request) {
   for (const Step &step : steps)
     if (static_cast<uint8_t>(step.machine) & machine) selected.push_back(&step);
   return selected;
+}
+
+void explainStep(gpu::Explainer &explainer, llvm::StringRef name, ModuleOp module) {
+  for (const Step &step : steps)
+    if (step.name == name && step.explained) (explainer.*step.explained)(module);
 }
 
 llvm::StringRef lastStepOf(Stage stage, bool gpu) {

@@ -11,6 +11,9 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace tilewright {
+namespace gpu {
+class Explainer;
+}
 
 /// The state of one compilation.
 struct Compilation {
@@ -44,12 +47,16 @@ struct Step {
   llvm::StringLiteral summary;
   /// The dialects change here: the `gone` rows of earlier steps no longer apply.
   bool changesDialects = false;
+  /// What `explain` records of the module after this step.
+  void (gpu::Explainer::*explained)(mlir::ModuleOp) = nullptr;
 };
 
 /// All steps, of all targets.
 llvm::ArrayRef<Step> allSteps();
 /// The steps for the request's target, in order.
 std::vector<const Step *> stepsFor(const CompileRequest &request);
+/// Lets `explain` record the module after the step with this name.
+void explainStep(gpu::Explainer &explainer, llvm::StringRef name, mlir::ModuleOp module);
 /// The last step of this stage.
 llvm::StringRef lastStepOf(Stage stage, bool gpu);
 /// The first of the names in `gone` that the module still contains; empty if there is none.

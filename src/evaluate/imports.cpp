@@ -3,6 +3,7 @@
 
 #include "evaluate/packages.h"
 #include "support/files.h"
+#include "support/work_control.h"
 #include "syntax/parser.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -28,6 +29,12 @@ private:
   std::string folder;
   std::weak_ptr<Namespace> importer;
 };
+
+/// True if the text is untrusted: its imports find no files.
+bool areFilesDenied() {
+  const WorkControl *control = currentControl();
+  return control && control->limits.deniesFiles;
+}
 
 FileScope *fileScope(Namespace &scope) {
   return dynamic_cast<FileScope *>(&scope);
@@ -73,7 +80,7 @@ MaybeValue load(FileScope &importer, const std::string &file, Diagnostics &diagn
 /// The module or folder `dotted` below `folder`; nothing, without an error, if there is none.
 MaybeValue findBelow(Namespace &scope, const std::string &folder, llvm::StringRef dotted, Diagnostics &diagnostics) {
   FileScope *importer = fileScope(scope);
-  if (!importer) return std::nullopt;
+  if (!importer || areFilesDenied()) return std::nullopt;
   std::string base = joined(folder, dotted);
   if (llvm::sys::fs::is_regular_file(base + ".py")) return load(*importer, base + ".py", diagnostics);
   if (llvm::sys::fs::is_directory(base)) return Value::nameSpace(std::make_shared<FolderNamespace>(base, scope));
@@ -83,7 +90,7 @@ MaybeValue findBelow(Namespace &scope, const std::string &folder, llvm::StringRe
 MaybeValue FolderNamespace::lookup(llvm::StringRef name, Diagnostics &diagnostics) {
   std::shared_ptr<Namespace> scope = importer.lock();
   FileScope *file = scope ? fileScope(*scope) : nullptr;
-  if (!file) return std::nullopt;
+  if (!file || areFilesDenied()) return std::nullopt;
   int64_t errors = errorCount(diagnostics);
   std::string init = joined(folder, "__init__") + ".py";
   if (llvm::sys::fs::is_regular_file(init)) {
@@ -106,7 +113,7 @@ MaybeValue findInOwnPackage(Namespace &scope, llvm::StringRef dotted, Diagnostic
 
 /// The folders that an absolute import searches: the file's own and, as long as that is a package, the ones above it.
 MaybeValue findAbsolute(Namespace &scope, llvm::StringRef dotted, Diagnostics &diagnostics) {
-  if (!fileScope(scope)) return std::nullopt;
+  if (!fileScope(scope) || areFilesDenied()) return std::nullopt;
   constexpr int64_t maxLevels = 16;
   std::string folder = importFolder(scope, 1);
   for (int64_t level = 0; level < maxLevels; ++level) {

@@ -1,6 +1,7 @@
 #include "evaluate/packages.h"
 
 #include "support/files.h"
+#include "support/work_control.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,6 +29,7 @@ static std::vector<std::string> listed(const std::string &folder) {
 }
 
 std::vector<std::string> installedFolders() {
+  if (const WorkControl *control = currentControl(); control && control->limits.deniesFiles) return {};
   std::vector<std::string> folders;
   if (const char *given = std::getenv("PYTHONPATH")) {
     llvm::SmallVector<llvm::StringRef> parts;

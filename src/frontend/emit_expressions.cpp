@@ -144,8 +144,9 @@ std::nullopt_t Emitter::failHostName(SourceRange range, llvm::StringRef name, co
 Maybe Emitter::name(const ast::NameExpr &expr) {
   auto local = locals.find(expr.name);
   if (local != locals.end()) return local->second;
+  // The name of a variable in C++ ends with '%' and a number.
   if (auto gone = forgotten.find(expr.name); gone != forgotten.end())
-    return ops.failAt(expr.range, Diag::undefinedAfter, {expr.name, gone->second});
+    return ops.failAt(expr.range, Diag::undefinedAfter, {expr.name.substr(0, expr.name.find('%')), gone->second});
   if (!ownNames) ownNames = ast::boundNames(function.decl->body);
   if (ownNames->contains(expr.name)) return ops.failAt(expr.range, Diag::unboundLocal, {expr.name});
   int64_t before = errorCount(*unit.diagnostics);

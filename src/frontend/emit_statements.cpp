@@ -86,6 +86,22 @@ bool Emitter::assertion(const ast::AssertStmt &stmt) {
   return callBuiltin(*findBuiltin(known ? "static_assert" : "device_assert"), std::move(args)).has_value();
 }
 
+// A name in the tree of a kernel in C++ (api/kernel_trace.h). It is not an identifier, and not shown to users.
+static bool isTraced(llvm::StringRef name) {
+  return name.contains('%');
+}
+
+// A kernel in C++ has static types: its annotations. They agree with the compiler's, or tilewright/language.h has a bug.
+static bool hasExpectedType(Semantics &ops, const ast::AnnAssignStmt &stmt, const Operand &value) {
+  auto *expected = dyn_cast<ast::StringExpr>(stmt.annotation);
+  std::string type = value.languageType().str();
+  if (!expected || expected->value == type) return true;
+  ops.failAt(stmt.range, Diag::internalError,
+             {"emit-tiles", "C++ has computed the type " + expected->value + " for this value, and the compiler " + type,
+              "unless TILEWRIGHT_TRITON_VERSION is set: kernels in C++ follow the rules of 3.9"});
+  return false;
+}
+
 bool Emitter::statement(const ast::Stmt &stmt) {
   if (!step(stmt.range)) return false;
   ops.at(stmt.range);
@@ -121,6 +137,8 @@ bool Emitter::statement(const ast::Stmt &stmt) {
     }
     Maybe value = expression(*assignment.value);
     if (!value) return false;
+    if (target && !isConstexpr && isTraced(target->name))
+      return assign(*target, *value) && hasExpectedType(ops, assignment, locals[target->name]);
     if (!isConstexpr || !target) return assign(*assignment.target, *value);
     std::optional<Value> constant = value->value();
     if (!constant) return assign(*target, *value); // as upstream: the annotation does not convert
@@ -151,7 +169,7 @@ bool Emitter::assign(const ast::Expr &target, const Operand &value) {
     Maybe decayed = keep ? Maybe(value) : ops.decay(value);
     if (!decayed) return false;
     // The location of an operation carries the name of the variable that it defines, for dumps and messages.
-    if (decayed->isRuntime())
+    if (decayed->isRuntime() && !isTraced(name->name))
       if (Operation *op = decayed->handle.getDefiningOp(); op && op->getNumResults() == 1 && !isa<NameLoc>(op->getLoc()))
         op->setLoc(NameLoc::get(ops.b.getStringAttr(name->name), op->getLoc()));
     setLocal(name->name, std::move(*decayed));

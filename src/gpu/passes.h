@@ -21,6 +21,10 @@ llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
 /// Splits f32 dots with input_precision tf32x3, bf16x3 or bf16x6 into several tf32 or bf16 dots, if tensor cores support them.
 llvm::LogicalResult splitPrecision(mlir::ModuleOp module);
 
+/// Raises num_warps of a kernel whose accumulators do not fit into the registers of the requested warps, and num_ctas = 1 if rows or
+/// accumulators do not fit in one CTA.
+llvm::LogicalResult chooseWarpsAndCtas(mlir::ModuleOp module);
+
 /// Splits a program with several CTAs (num_ctas): tiles become slices along the cheapest dimension, and exchanges between CTAs go through
 /// ttg.read_cluster.
 llvm::LogicalResult splitCtas(mlir::ModuleOp module);
@@ -32,9 +36,6 @@ llvm::LogicalResult moduloToMask(mlir::ModuleOp module);
 /// mask is the tensor's bounds. Each gets a tensor map as a new last argument of the kernel (`ttg.tensor_map` tells the launcher how to
 /// create it). A remark gives the reason for other accesses. Does nothing on targets without TMA.
 llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
-
-/// Raises num_warps of a kernel whose accumulators do not fit into the registers of the requested warps.
-llvm::LogicalResult chooseWarps(mlir::ModuleOp module);
 
 /// Hoists loads from a branch that waits for memory, if a store after the branch accesses the same addresses in any case. Hoists loads
 /// above a kernel's first reduction.
@@ -63,7 +64,7 @@ llvm::LogicalResult waitForStores(mlir::ModuleOp module);
 llvm::LogicalResult stageRows(mlir::ModuleOp module);
 
 /// Gives the dequantization of a dot's second operand to a warpgroup of its own, in one loop of the kernel, if that pays. The loop then
-/// needs a producer warp. Sets `ttg.dequantize_partition` on the operations and on the function.
+/// needs a producer warp. Sets `ttg.operand_partition` on the operations and on the function.
 llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 
 /// Gives every transfer through a tensor map buffers of its own. Afterwards each load through a map has one use, the store to a buffer that
@@ -83,8 +84,11 @@ llvm::LogicalResult pipelineLoops(mlir::ModuleOp module);
 /// left, and every used ttg.tensor_map has its box and swizzle.
 llvm::LogicalResult copyUnpipelined(mlir::ModuleOp module);
 
-/// Overlaps the MMAs of an iteration with each other and with its arithmetic: each starts as early, and its wait is as late, as the code
-/// between them permits.
+/// Decides how the MMAs of an iteration overlap with each other and with its arithmetic: each starts as early, and its wait is as late, as
+/// the code between them permits. Writes the attribute `ttg.mma_schedule` on loops, and moves nothing.
+llvm::LogicalResult scheduleMmas(mlir::ModuleOp module);
+
+/// Moves MMAs and waits as `ttg.mma_schedule` says. Reports an error if that names operations which the loop does not have.
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the

@@ -59,6 +59,20 @@ static bool fitsX86(StringRef name, Type type, bool isOutput) {
   return name.consume_front("xmm") && !name.getAsInteger(10, number) && number < 16 && isWide;
 }
 
+/// True if an AArch64 constraint names registers that can hold the type.
+static bool fitsAarch64(StringRef name, Type type, bool isOutput) {
+  bool isVector = isa<VectorType>(type), isWide = type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 16;
+  if (llvm::is_contained({"w", "x", "y"}, name)) return isVector || isWide;
+  if (isVector) return false;
+  if (name == "m" || name == "i" || name == "n") return !isOutput;
+  if (name == "r") return true;
+  unsigned number = 0;
+  if (!name.consume_front("{") || !name.consume_back("}")) return false;
+  bool isGeneral = name.starts_with("x") || name.starts_with("w"), isOfVectors = name.starts_with("v");
+  if (name.empty() || name.drop_front().getAsInteger(10, number)) return false;
+  return (isGeneral && number < 18) || (isOfVectors && number < 32 && isWide);
+}
+
 /// True if the register has the width of the type. ptxas checks the instructions.
 static bool fitsPtx(StringRef name, Type type, bool isOutput) {
   if (name == "i" || name == "n") return !isOutput;
@@ -82,7 +96,8 @@ static std::string problemOf(AssemblyKind kind, StringRef constraint, Type type,
     return "is tied to output " + std::to_string(tied) + ", which has another size: " + mlirText(types[tied]) + ", not " + mlirText(type);
   }
   constraint.consume_front(isOutput ? "&" : "%");
-  if (kind == AssemblyKind::x86 ? fitsX86(constraint, type, isOutput) : fitsPtx(constraint, type, isOutput)) return "";
+  auto *fits = kind == AssemblyKind::x86 ? fitsX86 : kind == AssemblyKind::aarch64 ? fitsAarch64 : fitsPtx;
+  if (fits(constraint, type, isOutput)) return "";
   return "names no register of this target that can hold " + mlirText(type);
 }
 
@@ -124,7 +139,7 @@ static LogicalResult checkConstraints(tt::ElementwiseInlineAsmOp op, AssemblyKin
 //===-------------------------------------------------------------------------------------------------------------- text
 
 /// True if the text looks like PTX, where a dot follows an instruction's name (mov.b32) or precedes a declaration (.reg), or a special
-/// register such as %smid occurs. No x86 instruction has a dot.
+/// register such as %smid occurs. No x86 instruction has a dot, and of AArch64's only conditional branches (b.eq).
 static bool looksLikePtx(StringRef text) {
   if (text.contains("%globaltimer") || text.contains("%smid") || text.contains("%laneid") || text.contains("%tid.")) return true;
   while (!text.empty()) {
@@ -135,7 +150,7 @@ static bool looksLikePtx(StringRef text) {
     StringRef word = statement.take_until(llvm::isSpace);
     if (size_t label = word.find(':'); label != StringRef::npos && !word.drop_front(label).starts_with("::"))
       word = word.drop_front(label + 1);
-    if (word == ".reg" || (!word.starts_with(".") && word.contains('.'))) return true;
+    if (word == ".reg" || (!word.starts_with(".") && !word.starts_with("b.") && word.contains('.'))) return true;
   }
   return false;
 }
@@ -176,8 +191,8 @@ static bool isDataDirective(StringRef name) {
   return llvm::is_contained({".byte", ".short", ".value", ".2byte", ".long", ".int", ".4byte", ".quad", ".8byte"}, name);
 }
 
-/// Returns the first directive of x86 assembly that is not allowed, or "". Every word that begins with a dot counts as a directive, so that
-/// no label, separator or comment hides one. Only .Lname is a label.
+/// Returns the first directive of a CPU's assembly that is not allowed, or "". Every word that begins with a dot counts as a directive, so
+/// that no label, separator or comment hides one. Only .Lname is a label.
 static std::string foreignDirective(StringRef text) {
   for (size_t at = text.find('.'); at != StringRef::npos; at = text.find('.', at + 1)) {
     char before = at ? text[at - 1] : ' ';
@@ -209,7 +224,7 @@ static size_t nestingOf(StringRef text) {
 static LogicalResult checkText(tt::ElementwiseInlineAsmOp op, AssemblyKind kind, size_t operands) {
   StringRef text = op.getAsmString();
   auto reportText = [&](const std::string &why) { return refuse(op, Diag::assemblyText, {why}); };
-  if (kind == AssemblyKind::x86 && looksLikePtx(text)) return refuse(op, Diag::foreignAssembly, {});
+  if (kind != AssemblyKind::ptx && looksLikePtx(text)) return refuse(op, Diag::foreignAssembly, {});
   if (text.size() > maxText) return reportText("it has more than " + std::to_string(maxText) + " characters");
   if (std::string why = referencesProblem(text, operands); !why.empty()) return reportText(why);
   if (kind == AssemblyKind::ptx) return success(); // only ptxas reads it, in a separate process

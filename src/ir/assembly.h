@@ -6,7 +6,7 @@
 
 namespace tilewright {
 
-enum class AssemblyKind { x86, ptx };
+enum class AssemblyKind { x86, aarch64, ptx };
 
 /// Reports an error on `op` for assembly that LLVM or its assembler cannot handle. `outputs` and `inputs` are the types of the registers,
 /// in the order of the constraints.

@@ -1,5 +1,5 @@
 // Explains to a kernel's author how it was compiled: remarks with source lines. A back end creates the explanation while the operations
-// exist (cpu/explain.cpp, gpu/explain.cpp). The output as text, JSON or the page of `tilewright explain --html` is common to all back ends.
+// exist (cpu/explain.cpp, gpu/explain). The output as text, JSON or the page of `tilewright explain --html` is common to all back ends.
 #pragma once
 
 #include "support/launch_guards.h"

@@ -7,6 +7,7 @@
 // without. The inputs were every 13th bit pattern, for exp and exp2 every 29th.
 #include "ir/float_math.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
@@ -260,6 +261,64 @@ Value inlineErf(MathOps &m, Value x) {
   Value large = m.subtract(m.real(1), scaleNormal(m, exp2OfRest(m, reduced.rest), reduced.word));
   Value isSmall = m.compare(arith::CmpFPredicate::ULT, magnitude, m.real(0.925)); // or NaN, which the polynomial keeps
   return m.withSignOf(m.select(isSmall, small, large), x);
+}
+
+//===---------------------------------------------------------------------------------------------- rounding and remainders
+
+/// The difference from the truncated value is exact.
+Value roundHalfAway(MathOps &m, Truncate truncate, Value x) {
+  Value magnitude = m.absolute(x), whole = truncate(magnitude);
+  Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
+  return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
+}
+
+static int biasOf(const MathOps &m) {
+  return m.width == 64 ? 1023 : 127;
+}
+
+/// The biased exponent of a positive number; subnormal numbers continue it below 1.
+static Value exponentOf(MathOps &m, Value x) {
+  Value isNormal = m.lessOrEqual(m.real(std::ldexp(1.0, 1 - biasOf(m))), x);
+  Value field = m.shiftRight(m.bits(m.select(isNormal, x, m.multiply(x, m.real(std::ldexp(1.0, m.fraction))))), m.fraction);
+  return m.select(isNormal, field, m.subtractWords(field, m.word(m.fraction)));
+}
+
+static Value powerOfTwo(MathOps &m, Value exponent) {
+  return m.fromBits(m.shiftLeft(m.addWords(exponent, m.word(biasOf(m))), m.fraction));
+}
+
+/// Returns rest - n * divisor for a multiple that leaves at most as many bits as the fraction has, so that this is exact. 2^distance leaves
+/// a quotient that fits. It is computed in two factors, because with a subnormal divisor it exceeds the largest number.
+static Value reducedRemainder(MathOps &m, Truncate truncate, Value rest, Value divisor, Value exponent) {
+  Value distance = m.subtractWords(m.subtractWords(exponentOf(m, rest), exponent), m.word(m.fraction - 1));
+  distance = arith::MaxSIOp::create(m.b, distance, m.word(0));
+  Value half = m.shiftRight(distance, 1);
+  Value scaled = m.multiply(m.multiply(divisor, powerOfTwo(m, half)), powerOfTwo(m, m.subtractWords(distance, half)));
+  Value quotient = truncate(m.divide(rest, scaled));
+  Value next = m.multiplyAdd(arith::NegFOp::create(m.b, quotient), scaled, rest);
+  return m.select(m.less(next, m.real(0)), m.add(next, scaled), next);
+}
+
+/// x - n y for the integer n that leaves a remainder below |y|. While the remainder is larger, a multiple of y times a power of two is
+/// subtracted.
+Value exactRemainder(MathOps &m, Truncate truncate, Value x, Value y) {
+  ImplicitLocOpBuilder &b = m.b;
+  Value divisor = m.absolute(y), start = m.absolute(x);
+  Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)), m.compare(arith::CmpFPredicate::UEQ, start, m.real(infinity)));
+  broken = arith::OrIOp::create(b, broken, m.compare(arith::CmpFPredicate::UNO, y, y));
+  Value exponent = exponentOf(m, divisor);
+  auto loop = scf::WhileOp::create(b, TypeRange{m.realType}, ValueRange{start});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{m.realType}, {b.getLoc()});
+    Value goesOn = m.lessOrEqual(divisor, test->getArgument(0));
+    goesOn = arith::AndIOp::create(b, goesOn, arith::XOrIOp::create(b, broken, arith::ConstantOp::create(b, b.getBoolAttr(true))));
+    scf::ConditionOp::create(b, goesOn, ValueRange{test->getArgument(0)});
+    Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{m.realType}, {b.getLoc()});
+    scf::YieldOp::create(b, ValueRange{reducedRemainder(m, truncate, body->getArgument(0), divisor, exponent)});
+  }
+  Value result = m.withSignOf(m.absolute(loop.getResult(0)), x);
+  return m.select(broken, m.real(notANumber), result); // of infinity, by 0 ...
 }
 
 } // namespace tilewright::floats

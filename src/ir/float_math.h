@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace tilewright::floats {
 
 using mlir::ImplicitLocOpBuilder;
@@ -81,6 +83,13 @@ Value inlineLog(MathOps &m, Value x);
 Value inlineLog2(MathOps &m, Value x);
 Value inlineTanh(MathOps &m, Value x);
 Value inlineErf(MathOps &m, Value x);
+
+/// Creates the whole number next to x, toward zero.
+using Truncate = llvm::function_ref<Value(Value x)>;
+/// Rounds halves away from zero, of f32 or f64.
+Value roundHalfAway(MathOps &m, Truncate truncate, Value x);
+/// Returns the remainder of x / y with the sign of x, exactly, of f32 or f64 scalars. Needs a fused multiply-add.
+Value exactRemainder(MathOps &m, Truncate truncate, Value x, Value y);
 
 /// Convert f16, bf16 or an 8-bit float to f32, and f32 to them: round to nearest even, or toward zero if `truncate`. `m`: of f32. 8-bit
 /// formats saturate, others overflow to infinity.

@@ -24,6 +24,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <iterator>
+#include <mutex>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,37 @@ static std::string_view suffixOf(CacheKind kind) {
 }
 static std::string entryPath(const std::string &key, CacheKind kind) {
   return entryFolder(key) + "/" + key.substr(2) + std::string(suffixOf(kind));
+}
+
+// ---- the shipped folder
+
+namespace {
+struct ShippedFolder {
+  std::mutex lock;
+  std::optional<std::string> path; // null: not set yet
+};
+ShippedFolder &shippedFolder() {
+  static auto &only = *new ShippedFolder; // never destroyed: threads may launch while the process ends
+  return only;
+}
+} // namespace
+
+Result<void> setShippedCache(const std::string &folder) {
+  if (!folder.empty() && ::access(folder.c_str(), R_OK | X_OK) != 0) return Failure{std::strerror(errno)};
+  Result<void> safe = folder.empty() ? Result<void>() : checkTrustedFolder(folder);
+  if (!safe) return safe;
+  std::lock_guard<std::mutex> guard(shippedFolder().lock);
+  shippedFolder().path = folder;
+  return {};
+}
+
+static std::string shippedPath() {
+  std::lock_guard<std::mutex> guard(shippedFolder().lock);
+  if (!shippedFolder().path) {
+    const char *given = std::getenv("TILEWRIGHT_SHIPPED_CACHE");
+    shippedFolder().path = given ? given : "";
+  }
+  return *shippedFolder().path;
 }
 
 // ---- links in Triton's folder
@@ -118,8 +150,22 @@ static std::optional<std::string> readEntry(const std::string &path, std::string
   return std::nullopt;
 }
 
-std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
-  if (!cacheEnabled()) return std::nullopt;
+/// Reads an entry of the shipped folder. A damaged one stays there.
+static std::optional<std::string> readShipped(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
+  bool mayBeShipped = kind == CacheKind::kernel || kind == CacheKind::tuned;
+  std::string root = mayBeShipped ? shippedPath() : "";
+  if (root.empty()) return std::nullopt;
+  std::string folder = root + "/" + key.substr(0, 2), path = folder + "/" + key.substr(2) + std::string(suffixOf(kind));
+  if (::access(path.c_str(), F_OK) != 0) return std::nullopt;
+  Result<void> safe = checkTrustedFolder(folder);
+  Result<std::string> payload = safe ? readTrustedFile(path, maxBytes) : Result<std::string>(Failure{safe.error()});
+  if (payload) payload = checkEntry(std::move(*payload), key);
+  if (payload) return std::move(*payload);
+  diagnostics.warning({}, Diag::damagedCache, {path, payload.error()});
+  return std::nullopt;
+}
+
+static std::optional<std::string> readOwn(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
   std::string path = entryPath(key, kind);
   if (::access(path.c_str(), F_OK) != 0) { // missing, or not readable, which storing will report
     std::string carried = kind == CacheKind::kernel ? carriedFolder(key) : "";
@@ -129,6 +175,12 @@ std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Di
   }
   if (!mayUseFolder(diagnostics)) return std::nullopt;
   return readEntry(path, key, diagnostics);
+}
+
+std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics) {
+  if (!cacheEnabled()) return std::nullopt;
+  std::optional<std::string> own = readOwn(key, kind, diagnostics);
+  return own ? own : readShipped(key, kind, diagnostics);
 }
 
 bool cacheTakesEntries(Diagnostics &diagnostics) {

@@ -8,6 +8,7 @@
 
 #include "driver/compile.h"
 #include "support/artifact.h"
+#include "support/result.h"
 
 #include <optional>
 #include <string>
@@ -22,6 +23,11 @@ bool cacheEnabled();
 enum class CacheKind { kernel, tuned, measured, claim };
 /// False with TRITON_ALWAYS_COMPILE: then kernels are compiled even if the folder has them.
 bool cacheIsRead();
+
+/// Sets a folder of entries that a product ships with itself. It has the layout of the cache folder, is read after that one, and is never
+/// written. Only this user or the superuser may be able to write to it. An empty path removes it. Without a call, it is
+/// $TILEWRIGHT_SHIPPED_CACHE.
+Result<void> setShippedCache(const std::string &folder);
 
 /// Returns the bytes stored under `key` (hex), or nothing. A damaged entry is removed, reported as a warning and counts as missing.
 std::optional<std::string> loadCached(const std::string &key, CacheKind kind, Diagnostics &diagnostics);

@@ -83,6 +83,9 @@ MULTIPLY_AND_ADD(doubles256, "avx2,fma", double, 32, 12, FUSED)
 MULTIPLY_AND_ADD(floats128, "sse2", float, 16, 12, sum[i] * factor + term)
 MULTIPLY_AND_ADD(doubles128, "sse2", double, 16, 12, sum[i] * factor + term)
 #undef FUSED
+#elif defined(__aarch64__)
+MULTIPLY_AND_ADD(floats128, "neon", float, 16, 24, __builtin_elementwise_fma(sum[i], factor, term))
+MULTIPLY_AND_ADD(doubles128, "neon", double, 16, 24, __builtin_elementwise_fma(sum[i], factor, term))
 #endif
 #undef MULTIPLY_AND_ADD
 
@@ -134,6 +137,9 @@ CpuPeaks measurePeaks() {
   int64_t bytes = hostCpu().vectorBytes, sums = bytes == 64 ? 24 : 12;
   peaks.float32 = measureArithmetic(bytes == 64 ? floats512 : bytes == 32 ? floats256 : floats128, bytes / 4, sums);
   peaks.float64 = measureArithmetic(bytes == 64 ? doubles512 : bytes == 32 ? doubles256 : doubles128, bytes / 8, sums);
+#elif defined(__aarch64__)
+  peaks.float32 = measureArithmetic(floats128, 4, 24);
+  peaks.float64 = measureArithmetic(doubles128, 2, 24);
 #endif
   peaks.isDisturbed = wereDisturbed(before, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return peaks;

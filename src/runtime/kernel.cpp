@@ -6,6 +6,8 @@
 #include "codegen/host_calls.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/kernel.h"
+#include "runtime/events.h"
+#include "runtime/pointer_check.h"
 #include "runtime/pool.h"
 #include "runtime/version_search.h"
 #include "runtime/write_watch.h"
@@ -57,6 +59,12 @@ const std::vector<bool> &CompiledKernel::writes() const {
   return gpuKernel ? gpuKernel->artifact().writes : code.writes;
 }
 
+int64_t CompiledKernel::bytes() const {
+  if (gpuKernel) return static_cast<int64_t>(gpuKernel->artifact().cubin.size() + gpuKernel->artifact().ptx.size());
+  auto [begin, end] = codeRange;
+  return static_cast<int64_t>(code.object.size() + (end - begin));
+}
+
 llvm::ArrayRef<SlotKind> CompiledKernel::slotKinds() const {
   return gpuKernel ? gpuKernel->artifact().slots : code.slots;
 }
@@ -92,7 +100,8 @@ struct LaunchContext {
   const uint64_t *slots;
   int32_t grid[3];
   RunningLaunch running;
-  WriteWatch *watch; // null: writes are not watched
+  WriteWatch *watch;          // null: writes are not watched
+  const WorkControl *control; // null: nothing ends the launch between two programs
 };
 
 /// Runs the programs [first, last) of a launch on one thread.
@@ -102,11 +111,11 @@ struct LaunchPart {
   char *arena;
 
   void run() const {
-    WriteWatch *watch = launch.watch;
-    if (!watch) return launch.entry(launch.slots, launch.grid, first, last, arena);
+    if (!launch.watch && !launch.control) return launch.entry(launch.slots, launch.grid, first, last, arena);
     for (int64_t program = first; program < last; ++program) {
+      if (launch.control && !launch.control->mayContinue()) return launch.running.interrupted.store(true);
       launch.entry(launch.slots, launch.grid, program, program + 1, arena);
-      watch->check(launch.running.kernel, launch.grid, program);
+      if (launch.watch) launch.watch->check(launch.running.kernel, launch.grid, program);
     }
   }
 };
@@ -146,7 +155,7 @@ bool CompiledKernel::launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slot
 
 bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
                               Diagnostics &diagnostics) const {
-  LaunchContext context{function, slots.data(), {}, {}, watchedWrites()};
+  LaunchContext context{function, slots.data(), {}, {}, watchedWrites(), options.control};
   RunningLaunch &running = context.running;
   running.kernel = kernelName;
   std::tie(running.codeBegin, running.codeEnd) = codeRange;
@@ -161,9 +170,12 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   job.context = &context;
   job.programs = programs;
   job.arenaBytes = code.arenaBytes;
+  job.executor = options.executor;
+  job.allocator = options.allocator;
   int64_t forced = forcedThreads();
   job.threads = context.watch ? 1 : forced ? forced : options.threads;
-  int64_t workers = std::min(job.threads > 0 ? job.threads : defaultThreads(), programs);
+  int64_t available = options.executor ? options.executor->threads : defaultThreads();
+  int64_t workers = std::min(job.threads > 0 ? job.threads : available, programs);
   AtomicLaunch atomicLaunch(code.atomics, code.atomics == Atomics::plain && aloneOrTogether.wantsAlone(workers));
   if (atomicLaunch.isAlone()) job.threads = 1, job.alone = true;
   job.inOrder = code.atomics != Atomics::none; // each program may wait for the previous one
@@ -171,7 +183,8 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   job.programNanoseconds = forced ? -1 : known; // unknown: uses all threads
   PoolResult result = runOnPool(job);
   if (!result.ok) {
-    diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
+    Diagnostic &error = diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
+    if (result.executorFailed) error.message = "the executor did not run all programs of kernel '" + kernelName + "'", error.hint = "";
     return false;
   }
   if (running.failed) {
@@ -193,6 +206,7 @@ bool CompiledKernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments
                             Diagnostics &diagnostics) const {
   llvm::SmallVector<uint64_t, 32> slots;
   if (!packSlots(arguments, slots, diagnostics)) return false;
+  if (options.checksPointers && !checkPointers(kernelName, argumentSpecs, arguments, slotNames, writes(), diagnostics)) return false;
   if (!gpuKernel) return launchOnCpu(grid, slots, options, diagnostics);
   llvm::SmallVector<int64_t, 32> bytes;
   if (!gpuKernel->artifact().guards.empty()) appendTensorBytes(argumentSpecs, arguments, bytes);
@@ -437,7 +451,18 @@ bool CompiledKernel::packSlots(llvm::ArrayRef<Argument> arguments, llvm::SmallVe
 
 Kernel::Kernel(std::shared_ptr<const JitFunction> function) : jit(std::move(function)) {}
 Kernel::Kernel(std::shared_ptr<const IrKernel> kernel) : jit(kernel->face), text(std::move(kernel)) {}
-Kernel::~Kernel() = default;
+Kernel::~Kernel() {
+  removeCode(*this);
+}
+
+std::shared_ptr<const CompiledKernel> Kernel::release(const std::string &key) {
+  std::lock_guard<std::mutex> guard(mapLock);
+  auto found = versions.find(key);
+  if (found == versions.end()) return nullptr;
+  std::shared_ptr<const CompiledKernel> code = std::move(found->second);
+  versions.erase(found);
+  return code;
+}
 
 // The devices of the tensors seen so far.
 namespace {
@@ -550,9 +575,15 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
                                       Diagnostics &diagnostics) {
   std::string cacheKey = cacheEnabled() ? kernelCacheKey(request) : "";
   std::optional<Artifact> artifact;
+  int64_t size = 0;
   if (!cacheKey.empty() && cacheIsRead())
-    if (std::optional<std::string> bytes = loadCached(cacheKey, CacheKind::kernel, diagnostics)) artifact = decode(*bytes);
+    if (std::optional<std::string> bytes = loadCached(cacheKey, CacheKind::kernel, diagnostics)) {
+      size = static_cast<int64_t>(bytes->size());
+      artifact = decode(*bytes);
+    }
   fromCache = artifact.has_value();
+  if (hasObserver() && !cacheKey.empty())
+    report({fromCache ? RuntimeEvent::Kind::cacheHit : RuntimeEvent::Kind::cacheMiss, request.kernel.face()->name, 0, size, false});
   if (fromCache) return artifact;
   std::unique_ptr<Artifact> fresh = compile(request, diagnostics);
   if (!fresh) return std::nullopt;
@@ -560,7 +591,25 @@ static std::optional<Artifact> obtain(const CompileRequest &request, bool &fromC
   return std::move(*fresh);
 }
 
-std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &wanted, Diagnostics &diagnostics) {
+/// Reports an error and returns false if the setting of the CPU level is wrong.
+static bool isSettingValid(Diagnostics &diagnostics) {
+  static const std::string problem = cpuSettingProblem();
+  if (!problem.empty()) diagnostics.error({}, Diag::cpuSetting, {problem});
+  return problem.empty();
+}
+
+std::shared_ptr<CompiledKernel> CompiledKernel::make(const CompileRequest &request, Diagnostics &diagnostics) {
+  if (!hasObserver()) return makeNow(request, diagnostics);
+  const std::string &name = request.kernel.face()->name;
+  double start = secondsNow();
+  report({RuntimeEvent::Kind::compileStarted, name, 0, 0, false});
+  std::shared_ptr<CompiledKernel> made = makeNow(request, diagnostics);
+  report({RuntimeEvent::Kind::compileFinished, name, secondsNow() - start, made ? made->bytes() : 0, made == nullptr});
+  return made;
+}
+
+std::shared_ptr<CompiledKernel> CompiledKernel::makeNow(const CompileRequest &wanted, Diagnostics &diagnostics) {
+  if (!wanted.gpu && !isSettingValid(diagnostics)) return nullptr;
   double start = secondsNow(), assembling = 0;
   std::vector<std::pair<std::string, double>> steps;
   CompileRequest request = wanted;
@@ -640,14 +689,20 @@ std::shared_ptr<const CompiledKernel> Kernel::compile(llvm::ArrayRef<Argument> a
     // One thread compiles a version, and other threads that need it wait. Other versions compile at the same time.
     std::unique_lock<std::mutex> guard(mapLock);
     finished.wait(guard, [&] { return !underWay.contains(view); });
-    if (auto found = versions.find(view); found != versions.end()) return found->second;
+    if (auto found = versions.find(view); found != versions.end()) {
+      found->second->touch();
+      return found->second;
+    }
     underWay.emplace(view);
   }
   std::shared_ptr<const CompiledKernel> made = compileNow(arguments, options, device, diagnostics);
-  std::lock_guard<std::mutex> guard(mapLock);
-  underWay.erase(underWay.find(view));
-  finished.notify_all();
-  if (made) versions.emplace(view, made);
+  {
+    std::lock_guard<std::mutex> guard(mapLock);
+    underWay.erase(underWay.find(view));
+    finished.notify_all();
+    if (made) versions.emplace(view, made);
+  }
+  if (made) addCode(*this, std::string(view), made);
   return made;
 }
 
@@ -679,7 +734,15 @@ bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const 
   if (!chooseDevice(*jit, arguments, launchOptions, diagnostics)) return false;
   std::shared_ptr<const CompiledKernel> compiled = compile(arguments, launchOptions, diagnostics);
   if (!compiled) return false;
-  return compiled->launch(grid, arguments, launchOptions, diagnostics);
+  if (options.control && !options.control->mayContinue()) {
+    diagnostics.error({}, Diag::interruptedLaunch, {jit->name});
+    return false;
+  }
+  if (!hasObserver() || options.isDryRun) return compiled->launch(grid, arguments, launchOptions, diagnostics);
+  double start = secondsNow();
+  bool done = compiled->launch(grid, arguments, launchOptions, diagnostics);
+  report({RuntimeEvent::Kind::launch, jit->name, secondsNow() - start, 0, !done});
+  return done;
 }
 
 int64_t Kernel::compiledCount() const {

@@ -5,7 +5,9 @@
 #include "driver/compile.h"
 #include "runtime/argument.h"
 #include "runtime/atomic_launches.h"
+#include "runtime/code_budget.h"
 #include "support/guard_checks.h"
+#include "support/work_control.h"
 
 #include <array>
 #include <atomic>
@@ -23,6 +25,9 @@ namespace gpu {
 class CudaDevice;
 class GpuKernel;
 } // namespace gpu
+
+struct Executor;
+struct ScratchAllocator;
 
 /// The programs of a launch: one to three extents. The default extent is 1.
 struct Grid {
@@ -46,6 +51,12 @@ struct LaunchOptions {
   std::optional<GpuTarget> gpu;    // the target to compile for, instead of the device's own kind; without a launch, no device is needed
   /// For the CPU: another thread sets it to true to end the launch. Programs that are running then also need stopPrograms().
   const std::atomic<bool> *stop = nullptr;
+  /// Ends the launch between two programs on the CPU; null: nothing ends it.
+  const WorkControl *control = nullptr;
+  // For the CPU (runtime/pool.h); null: the pool's workers, and memory that they keep.
+  const Executor *executor = nullptr;
+  const ScratchAllocator *allocator = nullptr;
+  bool checksPointers = false; // bad pointers to the host's memory are errors (runtime/pointer_check.h)
 };
 
 /// Sets options.device to the device of the tensors among the arguments. Launches without tensors keep `options`. False after an error: the
@@ -75,6 +86,15 @@ public:
   /// Null for a kernel that runs on the CPU.
   const gpu::GpuKernel *gpu() const { return gpuKernel.get(); }
   const std::string &entryName() const;
+  const std::string &name() const { return kernelName; }
+  /// Returns the bytes of its code, in all forms that it keeps.
+  int64_t bytes() const;
+  /// The time of the last launch, as codeTime().
+  uint64_t lastUse() const { return usedAt.load(std::memory_order_relaxed); }
+  void touch() const {
+    uint64_t now = codeTime();
+    if (lastUse() != now) usedAt.store(now, std::memory_order_relaxed); // most launches write nothing
+  }
   llvm::ArrayRef<SlotKind> slotKinds() const;
   /// The types and properties of its arguments; empty for IR text.
   const std::vector<ArgumentSpec> &specs() const { return argumentSpecs; }
@@ -101,6 +121,7 @@ public:
 private:
   friend class Kernel;
   struct OtherVersions;
+  static std::shared_ptr<CompiledKernel> makeNow(const CompileRequest &request, Diagnostics &diagnostics);
   bool launchOnCpu(const Grid &grid, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options, Diagnostics &diagnostics) const;
   /// Runs this version, whose guards the launch passes.
   bool runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef<uint64_t> slots, const LaunchOptions &options,
@@ -131,6 +152,7 @@ private:
   bool cached = false;
   mutable std::atomic<float> programNanoseconds{-1}; // running mean; negative: not measured yet
   mutable AloneOrTogether aloneOrTogether;           // of a kernel with atomic operations
+  mutable std::atomic<uint64_t> usedAt{0};
 };
 
 /// Appends the slots of `arguments`, one for each parameter, in the form of their specialization; false if there are more than `kinds`.
@@ -171,6 +193,8 @@ public:
 
   /// Returns the number of specializations in memory.
   int64_t compiledCount() const;
+  /// Takes a specialization out of memory; null if it is not there. Launches that have it keep it until they end.
+  std::shared_ptr<const CompiledKernel> release(const std::string &key);
 
 private:
   struct KeyHash {

@@ -51,6 +51,8 @@ int64_t now() {
 void pauseCpu() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb"); // waits about as long as x86's pause; `yield` does nothing on most CPUs
 #endif
 }
 
@@ -116,6 +118,30 @@ struct ThreadState {
 // Each access calls the loader for the address: functions do it once.
 constinit thread_local ThreadState threadState;
 
+/// The scratch memory of one thread for a job: its arena, or memory of the job's allocator.
+class Scratch {
+public:
+  Scratch(const PoolJob &job, Arena &own) : job(job) {
+    if (job.arenaBytes == 0) return;
+    if (job.allocator)
+      memory = static_cast<char *>(job.allocator->allocate(job.allocator->context, job.arenaBytes, arenaAlignment));
+    else if (own.reserve(job.arenaBytes))
+      memory = own.data();
+  }
+  ~Scratch() {
+    if (job.allocator && memory) job.allocator->release(job.allocator->context, memory, job.arenaBytes);
+  }
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  bool isReady() const { return memory || job.arenaBytes == 0; }
+  char *data() const { return memory; }
+
+private:
+  static constexpr int64_t arenaAlignment = 64;
+  const PoolJob &job;
+  char *memory = nullptr;
+};
+
 /// Consecutive programs. One thread takes them first, and other threads do when they have no work left.
 struct alignas(64) ProgramRange {
   std::atomic<bool> isClaimed{false};
@@ -144,7 +170,7 @@ struct Job {
 /// The state of a thread that works on a job.
 class JobWorker {
 public:
-  JobWorker(Job &job, const Arena &own) : job(job), arena(own.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
+  JobWorker(Job &job, const Scratch &own) : job(job), arena(own.data()), chunk(job.firstChunk) { beginLaunch(arena, job.work); }
 
   /// Takes chunks until none is left: from the thread's own range, from its node's, then from other nodes'. The caller's own range is the
   /// first one. So the caller takes programs in launch order and reaches every program that waits for earlier ones, independent of other
@@ -219,6 +245,7 @@ private:
   void wakeWorkers();
   static void *workerMain(void *worker);
   void workerLoop(size_t node, size_t number);
+  void joinJob(size_t node, size_t number, Arena &own);
 
   std::mutex launching;           // held by the thread whose job uses the workers
   std::vector<NumaNode> topology; // the first is the caller's
@@ -297,22 +324,23 @@ void Pool::wakeWorkers() {
 }
 
 PoolResult Pool::runAlone(const PoolJob &request, ThreadState &own) {
-  if (!own.arena.reserve(request.arenaBytes)) return {false, -1};
+  Scratch scratch(request, own.arena);
+  if (!scratch.isReady()) return {.ok = false};
   bool nested = own.isInsideJob;
   own.isInsideJob = true;
-  beginLaunch(own.arena.data(), request);
+  beginLaunch(scratch.data(), request);
   // Reading the clock twice takes as long as a small grid. So launches that are known to be short are timed only now and then.
   bool isTimed =
       request.programNanoseconds < 0 || request.programs * request.programNanoseconds >= soloNanoseconds || ++own.launchesAlone % 8 == 0;
   int64_t before = isTimed ? now() : 0;
-  request.body(request.context, 0, request.programs, own.arena.data());
+  request.body(request.context, 0, request.programs, scratch.data());
   float mean = isTimed ? static_cast<float>(now() - before) / static_cast<float>(request.programs) : request.programNanoseconds;
   own.isInsideJob = nested;
-  return {true, mean};
+  return {.programNanoseconds = mean};
 }
 
 PoolResult Pool::run(const PoolJob &request) {
-  if (request.programs <= 0) return {true, -1};
+  if (request.programs <= 0) return {};
   ThreadState &own = threadState;
   // A nested job would reuse the arena of the program that it interrupts.
   if (own.isInsideJob) {
@@ -330,7 +358,8 @@ PoolResult Pool::run(const PoolJob &request) {
     if (expected >= 0 && expected < 10 * soloNanoseconds) return runAlone(request, own);
     lock.lock();
   }
-  if (!own.arena.reserve(request.arenaBytes)) return {false, -1};
+  Scratch scratch(request, own.arena);
+  if (!scratch.isReady()) return {.ok = false};
   if (expected >= 0) threads = std::min(threads, 1 + std::max<int64_t>(1, static_cast<int64_t>(expected / wakeNanoseconds)));
 
   job.work = request;
@@ -345,7 +374,7 @@ PoolResult Pool::run(const PoolJob &request) {
   wakeWorkers();
 
   own.isInsideJob = true;
-  JobWorker(job, own.arena).work(0, callersNumber);
+  JobWorker(job, scratch).work(0, callersNumber);
   own.isInsideJob = false;
 
   open.store(false);
@@ -359,7 +388,7 @@ PoolResult Pool::run(const PoolJob &request) {
     if (uint32_t count = active.load()) futexWait(active, count);
     callerSleeps.store(false);
   }
-  return {true, static_cast<float>(job.busyNanoseconds.load()) / static_cast<float>(request.programs)};
+  return {.programNanoseconds = static_cast<float>(job.busyNanoseconds.load()) / static_cast<float>(request.programs)};
 }
 
 /// Starts workers until a node has at least `count`.
@@ -398,6 +427,11 @@ void *Pool::workerMain(void *worker) {
   return nullptr;
 }
 
+void Pool::joinJob(size_t node, size_t number, Arena &own) {
+  Scratch scratch(job.work, own);
+  if (scratch.isReady()) JobWorker(job, scratch).work(node, number);
+}
+
 void Pool::workerLoop(size_t node, size_t number) {
   ThreadState &own = threadState;
   own.isInsideJob = true;
@@ -420,11 +454,62 @@ void Pool::workerLoop(size_t node, size_t number) {
     seen = signal.load();
     active.fetch_add(1);
     // Between these two lines the job is either open, and does not change until this worker counts itself out, or closed and not accessed.
-    if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit && own.arena.reserve(job.work.arenaBytes))
-      JobWorker(job, own.arena).work(node, number);
+    if (open.load() && partition.joined.fetch_add(1) < partition.joinLimit) joinJob(node, number, own.arena);
     if (active.fetch_sub(1) == 1 && callerSleeps.load()) futexWake(active, 1);
   }
 }
+
+/// A job on the threads of the embedding program. Its tasks take chunks in launch order. So programs that wait for earlier ones make
+/// progress, even if the executor runs one task after another.
+class ExecutorJob {
+public:
+  explicit ExecutorJob(const PoolJob &job) : job(job) {}
+
+  PoolResult run() {
+    if (job.programs <= 0) return {};
+    int64_t limit = job.threads > 0 ? std::min(job.threads, job.executor->threads) : job.executor->threads;
+    tasks = std::clamp<int64_t>(std::min(limit, job.programs), 1, maxThreads);
+    auto task = [](void *self, int64_t) { static_cast<ExecutorJob *>(self)->work(); };
+    bool hasRun = job.executor->run(job.executor->context, task, this, tasks);
+    // If a task found no memory, others have run its programs. If programs are left, all lacked memory, or the executor called too few.
+    if (!hasRun || next.load() < job.programs) return {.ok = false, .executorFailed = !hasRun || !lacksMemory.load()};
+    return {.programNanoseconds = static_cast<float>(busyNanoseconds.load()) / static_cast<float>(job.programs)};
+  }
+
+private:
+  void work() {
+    ThreadState &own = threadState;
+    bool nested = std::exchange(own.isInsideJob, true);
+    {
+      Scratch scratch(job, own.arena);
+      if (scratch.isReady())
+        runChunks(scratch.data());
+      else
+        lacksMemory.store(true);
+    }
+    own.isInsideJob = nested;
+  }
+
+  void runChunks(char *arena) {
+    beginLaunch(arena, job);
+    int64_t start = now(), chunk = 1;
+    while (true) {
+      int64_t left = job.programs - next.load(std::memory_order_relaxed);
+      if (left <= 0) break;
+      int64_t take = std::clamp<int64_t>(left / (2 * tasks), 1, chunk), before = now();
+      int64_t first = next.fetch_add(take, std::memory_order_relaxed);
+      if (first >= job.programs) break;
+      job.body(job.context, first, std::min(first + take, job.programs), arena);
+      if (now() - before < chunkNanoseconds / 2) chunk *= 2;
+    }
+    busyNanoseconds.fetch_add(now() - start, std::memory_order_relaxed);
+  }
+
+  const PoolJob &job;
+  int64_t tasks = 1;
+  std::atomic<int64_t> next{0}, busyNanoseconds{0};
+  std::atomic<bool> lacksMemory{false};
+};
 
 // After fork() the child has no workers and perhaps a locked mutex. It creates a new pool and leaves the old one.
 std::atomic<Pool *> current{nullptr};
@@ -454,7 +539,12 @@ std::atomic<int64_t> chosenThreads{0};
 } // namespace
 
 PoolResult runOnPool(const PoolJob &job) {
-  return pool().run(job);
+  if (!job.executor || isInsideProgram()) return pool().run(job);
+  float expected = job.programNanoseconds < 0 ? soloNanoseconds : job.programNanoseconds * static_cast<float>(job.programs);
+  if (job.threads != 1 && job.programs > 1 && expected >= soloNanoseconds) return ExecutorJob(job).run();
+  PoolJob alone = job; // on this thread: handing it over takes longer
+  alone.threads = 1;
+  return pool().run(alone);
 }
 
 bool isInsideProgram() {

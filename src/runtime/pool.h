@@ -17,6 +17,22 @@
 
 namespace tilewright {
 
+/// Threads of the embedding program, which run the programs instead of the pool's workers.
+struct Executor {
+  void *context = nullptr;
+  int64_t threads = 0; // tasks that may run at the same time, at least 1
+  /// Calls task(data, i) once for each i from 0 to count - 1, on any threads, and returns when all calls have returned. False if it could
+  /// not call all.
+  bool (*run)(void *context, void (*task)(void *data, int64_t index), void *data, int64_t count) = nullptr;
+};
+
+/// Memory of the embedding program, for the scratch memory of a launch.
+struct ScratchAllocator {
+  void *context = nullptr;
+  void *(*allocate)(void *context, int64_t bytes, int64_t alignment) = nullptr; // null if there is none
+  void (*release)(void *context, void *memory, int64_t bytes) = nullptr;
+};
+
 struct PoolJob {
   /// Runs the programs [first, last). Called on several threads at once. `arena`: that thread's scratch memory, 64-byte aligned, after an
   /// ArenaHead.
@@ -24,14 +40,17 @@ struct PoolJob {
   void *context = nullptr;
   int64_t programs = 0;
   int64_t arenaBytes = 0;
-  int64_t threads = 0;           // at most this many; 0: the default
-  float programNanoseconds = -1; // expected; negative: unknown
-  bool inOrder = false;          // the threads of a node take from one range: programs that are close in launch order run together
-  bool alone = false;            // passed to programs in ArenaHead; requires `threads` 1
+  int64_t threads = 0;                // at most this many; 0: the default
+  float programNanoseconds = -1;      // expected; negative: unknown
+  bool inOrder = false;               // the threads of a node take from one range: programs that are close in launch order run together
+  const Executor *executor = nullptr; // null: the pool's workers
+  const ScratchAllocator *allocator = nullptr; // null: the threads keep their scratch memory
+  bool alone = false;                          // passed to programs in ArenaHead; requires `threads` 1
 };
 
 struct PoolResult {
-  bool ok = true;                // false: no memory for the arena; nothing was run
+  bool ok = true;                // false: no memory for the arena, and nothing was run; or the executor failed
+  bool executorFailed = false;   // then `ok` is false, and some programs may have run
   float programNanoseconds = -1; // measured mean, or the expected time; negative if nothing was run
 };
 

@@ -17,9 +17,16 @@ struct Row {
   enum { always, ifAllowed, never } use;
 };
 constexpr Row rows[] = {
-    {"avxvnni", "vnni of 32 bytes", Row::always}, {"avx512vnni", "vnni", Row::always},      {"avx512bf16", "bf16", Row::always},
-    {"avx512fp16", "fp16", Row::never},           {"amx-bf16", "amx bf16", Row::ifAllowed}, {"amx-int8", "amx int8", Row::ifAllowed},
+    {"avxvnni", "vnni of 32 bytes", Row::always},
+    {"avx512vnni", "vnni", Row::always},
+    {"avx512bf16", "bf16", Row::always},
+    {"avx512fp16", "fp16", Row::never},
+    {"amx-bf16", "amx bf16", Row::ifAllowed},
+    {"amx-int8", "amx int8", Row::ifAllowed},
     {"amx-fp16", "amx fp16", Row::ifAllowed},
+    {"dotprod", "dotprod", Row::always},
+    {"bf16", "bf16", Row::always},
+    {"i8mm", "i8mm", Row::always},
 };
 
 std::string reasonUnused(const Row &row) {
@@ -57,13 +64,14 @@ static bool isOfAmd(llvm::StringRef cpu) {
 // Intel CPUs handle a subnormal result in microcode (1.7 ns for each element). On Zen 5 it takes no longer than a normal one (0.121 ns for
 // 16).
 bool hasSlowSubnormals(const CpuTarget &target) {
-  return !isOfAmd(target.cpu);
+  return target.isa == Isa::x86_64 && !isOfAmd(target.cpu);
 }
 
 // Intel CPUs start a division of 16 fp32 numbers every 16 cycles, one of 8 every 5 (uops.info). Three multiplications and a part of a check
 // for a group of vectors take less than a third of the former and half of the latter. Zen 4 gains as well (softmax of 256x1024, one thread:
 // AVX-512 24.0 to 27.0 GB/s, AVX2 19.1 to 20.6). On Zen 5 a division takes no longer.
 bool hasSlowDivision(const CpuTarget &target) {
+  if (target.isa != Isa::x86_64) return false;
   return !isOfAmd(target.cpu) || llvm::is_contained({"znver1", "znver2", "znver3", "znver4"}, target.cpu);
 }
 

@@ -2,13 +2,13 @@
 // code may use.
 #pragma once
 
+#include "support/target.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tilewright {
-
-struct CpuTarget;
 
 struct CpuFeature {
   std::string name;

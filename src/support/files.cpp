@@ -64,21 +64,36 @@ static bool isOthersToWrite(const struct stat &status) {
   return (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
+/// The superuser, who is always trusted.
+static constexpr uid_t root = 0;
+
+/// Who may own files whose contents are run: this user, or also the superuser, for files that the process only reads.
+enum class Owner : uint8_t { user, userOrRoot };
+
+static bool isTrusted(uid_t owner, Owner wanted) {
+  return owner == ::geteuid() || (wanted == Owner::userOrRoot && owner == root);
+}
+
+static Result<std::string> readOwned(const std::string &path, int64_t maxBytes, Owner wanted) {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.fd < 0) return errno == ELOOP ? Failure{"it is a symbolic link"} : systemFailure();
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (!S_ISREG(status.st_mode)) return Failure{"it is not a regular file"};
-  if (status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
+  if (!isTrusted(status.st_uid, wanted)) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
   if (isOthersToWrite(status)) return Failure{"other users may write to it"};
   if (status.st_size > maxBytes) return Failure{"it is larger than any file stored here"};
   return readAll(file.fd, status, static_cast<size_t>(maxBytes));
 }
 
-/// The superuser, who is always trusted.
-static constexpr uid_t root = 0;
+Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes) {
+  return readOwned(path, maxBytes, Owner::user);
+}
+
+Result<std::string> readTrustedFile(const std::string &path, int64_t maxBytes) {
+  return readOwned(path, maxBytes, Owner::userOrRoot);
+}
 
 /// Returns the reason why other users could replace `folder`, or nothing. In a sticky folder such as /tmp, they cannot move files of
 /// others.
@@ -90,7 +105,7 @@ static std::optional<std::string> riskOfParent(const std::string &folder, const 
 }
 
 // Checks each folder from the root. A link may lead anywhere if no other user could have made it, and if its target passes the same check.
-static Result<void> checkWithoutLinks(const std::string &path, bool &hasLink) {
+static Result<void> checkWithoutLinks(const std::string &path, Owner wanted, bool &hasLink) {
   bool shared = false; // true if others may write to the folder that holds this part of the path
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
@@ -102,7 +117,7 @@ static Result<void> checkWithoutLinks(const std::string &path, bool &hasLink) {
       hasLink = true;
     }
     bool isLast = end == std::string::npos;
-    if (isLast && status.st_uid != ::geteuid()) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
+    if (isLast && !isTrusted(status.st_uid, wanted)) return Failure{"it belongs to user " + std::to_string(status.st_uid)};
     if (isLast && isOthersToWrite(status)) return Failure{"other users may write to it"};
     if (isLast) return {};
     if (std::optional<std::string> risk = riskOfParent(part, status)) return Failure{*risk};
@@ -110,7 +125,7 @@ static Result<void> checkWithoutLinks(const std::string &path, bool &hasLink) {
   }
 }
 
-Result<void> checkPrivateFolder(const std::string &name) {
+static Result<void> checkFolder(const std::string &name, Owner wanted) {
   std::string path = name;
   if (path.empty() || path[0] != '/') {
     char here[4096];
@@ -120,10 +135,18 @@ Result<void> checkPrivateFolder(const std::string &name) {
   while (path.size() > 1 && path.back() == '/')
     path.pop_back(); // with a trailing '/', "link/" would mean the link's target
   bool hasLink = false;
-  Result<void> safe = checkWithoutLinks(path, hasLink);
+  Result<void> safe = checkWithoutLinks(path, wanted, hasLink);
   if (!safe || !hasLink) return safe;
   std::unique_ptr<char, decltype(&std::free)> target(::realpath(path.c_str(), nullptr), std::free);
-  return target ? checkWithoutLinks(target.get(), hasLink) : safe;
+  return target ? checkWithoutLinks(target.get(), wanted, hasLink) : safe;
+}
+
+Result<void> checkPrivateFolder(const std::string &path) {
+  return checkFolder(path, Owner::user);
+}
+
+Result<void> checkTrustedFolder(const std::string &path) {
+  return checkFolder(path, Owner::userOrRoot);
 }
 
 /// Returns 0, or the error number.

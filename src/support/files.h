@@ -29,6 +29,10 @@ Result<void> checkPrivateFolder(const std::string &path);
 /// Like readFile, for this user's own files: a regular file, not a link, not writable by others, of at most `maxBytes`.
 Result<std::string> readPrivateFile(const std::string &path, int64_t maxBytes);
 
+/// The same for folders and files that are only read: the superuser may own them, too.
+Result<void> checkTrustedFolder(const std::string &path);
+Result<std::string> readTrustedFile(const std::string &path, int64_t maxBytes);
+
 /// Returns the folder of compiled kernels: $TILEWRIGHT_CACHE_DIR, or "tilewright" under $TRITON_CACHE_DIR or ~/.cache. It is not created
 /// here.
 std::string cacheDirectory();

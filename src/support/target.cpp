@@ -1,7 +1,8 @@
-// The compiler knows levels of x86 CPUs, not models. Code depends on the level (vector width, number of registers, fused multiply-add,
+// The compiler knows levels of CPUs, not models. Code depends on the level (vector width, number of registers, fused multiply-add,
 // masks). Only for cpu:native, tuning and cache sizes depend on the model. So code for a level is the same on every machine that compiles.
 
 #include "support/target.h"
+#include "support/arm_target.h"
 #include "support/cpu.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -25,6 +26,7 @@ static CpuTarget baseline() {
   target.features = "+sse2";
   target.vectorBytes = 16;
   target.registers = 16;
+  target.vectorMath = true;
   return target;
 }
 
@@ -35,7 +37,7 @@ static CpuTarget avx2() {
   target.features = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,+popcnt,+sse4.2,+cx16";
   target.vectorBytes = 32;
   target.registers = 16;
-  target.fma = target.f16c = target.maskedMemory = target.gather = true;
+  target.fma = target.f16c = target.rounding = target.maskedMemory = target.gather = target.vectorMath = target.lanePermute = true;
   return target;
 }
 
@@ -70,24 +72,40 @@ static CpuTarget amx() {
   return target;
 }
 
-static const std::vector<CpuTarget (*)()> &cpuLevels() {
-  static const std::vector<CpuTarget (*)()> levels = {baseline, avx2, avx512, avx512Dot, amx};
-  return levels;
+const char *tripleOf(Isa isa) {
+  return isa == Isa::aarch64 ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
+}
+
+const char *nameOf(Isa isa) {
+  return isa == Isa::aarch64 ? "AArch64" : "x86-64";
+}
+
+static const std::vector<CpuTarget (*)()> &levelsOf(Isa isa) {
+  static const std::vector<CpuTarget (*)()> x86 = {baseline, avx2, avx512, avx512Dot, amx};
+  return isa == Isa::aarch64 ? armLevels() : x86;
+}
+
+std::string cpuLevelNames(Isa isa) {
+  std::string names;
+  for (CpuTarget (*level)() : levelsOf(isa))
+    names += (names.empty() ? "" : ", ") + level().name;
+  return names;
 }
 
 std::string cpuLevelNames() {
-  std::string names;
-  for (CpuTarget (*level)() : cpuLevels())
-    names += (names.empty() ? "" : ", ") + level().name;
-  return names;
+  return cpuLevelNames(Isa::x86_64) + ", " + cpuLevelNames(Isa::aarch64);
 }
 
 // AMX tiles add 8 KiB to a thread's saved state. So Linux (5.16 and later) lets a process use them only after a request. Linux refuses if a
 // thread's alternate signal stack is too small for them, and some containers forbid the call.
 bool mayUseTiles() {
+#if defined(__x86_64__)
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool granted = ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return granted;
+#else
+  return false;
+#endif
 }
 
 // /sys holds "512K". libc is the second choice: it reports 0 on some systems. On CPUs with several dies it reports the sum of caches that
@@ -126,9 +144,11 @@ struct Host {
 } // namespace
 
 static Host thisHost() {
-  using llvm::sys::detail::x86::VendorSignatures;
   Host host;
+#if defined(__x86_64__)
+  using llvm::sys::detail::x86::VendorSignatures;
   host.isOfIntel = llvm::sys::detail::x86::getVendorSignature() == VendorSignatures::GENUINE_INTEL;
+#endif
   host.cpu = llvm::sys::getHostCPUName().str();
   host.l2Bytes = cacheBytes(2, _SC_LEVEL2_CACHE_SIZE, 512 * 1024);
   host.llcBytes = lastLevelShare(cacheBytes(3, _SC_LEVEL3_CACHE_SIZE, host.l2Bytes), ::sysconf(_SC_NPROCESSORS_ONLN));
@@ -157,8 +177,7 @@ static void setHostCaches(CpuTarget &target, const Host &host) {
   target.cachedOutputBytes = hasSlowLastLevel(host) ? std::min(host.llcBytes, 2 * host.l2Bytes * host.threads) : host.llcBytes;
 }
 
-static CpuTarget detect() {
-  const Host machine = thisHost();
+static CpuTarget detectX86(std::string_view limit, const Host &machine) {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto has = [&](std::initializer_list<const char *> names) {
     for (const char *name : names)
@@ -167,7 +186,6 @@ static CpuTarget detect() {
   };
   bool isAvx2 = has({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "popcnt"});
   bool isAvx512 = isAvx2 && has({"avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512cd"});
-  std::string_view limit = std::getenv("TILEWRIGHT_CPU") ? std::getenv("TILEWRIGHT_CPU") : "";
   if (limit == "avx2") isAvx512 = false;
   if (limit == "sse2") isAvx2 = isAvx512 = false;
   bool isDot = isAvx512 && (limit == "avx512-dot" || limit == "amx") && has({"avx512vnni", "avx512bf16"});
@@ -191,8 +209,25 @@ static CpuTarget detect() {
   // Intel's CPUs start one vdpbf16ps every two cycles, but four fused multiply-adds. Dots of bf16 computed in fp32 are 1.5 times as fast
   // (79 and 122 GFLOP/s on an Emerald Rapids).
   if (machine.isOfIntel) target.bf16Dot = false;
+  return target;
+}
+
+static CpuTarget detect() {
+  const Host machine = thisHost();
+  std::string_view limit = std::getenv("TILEWRIGHT_CPU") ? std::getenv("TILEWRIGHT_CPU") : "";
+  CpuTarget target = hostIsa == Isa::aarch64 ? detectArm(limit) : detectX86(limit, machine);
   setHostCaches(target, machine);
   return target;
+}
+
+std::string cpuSettingProblem() {
+  const char *level = std::getenv("TILEWRIGHT_CPU");
+  if (!level || !*level) return "";
+  std::optional<CpuTarget> target = cpuTarget(level);
+  if (target && target->isa == hostIsa) return "";
+  std::string what = "TILEWRIGHT_CPU is '" + std::string(level) + "'";
+  if (target) what += ", a level of " + std::string(nameOf(target->isa)) + ", and this machine is " + nameOf(hostIsa);
+  return what + "; it may be " + cpuLevelNames(hostIsa) + " or native";
 }
 
 const CpuTarget &hostCpu() {
@@ -202,10 +237,11 @@ const CpuTarget &hostCpu() {
 
 std::optional<CpuTarget> cpuTarget(std::string_view level) {
   if (level == "native" || level == "host") return hostCpu();
-  for (CpuTarget (*make)() : cpuLevels()) {
-    CpuTarget target = make();
-    if (target.name == level) return target;
-  }
+  for (Isa isa : {Isa::x86_64, Isa::aarch64})
+    for (CpuTarget (*make)() : levelsOf(isa)) {
+      CpuTarget target = make();
+      if (target.name == level) return target;
+    }
   return std::nullopt;
 }
 

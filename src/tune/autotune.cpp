@@ -545,7 +545,8 @@ std::optional<TunedKernel::Selected> TunedKernel::selectByMeasuring(const Call &
   return std::nullopt;
 }
 
-std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagnostics &diagnostics) {
+/// Returns bytes that are equal if one choice fits both calls.
+SpecializationKey TunedKernel::chosenKey(const Call &call) const {
   SpecializationKey bytes;
   bytes.push_back(static_cast<uint8_t>(call.options.device + 1)); // each GPU, and the CPU, has its own best configuration
   // So has each number of threads.
@@ -553,15 +554,25 @@ std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagn
   for (int byte = 0; byte < 4; ++byte)
     bytes.push_back(static_cast<uint8_t>(threads >> (8 * byte)));
   appendTuneKey(call.known, isKey, bytes);
-  std::string_view key(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  auto known = [&]() -> std::optional<Selected> {
-    std::lock_guard<std::mutex> guard(lock);
-    auto found = chosen.find(key);
-    return found == chosen.end() ? std::nullopt : std::optional(found->second);
-  };
-  if (std::optional<Selected> selected = known()) return selected;
+  return bytes;
+}
+
+static std::string_view textOf(const SpecializationKey &bytes) {
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+std::optional<TunedKernel::Selected> TunedKernel::chosenFor(std::string_view key) const {
+  std::lock_guard<std::mutex> guard(lock);
+  auto found = chosen.find(key);
+  return found == chosen.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<TunedKernel::Selected> TunedKernel::select(const Call &call, Diagnostics &diagnostics) {
+  SpecializationKey bytes = chosenKey(call);
+  std::string_view key = textOf(bytes);
+  if (std::optional<Selected> selected = chosenFor(key)) return selected;
   std::lock_guard<std::recursive_mutex> guard(tuning);
-  if (std::optional<Selected> selected = known()) return selected; // another thread has tuned it meanwhile
+  if (std::optional<Selected> selected = chosenFor(key)) return selected; // another thread has tuned it meanwhile
   std::optional<Selected> selected = selectByMeasuring(call, key, diagnostics);
   if (!selected) return std::nullopt;
   std::lock_guard<std::mutex> brief(lock);
@@ -588,6 +599,59 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
   Choice choice{std::move(*known), launchOptions, nullptr};
   if (!applyRules(choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
   return choice;
+}
+
+bool TunedKernel::prepareChoice(const Choice &choice, const std::optional<Grid> &grid, Diagnostics &diagnostics) {
+  LaunchOptions options = choice.options;
+  options.isDryRun = true;
+  return grid ? plain.launch(*grid, choice.arguments, options, diagnostics)
+              : plain.compile(choice.arguments, options, diagnostics) != nullptr;
+}
+
+/// Compiles all configurations. Fails if none compiles.
+bool TunedKernel::prepareAll(const Call &call, bool hasGrid, Diagnostics &diagnostics) {
+  const JitFunction &kernel = plain.function();
+  if (kernel.autotune->isAuto) {
+    refuseInitial(kernel, openParameters(kernel, call.known), "only a launch chooses them, because it compares results", diagnostics);
+    return false;
+  }
+  std::lock_guard<std::recursive_mutex> guard(tuning);
+  if (!readConfigs(diagnostics)) return false;
+  std::optional<std::vector<const Candidate *>> selected = prune(call.known, diagnostics);
+  if (!selected) return false;
+  std::string failure;
+  bool works = false;
+  for (const Candidate *candidate : *selected) {
+    Diagnostics problems;
+    std::optional<Choice> choice = complete(*candidate, call, problems);
+    std::optional<Grid> grid = choice && hasGrid ? call.grid(choice->arguments, problems) : std::nullopt;
+    bool isReady = choice && !problems.hasErrors() && prepareChoice(*choice, grid, problems);
+    works |= isReady;
+    if (!isReady && failure.empty()) failure = firstError(problems);
+  }
+  if (!works) diagnostics.error(rangeOf(kernel), Diag::configsFailed, {kernel.name, std::to_string(selected->size()), failure});
+  return works;
+}
+
+bool TunedKernel::prepare(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
+                          const LaunchOptions &options, Diagnostics &diagnostics) {
+  const JitFunction &kernel = plain.function();
+  std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
+  LaunchOptions launchOptions = options;
+  if (!known || !chooseDevice(kernel, *known, launchOptions, diagnostics)) return false;
+  Call call{grid, *known, launchOptions};
+  std::optional<Choice> choice;
+  if (kernel.autotune) {
+    std::optional<Selected> selected = chosenFor(textOf(chosenKey(call)));
+    if (!selected) return prepareAll(call, grid != nullptr, diagnostics);
+    choice = complete(*selected->candidate, call, diagnostics);
+  } else {
+    choice = Choice{*known, launchOptions, nullptr};
+    if (!applyRules(choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics)) return false;
+  }
+  if (!choice) return false;
+  std::optional<Grid> extents = grid ? grid(choice->arguments, diagnostics) : std::nullopt;
+  return !diagnostics.hasErrors() && prepareChoice(*choice, extents, diagnostics);
 }
 
 bool TunedKernel::launch(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,

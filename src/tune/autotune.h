@@ -53,6 +53,11 @@ public:
   };
   std::optional<Choice> choose(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
                                const LaunchOptions &options, Diagnostics &diagnostics);
+  /// Compiles what a launch with these arguments needs, and runs nothing. If the tuner has not chosen yet, it compiles all configurations,
+  /// and the first launch only measures them. `grid` may be empty: then versions that depend on the grid are left to the launch. False
+  /// after an error: nothing compiles.
+  bool prepare(const GridFunction &grid, llvm::ArrayRef<Argument> positional, llvm::ArrayRef<NamedArgument> named,
+               const LaunchOptions &options, Diagnostics &diagnostics);
   // Options, set before the first launch.
   std::function<void(const Config &config, const Measured &result)> progress; // called with each configuration as it is measured
   bool triesInitialFirst = false; // measures in the order of the estimates (tune/estimate.h), not of the list
@@ -115,6 +120,10 @@ private:
   /// Returns the initial configuration for configs="auto". Null after an error.
   std::optional<Selected> chooseInitial(const Call &call, Diagnostics &diagnostics);
   double estimate(const Candidate &candidate, const Call &call) const;
+  SpecializationKey chosenKey(const Call &call) const;
+  std::optional<Selected> chosenFor(std::string_view key) const;
+  bool prepareAll(const Call &call, bool hasGrid, Diagnostics &diagnostics);
+  bool prepareChoice(const Choice &choice, const std::optional<Grid> &grid, Diagnostics &diagnostics);
   void sortByEstimate(std::vector<const Candidate *> &selected, const Call &call) const;
 
   Kernel plain;

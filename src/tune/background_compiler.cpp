@@ -1,11 +1,13 @@
 #include "tune/background_compiler.h"
 
+#include "support/work_control.h"
+
 #include <algorithm>
 
 namespace tilewright {
 
 BackgroundCompiler::BackgroundCompiler(size_t count, int64_t threads, CompileConfig compile)
-    : compile(std::move(compile)), done(count), failures(count) {
+    : compile(std::move(compile)), control(currentControl()), done(count), failures(count) {
   int64_t workersWanted = std::min(threads, static_cast<int64_t>(count));
   if (workersWanted < 2) return;
   auto run = [](void *self) -> void * {
@@ -27,6 +29,7 @@ BackgroundCompiler::~BackgroundCompiler() {
 }
 
 void BackgroundCompiler::work() {
+  ControlScope scope(control);
   for (size_t config = next++; config < failures.size(); config = next++) {
     std::optional<std::string> failure = compile(config);
     std::lock_guard<std::mutex> guard(lock);

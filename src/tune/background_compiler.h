@@ -16,6 +16,8 @@ namespace tilewright {
 /// Returns the reason why a configuration does not compile, or null.
 using CompileConfig = std::function<std::optional<std::string>(size_t config)>;
 
+class WorkControl;
+
 class BackgroundCompiler {
 public:
   /// Starts to compile 0 to count - 1, in this order, at most `threads` at a time. With fewer than two threads it does nothing: each
@@ -33,6 +35,7 @@ private:
   void work();
 
   const CompileConfig compile;
+  const WorkControl *control; // of the thread that tunes
   std::vector<pthread_t> workers;
   std::atomic<size_t> next{0};
   std::mutex lock; // of the members below

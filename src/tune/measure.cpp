@@ -293,6 +293,12 @@ static void dropLines(uint64_t begin, uint64_t end) {
     _mm_clflush(line);
   _mm_mfence();
 }
+#elif defined(__aarch64__)
+static void dropLines(uint64_t begin, uint64_t end) {
+  for (uint64_t line = begin & ~uint64_t(lineBytes - 1); line < end; line += lineBytes)
+    asm volatile("dc civac, %0" : : "r"(line) : "memory"); // Linux permits it to programs
+  asm volatile("dsb ish" : : : "memory");
+}
 #else
 static void dropLines(uint64_t, uint64_t) {} // no such instruction: caches stay warm
 #endif

@@ -244,7 +244,7 @@ std::optional<ProgramWork> workOfRequest(const CompileRequest &request, llvm::Ar
   auto kernel = (*module).lookupSymbol<tt::FuncOp>(request.kernel.name());
   ProgramWork mean;
   if (!kernel || kernel.isExternal()) return mean;
-  mean.splitsSums = request.gpu && gpu::isSplitK(kernel, request.options.numCtas);
+  mean.splitsSums = request.gpu && !gpu::splitKOf(kernel, request.options.numCtas, *request.gpu).dots.empty();
   std::string file = sourceFileOf(kernel);
   std::vector<Program> samples = samplesOf(grid);
   for (const Program &sample : samples) {

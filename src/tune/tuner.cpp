@@ -6,6 +6,8 @@
 
 #include "tune/tuner.h"
 
+#include "support/work_control.h"
+
 #include "tune/measure.h"
 #include "tune/shared_search.h"
 
@@ -156,6 +158,14 @@ static bool measureAll(llvm::ArrayRef<std::string> configs, const TunerCallbacks
 static constexpr double patience = 300; // seconds without progress after which a process that holds a claim counts as stopped
 static constexpr std::chrono::milliseconds pause(5);
 
+/// False after an error: the call was ended, so configurations may have failed for that reason, and no choice may be stored.
+static bool mayStillChoose(Diagnostics &diagnostics) {
+  const WorkControl *control = currentControl();
+  if (!control || control->mayContinue()) return true;
+  diagnostics.error({}, Diag::invalidOption, {"the tuning stops: " + control->describe(), ""});
+  return false;
+}
+
 namespace {
 /// The part of one process in a search that several processes share.
 class SharedSearchWorker {
@@ -253,6 +263,7 @@ private:
     if (!settleAll(outcome)) return std::nullopt;
     bool mayRepeat = callbacks.mayRepeat && callbacks.budget <= 0 && llvm::any_of(outcome.results, worked);
     if (mayRepeat && !measureAgain(callbacks, outcome.results)) return std::nullopt;
+    if (!mayStillChoose(diagnostics)) return std::nullopt;
     outcome.best = fastest(outcome.results);
     outcome.worked = worked(outcome.results[outcome.best]);
     if (outcome.worked && isProven(outcome.decision)) storeTuned({problem, configs.vec(), outcome.results, outcome.best}, diagnostics);
@@ -300,7 +311,7 @@ std::optional<TuneOutcome> tune(const TuneProblem *problem, llvm::ArrayRef<std::
     return outcome;
   }
   TuneOutcome outcome;
-  if (!measureAll(configs, callbacks, outcome)) return std::nullopt;
+  if (!measureAll(configs, callbacks, outcome) || !mayStillChoose(diagnostics)) return std::nullopt;
   outcome.best = fastest(outcome.results);
   outcome.worked = worked(outcome.results[outcome.best]);
   outcome.measured = true;

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --overlap-mmas --allocate-shared --insert-barriers -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --schedule-mmas --overlap-mmas --allocate-shared --insert-barriers -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>

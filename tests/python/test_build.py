@@ -1,6 +1,7 @@
 """`tilewright build`: the library and its header in C, C++ and Rust programs, dispatch, errors as values, and the runtime library."""
 
 import ctypes
+import json
 import os
 import pathlib
 import resource
@@ -353,13 +354,14 @@ def test_bad_command_lines_and_kernels(tmp_path):
         return done.stderr
 
     assert "-o NAME.a or -o NAME.so" in error(out="scale.dll")
+    assert "the target 'cpu:neon' is of AArch64, and libraries are made for x86-64" in error(target="cpu:neon")
     assert "no target 'cpu:avx9'" in error(target="cpu:avx9")
     assert "given twice" in error(target="cpu:avx2,cpu:avx2")
     assert "needs --signature" in error(signatures=[])
     assert "names of the kernel's integer parameters, and 'm' is none" in error("--grid", "cdiv(m, BLOCK)")
     assert "the operators + - * // %" in error("--grid", "n / BLOCK")
     assert "is not a name in C" in error("--name", "a-b")
-    assert "no @triton.autotune" in error("--tuned") or "has none" in error("--tuned")
+    assert "--tuned is for kernels with a list of configurations, and 'scale' has none" in error("--tuned")
     assert "device_print" in error(source=SCALE.replace("    tl.store", "    tl.device_print('x', at)\n    tl.store"))
     assert "cannot pass" in error(signatures=["tensordesc<fp32[16]>, *fp32, fp32, i32, BLOCK=128, MODE='plain'"])
 
@@ -400,11 +402,10 @@ def test_tuned_configurations(tmp_path):
     exported = tmp_path / "tuned.json"
     command("tune", "--export", exported, env=environment)
     # The winners are set by hand, so that the test does not depend on measurements: 64 for small sizes, 1024 for large ones.
-    import json
     content = json.loads(exported.read_text())
-    for entry in content if isinstance(content, list) else content["entries"]:
+    for entry in content["tuned"]:
         wanted = 64 if entry["key"].endswith("n=100") else 1024
-        entry["best"] = next(i for i, config in enumerate(entry["configs"]) if f"BLOCK={wanted}," in (config if isinstance(config, str) else config["config"]))
+        entry["best"] = next(i for i, config in enumerate(entry["configs"]) if f"BLOCK={wanted}," in config["config"])
     exported.write_text(json.dumps(content))
     build_words = ["build", tmp_path / "fill.py", "--signature", "*fp32, i32", "--target", LEVELS, "--grid", "cdiv(n, BLOCK)", "-o", tmp_path / "libfill.so"]
     command(*build_words, "--tuned-file", exported)
@@ -467,11 +468,11 @@ def test_a_cmake_project(tmp_path):
 
     configured = subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", work, f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, text=True)
     assert configured.returncode == 0, configured.stderr
-    assert "Building kernels of matmul_bias.py" in ninja("-v")
+    assert " build " in ninja("-v")
     assert subprocess.run([work / "matmul"], capture_output=True, text=True, check=True).stdout.count("right") == 2
     assert "no work to do" in ninja()
     (source / "constants.py").write_text("ZERO = 0.5 - 0.5\n")
-    assert "Building kernels" in ninja("-v")
+    assert " build " in ninja("-v")
     assert "no work to do" in ninja()
 
 

@@ -1,8 +1,8 @@
 """Tests the pages for authors of kernels: their files are written, and their commands run, in order, each page in a folder of its own.
 
-A block of Python (or C) that begins with "# NAME.py" is that file; blocks of sh are run; a block after <!-- needs torch --> is left out if there
+A block of Python, C or C++ that begins with "# NAME.py" (or "// NAME.cpp") is that file; blocks of sh are run; a block after <!-- needs torch --> is left out if there
 is no PyTorch, and a block after <!-- exact --> is a part of the preceding commands' output. A block of Python without a name is a part of a file of
-its page, or of a kernel in which it compiles. C++ is an excerpt of a program in examples/. Other blocks of text show output of an earlier run, and blocks of
+its page, or of a kernel in which it compiles. Other C++ is an excerpt of a program in examples/. Other blocks of text show output of an earlier run, and blocks of
 console are for other machines.
 """
 
@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = ["index.md", *sorted(path.relative_to(DOCS).as_posix() for folder in ("tutorial", "howto", "explanation")
                              for path in (DOCS / folder).glob("*.md") if not path.name.endswith(".zh.md"))]
 BLOCK = re.compile(r"(?:<!-- (needs \w+|exact) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
-FILE = re.compile(r"(?:#|//) (\w+\.(?:py|c))\n")
+FILE = re.compile(r"(?:#|//) (\w+\.(?:py|cpp|c))\n")
 LANGUAGES = {"python", "c", "sh", "text", "console", "cpp", "cmake"}
 PART = """import tilewright as triton
 import tilewright.language as tl

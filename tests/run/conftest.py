@@ -4,6 +4,8 @@ float64 gives the expected results.
     TRITON_DEBUG=1 make test TEST_FLAGS="--only run"             each kernel with its assertions, and with checks for overflow
     TILEWRIGHT_DEBUG_INFO=1 make test TEST_FLAGS="--only run"    each kernel with the lines and variables for debuggers
 
+    make test TEST_FLAGS="--only arm"                            a sample on emulated ARM CPUs (arm_device.py)
+
 With `--sample 20`, as in `make check`, a fifth of the cases of each file runs, each case on one engine.
 With `--gpu-target cuda:sm_75`, only the simulator runs, on code for this GPU, and ptxas assembles each kernel.
 """
@@ -13,6 +15,7 @@ import functools
 import itertools
 import shutil
 
+import arm_device
 import gpu_device
 import pytest
 
@@ -22,6 +25,7 @@ import tilewright
 def pytest_addoption(parser):
     parser.addoption("--sample", type=int, metavar="PERCENT", help="run this part of each file's cases, and each of them on one engine")
     parser.addoption("--gpu-target", metavar="cuda:NAME", help="simulate code for this GPU, and run no other engine")
+    parser.addoption("--arm", metavar="LEVEL", help="run the CPU engine's code of this level under qemu-aarch64, and no other engine")
 
 
 def sample(items, percent):
@@ -41,12 +45,16 @@ def sample(items, percent):
 
 
 def pytest_collection_modifyitems(config, items):
-    kept = items[:]
+    kept = list(items)
+    if config.getoption("--arm"):
+        # The emulated process has no text of failed assertions and prints nothing.
+        kept = [item for item in kept if hasattr(item, "callspec") and item.callspec.params.get("engine") == "cpu"
+                and "assertion" not in item.name and item.path.name != "test_print.py"]
     if config.getoption("--gpu-target"):
         kept = [item for item in kept if getattr(item, "callspec", None) and item.callspec.params.get("engine") == "simulate"]
     if percent := config.getoption("--sample"):
         kept = list(sample(kept, percent))
-    if len(kept) != len(items):
+    if len(kept) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
 
@@ -91,7 +99,10 @@ def pytest_runtest_call(item):
 
 @pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else []), autouse=True)
 def engine(request, monkeypatch):
-    if request.param == "cuda":
+    if level := request.config.getoption("--arm"):
+        with tilewright.engine("cpu"), arm_device.engine(level):
+            yield request.param
+    elif request.param == "cuda":
         with tilewright.engine("cpu"), gpu_device.engine():
             yield request.param
     else:

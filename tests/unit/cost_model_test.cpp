@@ -1,4 +1,6 @@
 // Registers and occupancy on a GPU with 65536 registers per SM.
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/cost_model/registers.h"
 
 #include <gtest/gtest.h>
@@ -48,6 +50,20 @@ TEST(CostModel, NearlyTwoCtas) {
   EXPECT_TRUE(nearlyTwoCtas(256, 147, target));
   EXPECT_FALSE(nearlyTwoCtas(256, 148, target));
   EXPECT_FALSE(nearlyTwoCtas(1024, 64, target));
+}
+
+/// The second run of ptxas counts only if it costs no memory.
+TEST(CostModel, SuitsTwoCtas) {
+  EXPECT_TRUE(suitsTwoCtas({0, 16}, {0, 16}));
+  EXPECT_FALSE(suitsTwoCtas({0, 16}, {4, 16}));
+  EXPECT_FALSE(suitsTwoCtas({0, 16}, {0, 24}));
+}
+
+/// 65536 registers hold the accumulators of 128x256 and its operands' registers, but not those of 256x256.
+TEST(CostModel, AccumulatorsOfACta) {
+  EXPECT_TRUE(accumulatorsFit(int64_t(128) * 256 * 32, /*warps=*/8, target));
+  EXPECT_FALSE(accumulatorsFit(int64_t(128) * 256 * 32, /*warps=*/4, target));
+  EXPECT_FALSE(accumulatorsFit(int64_t(256) * 256 * 32, /*warps=*/8, target));
 }
 
 TEST(CostModel, AvailableRegisters) {

@@ -10,7 +10,7 @@
 // With TILEWRIGHT_EXHAUSTIVE_SHARD="K/N" one of N processes tries its share of the expressions of the largest number of operations.
 #include "cpu/analysis.h"
 #include "gpu/tiles/axis_info.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/address/indices.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -2,7 +2,7 @@
 // mixed by XOR, with copies. What lower-to-threads makes of them runs on the simulator, which also finds missing barriers.
 #include "gpu/machine/simulate.h"
 #include "gpu/passes.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,6 +12,8 @@
 #include "mlir/Parser/Parser.h"
 
 #include "llvm/Support/raw_ostream.h"
+
+#include "layout_helpers.h"
 
 #include <gtest/gtest.h>
 
@@ -134,7 +136,7 @@ TEST_F(LowerLayouts, conversions) {
                                 tile(to, element) + "\n" + store("w", "out", element, to),
                             x.data(), nullptr, out.data());
     ASSERT_EQ(error, "");
-    ASSERT_EQ(x, out) << from.text() << "\n" << to.text();
+    ASSERT_EQ(x, out) << textOf(from) << "\n" << textOf(to);
   }
 }
 
@@ -171,7 +173,7 @@ TEST_F(LowerLayouts, scans) {
     }
     std::string error = run(warps, "i32", "i32", body, x.data(), y.data(), out.data());
     ASSERT_EQ(error, "");
-    ASSERT_EQ(expected, out) << layout.text() << " axis " << axis << " reverse " << reverse;
+    ASSERT_EQ(expected, out) << textOf(layout) << " axis " << axis << " reverse " << reverse;
   }
 }
 
@@ -192,7 +194,7 @@ TEST_F(LowerLayouts, reductions) {
         expected[size_t(axis ? i : j)] += x[size_t(i * shape[1] + j)];
     std::string error = run(warps, "i32", "i32", body, x.data(), nullptr, out.data());
     ASSERT_EQ(error, "");
-    ASSERT_EQ(expected, out) << layout.text() << " axis " << axis;
+    ASSERT_EQ(expected, out) << textOf(layout) << " axis " << axis;
   }
 }
 
@@ -218,7 +220,7 @@ TEST_F(LowerLayouts, gathers) {
       }
     std::string error = run(warps, "i16", "i16", body, x.data(), which.data(), out.data());
     ASSERT_EQ(error, "");
-    ASSERT_EQ(expected, out) << from.text() << "\n" << to.text() << " axis " << axis;
+    ASSERT_EQ(expected, out) << textOf(from) << "\n" << textOf(to) << " axis " << axis;
   }
 }
 
@@ -235,7 +237,7 @@ TEST_F(LowerLayouts, histogramsAndCats) {
                        store("h", "out", "i32", to);
     std::string error = run(warps, "i32", "i32", body, x.data(), nullptr, out.data());
     ASSERT_EQ(error, "");
-    ASSERT_EQ(expected, out) << from.text() << "\n" << to.text();
+    ASSERT_EQ(expected, out) << textOf(from) << "\n" << textOf(to);
 
     Layout half = randomLayout({count}, warps, false), whole = trial % 2 ? half.concatenated(0) : randomLayout({2 * count}, warps, true);
     std::vector<uint32_t> both(size_t(2 * count), 0);

@@ -1,14 +1,5 @@
 // Every instruction of the ptx dialect, as text, to PTX and through the assembler: is it spelled as meant, and does ptxas take it.
-#include "codegen/lower.h"
-#include "codegen/ptx/lower.h"
-#include "codegen/ptx/text.h"
-#include "gpu/machine/ptx.h"
-#include "ir/tt.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-
-#include <gtest/gtest.h>
+#include "ptx_text.h"
 
 #include <array>
 
@@ -17,59 +8,6 @@
 using namespace tilewright;
 
 namespace {
-
-mlir::MLIRContext &testContext() {
-  static mlir::MLIRContext *context = [] {
-    mlir::DialectRegistry registry;
-    tt::registerDialects(registry);
-    registerCodegenDialects(registry);
-    registry.insert<ptx::PtxDialect>();
-    auto *created = new mlir::MLIRContext(registry, mlir::MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
-
-/// PTX of a kernel text, or nothing; `error` is the first diagnostic.
-std::optional<std::string> compile(const std::string &text, const GpuTarget &target, std::string *error = nullptr,
-                                   CodeKind kind = CodeKind::assembly) {
-  mlir::ScopedDiagnosticHandler handler(&testContext(), [&](mlir::Diagnostic &diagnostic) {
-    if (error && error->empty()) *error = diagnostic.str();
-    return error ? mlir::success() : mlir::failure();
-  });
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &testContext(), "test.mlir");
-  if (!module || failed(lowerPtxToLlvm(*module, target, true))) return std::nullopt;
-  return generatePtx(*module, target, kind);
-}
-
-std::string kernel(const std::string &body, const std::string &arguments = "%g: i64",
-                   const std::string &launch = "threads = 128, sharedBytes = 0") {
-  return "tt.func public @kernel(" + arguments + ") attributes {ptx.kernel = #ptx.kernel<" + launch + ">} {\n" + body +
-         "\n  tt.return\n}\n";
-}
-
-GpuTarget target(const char *name) {
-  return *gpuTarget(name);
-}
-
-/// The kernel holds the lines on each target, and ptxas takes it without spills or remarks about wgmma.
-void expectLines(const std::string &text, std::initializer_list<const char *> targets, std::initializer_list<const char *> lines) {
-  for (const char *name : targets) {
-    SCOPED_TRACE(name);
-    std::optional<std::string> ptx = compile(text, target(name));
-    ASSERT_TRUE(ptx.has_value()) << text;
-    for (const char *line : lines)
-      EXPECT_NE(ptx->find(line), std::string::npos) << line << "\n" << *ptx;
-    if (findPtxas().empty()) continue;
-    std::string error;
-    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", 0, error);
-    ASSERT_TRUE(cubin.has_value()) << error << *ptx;
-    EXPECT_EQ(cubin->spillBytes, 0);
-    EXPECT_GT(cubin->registers, 0) << cubin->log;
-    EXPECT_EQ(cubin->log.find("C75"), std::string::npos) << cubin->log;
-  }
-}
 
 TEST(Ptx, ThreadIndices) {
   expectLines(kernel(R"(
@@ -247,14 +185,6 @@ TEST(Ptx, Tensors) {
   ASSERT_TRUE(ptx.has_value());
   EXPECT_EQ(ptx->find(".local"), std::string::npos) << *ptx;
   EXPECT_EQ(ptx->find(".minnctapersm"), std::string::npos) << *ptx;
-}
-
-/// "NAME, NAME, ..." and "TYPE, TYPE, ...".
-std::string repeat(const std::string &word, int64_t count) {
-  std::string text = word;
-  for (int64_t i = 1; i < count; ++i)
-    text += ", " + word;
-  return text;
 }
 
 /// One mma whose registers are all the same value of each kind.
@@ -438,11 +368,11 @@ TEST(Ptx, Refusals) {
 TEST(Ptx, MissingAssembler) {
   setenv("TILEWRIGHT_PTXAS", "/nowhere/ptxas", 1);
   std::string error;
-  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", 0, error).has_value());
+  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("ptxas was not found"), std::string::npos) << error;
   unsetenv("TILEWRIGHT_PTXAS");
   if (findPtxas().empty()) GTEST_SKIP() << "no ptxas here";
-  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", 0, error).has_value());
+  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", error).has_value());
   EXPECT_NE(error.find("ptxas failed"), std::string::npos) << error;
 }
 

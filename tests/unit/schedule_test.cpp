@@ -338,4 +338,30 @@ TEST_F(Schedule, placesInSharedMemory) {
   caughtPlan([](SharedPlan &p) { p.reservations[0].isBarriers = true, p.reservations[0].offset = p.reservations[1].offset; });
 }
 
+/// Operands that threads compute need MMAs in flight, or a partition with a policy that knows it.
+TEST_F(Schedule, ComputedOperandsWithoutTheirPolicyAreCaught) {
+  loadGemm();
+  LoopSchedule made = schedule(3, /*warpSpecialized=*/true);
+  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  made.computed.push_back(made.circularBuffers.front().copies.front().store);
+  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  made.operandPartition = true;
+  EXPECT_EQ(verifyComputed(made), "its policy has no loops in which a partition computes an operand");
+  made.policy = "dequantize-partition";
+  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  made.warpSpecialized = false;
+  EXPECT_EQ(verifyComputed(made), "a partition computes an operand, but no producer copies for it");
+  made.operandPartition = false;
+  made.edges.clear();
+  EXPECT_EQ(verifyComputed(made), "computed operands without MMAs in flight");
+}
+
+TEST(Policies, AreFoundByName) {
+  for (const Policy &policy : allPolicies())
+    EXPECT_EQ(findPolicy(policy.name), &policy);
+  EXPECT_EQ(findPolicy("unknown"), nullptr);
+  EXPECT_NE(findPolicy("dequantize-partition")->prefetchLoads, nullptr);
+  EXPECT_EQ(findPolicy("gemm")->prefetchLoads, nullptr);
+}
+
 } // namespace

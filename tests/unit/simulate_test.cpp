@@ -150,7 +150,7 @@ TEST(Simulate, GlobalMemory) {
   Launch right;
   right.pointer(data).pointer(count);
   EXPECT_EQ(simulateText(text, right), "");
-  EXPECT_EQ(count[0], 4 * 64); // four seeds
+  EXPECT_EQ(count[0], ordersOfText * 64);
   EXPECT_EQ(data[63], 63);
 }
 

@@ -43,8 +43,8 @@ inline std::string kernel(int64_t threads, int64_t shared, const std::string &ar
          ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
 }
 
-/// Runs with several seeds, until an error. The answer is its message, or nothing.
-inline std::string simulateText(const std::string &text, const Launch &run) {
+/// Runs once. The answer is the error's message, or nothing.
+inline std::string simulateOnce(const std::string &text, const Launch &run, uint64_t seed, AsyncTiming timing) {
   mlir::DialectRegistry registry;
   tt::registerDialects(registry);
   registry.insert<ptx::PtxDialect>();
@@ -52,14 +52,25 @@ inline std::string simulateText(const std::string &text, const Launch &run) {
   context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
   if (!module) return "not parsed";
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    SimulateOptions options;
-    options.memory = run.memory;
-    options.seed = seed;
-    options.maxSteps = 1'000'000;
-    if (auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options)) return error->message();
-  }
-  return "";
+  SimulateOptions options;
+  options.memory = run.memory;
+  options.seed = seed;
+  options.timing = timing;
+  options.maxSteps = 1'000'000;
+  auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options);
+  return error ? error->message() : "";
+}
+
+/// The number of runs of simulateText.
+constexpr int32_t ordersOfText = 6;
+
+/// Runs with several seeds, and with asynchronous operations as late and as early as possible, until an error. The answer is its message,
+/// or nothing.
+inline std::string simulateText(const std::string &text, const Launch &run) {
+  std::string message;
+  for (uint64_t seed = 0; seed < ordersOfText && message.empty(); ++seed)
+    message = simulateOnce(text, run, seed, seed < 4 ? AsyncTiming::random : seed == 4 ? AsyncTiming::late : AsyncTiming::early);
+  return message;
 }
 
 inline int64_t lineOf(const std::string &text, const std::string &mark) {

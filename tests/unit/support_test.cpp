@@ -145,7 +145,8 @@ TEST(GpuTargets, EveryGpuFromTuringOnHasOne) {
   EXPECT_EQ(nameFor(9, 0), "sm_90a");
   EXPECT_EQ(nameFor(10, 0), "sm_100a");
   EXPECT_EQ(nameFor(10, 3), "sm_103a");
-  EXPECT_EQ(nameFor(11, 0), "sm_103"); // newer than the adjacent rows of the table: the last one whose code it runs
+  EXPECT_EQ(nameFor(11, 0), "sm_110a");
+  EXPECT_EQ(nameFor(11, 1), "sm_110"); // newer than the adjacent rows of the table: the last one whose code it runs
   EXPECT_EQ(nameFor(12, 0), "sm_120a");
   EXPECT_EQ(nameFor(12, 1), "sm_121a");
   EXPECT_EQ(nameFor(15, 0), "sm_120");
@@ -166,8 +167,9 @@ TEST(GpuTargets, CodeOfOneGpuStaysThere) {
   EXPECT_TRUE(runsOn(*gpuTarget("sm_90"), 10, 0));
   EXPECT_TRUE(runsOn(*gpuTarget("sm_80"), 12, 0));
   EXPECT_FALSE(runsOn(*gpuTarget("sm_100"), 9, 0));
-  for (const char *name : {"sm_100", "sm_103", "sm_120", "sm_100a", "sm_103a", "sm_120a"}) {
+  for (const char *name : {"sm_100", "sm_103", "sm_110", "sm_120", "sm_100a", "sm_103a", "sm_110a", "sm_120a"}) {
     GpuTarget target = *gpuTarget(name);
+    EXPECT_TRUE(target.launchControl) << name;
     EXPECT_TRUE(target.tma && target.clusters && target.stmatrix && target.mbarrierTransactions) << name;
     EXPECT_FALSE(target.wgmma || target.setmaxnreg) << name;
   }
@@ -189,6 +191,21 @@ TEST(GpuTargets, BlockScalesOfMmaSync) {
   for (const char *name : {"sm_90a", "sm_100a", "sm_120"})
     EXPECT_FALSE(gpuTarget(name)->scaledMma) << name;
   EXPECT_FALSE(runsOn(*gpuTarget("sm_120a"), 12, 1));
+}
+
+TEST(GpuTargets, TensorMemoryIsOfDataCenterGpus) {
+  for (const char *name : {"sm_100a", "sm_103a", "sm_110a"}) {
+    GpuTarget target = *gpuTarget(name);
+    EXPECT_TRUE(target.tcgen05 && target.tcgen05BlockScales && target.ctaPairs && target.launchMulticast) << name;
+    EXPECT_EQ(target.tensorColumns, 512) << name;
+  }
+  for (const char *name : {"sm_90a", "sm_100", "sm_103", "sm_110", "sm_120", "sm_120a"}) {
+    GpuTarget target = *gpuTarget(name);
+    EXPECT_FALSE(target.tcgen05 || target.ctaPairs || target.tensorColumns) << name;
+  }
+  EXPECT_TRUE(gpuTarget("sm_100a")->tcgen05Int8 && gpuTarget("sm_110a")->tcgen05Int8);
+  EXPECT_FALSE(gpuTarget("sm_103a")->tcgen05Int8);
+  EXPECT_FALSE(gpuTarget("sm_110a")->tcgen05ScaleInput);
 }
 
 TEST(KernelOptions, AreCheckedForTheTarget) {
@@ -220,11 +237,13 @@ TEST(KernelOptions, AreCheckedForTheTarget) {
 
 TEST(Target, EachLevelIsATarget) {
   std::string names = cpuLevelNames();
-  EXPECT_EQ(names, "sse2, avx2, avx512, avx512-dot, amx");
+  EXPECT_EQ(names, "sse2, avx2, avx512, avx512-dot, amx, armv8, neon, neon-dot, sve, sve256");
+  EXPECT_EQ(cpuLevelNames(Isa::aarch64), "armv8, neon, neon-dot, sve, sve256");
   for (llvm::StringRef name : llvm::split(names, ", ")) {
     std::optional<CpuTarget> target = cpuTarget(name);
     ASSERT_TRUE(target);
     EXPECT_EQ(target->name, name);
+    EXPECT_EQ(target->isa == Isa::aarch64, cpuLevelNames(Isa::aarch64).find(name.str()) != std::string::npos);
     EXPECT_EQ(target->bf16Tiles, name == "amx");
     EXPECT_EQ(target->byteTiles, name == "amx");
     EXPECT_FALSE(target->fp16Tiles); // no level has them: the CPU itself reports them

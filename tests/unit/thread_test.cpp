@@ -1,5 +1,5 @@
 // Lowerings to one thread's scalars, called one by one: how many instructions of which kind a layout asks for.
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/lowering_table.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -78,7 +78,7 @@ TEST_F(Thread, reductionInOneWarp) {
   auto t = load(1, "reg [[1]], lane [[2], [4], [8], [16], [32]], warp []", sum);
   ASSERT_TRUE(t);
   auto reduce = first<tt::ReduceOp>();
-  ASSERT_TRUE(mlir::succeeded(lowerReduce(*t, reduce)));
+  ASSERT_TRUE(mlir::succeeded(lowerOp(*t, reduce)));
   EXPECT_EQ(t->get(reduce.getResult()[0]).size(), 1u);
   EXPECT_EQ(count<ptx::ShuffleOp>(), 5); // one a lane bit; the two registers become one before
   EXPECT_EQ(count<ptx::BarrierOp>(), 0);
@@ -87,7 +87,7 @@ TEST_F(Thread, reductionInOneWarp) {
 TEST_F(Thread, reductionOverWarps) {
   auto t = load(2, "reg [], lane [[1], [2], [4], [8], [16]], warp [[32]]", sum);
   ASSERT_TRUE(t);
-  ASSERT_TRUE(mlir::succeeded(lowerReduce(*t, first<tt::ReduceOp>())));
+  ASSERT_TRUE(mlir::succeeded(lowerOp(*t, first<tt::ReduceOp>())));
   EXPECT_EQ(count<ptx::ShuffleOp>(), 5);
   EXPECT_EQ(count<ptx::StoreSharedOp>(), 1);
   EXPECT_EQ(count<ptx::LoadSharedOp>(), 2); // both warps' parts
@@ -99,7 +99,7 @@ TEST_F(Thread, scanInOneWarp) {
   auto t = load(1, "reg [[1]], lane [[2], [4], [8], [16], [32]], warp []", running);
   ASSERT_TRUE(t);
   auto scan = first<tt::ScanOp>();
-  ASSERT_TRUE(mlir::succeeded(lowerScan(*t, scan)));
+  ASSERT_TRUE(mlir::succeeded(lowerOp(*t, scan)));
   EXPECT_EQ(t->get(scan.getResult()[0]).size(), 2u);
   EXPECT_EQ(count<ptx::ShuffleOp>(), 5); // a run of two registers has one total
   EXPECT_EQ(count<ptx::BarrierOp>(), 0);
@@ -111,7 +111,7 @@ TEST_F(Thread, conversionWithinAWarp) {
                 "[16]], warp [], block []>>\n");
   ASSERT_TRUE(t);
   auto convert = first<ttg::ConvertLayoutOp>();
-  ASSERT_TRUE(mlir::succeeded(lowerConvert(*t, convert)));
+  ASSERT_TRUE(mlir::succeeded(lowerOp(*t, convert)));
   EXPECT_EQ(t->get(convert.getResult()).size(), 2u);
   EXPECT_EQ(count<ptx::BarrierOp>(), 0); // within a warp: by shuffles
   EXPECT_EQ(count<ptx::ShuffleOp>(), 2);

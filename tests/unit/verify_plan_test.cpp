@@ -1,6 +1,8 @@
 // Plans of conversions prove themselves: every plan that is made holds, and one that was tampered with is caught.
 #include "gpu/layout/verify_plan.h"
 
+#include "layout_helpers.h"
+
 #include <gtest/gtest.h>
 
 using namespace tilewright::gpu;
@@ -28,7 +30,7 @@ TEST(Proof, everyPlanHolds) {
         if (classifyConversion(src, dst) < Conversion::shuffle)
           EXPECT_EQ(verifyRegisters(sameThreadRegisters(dst, src), src, dst), std::nullopt);
         if (std::optional<ShufflePlan> plan = planShuffle(src, dst)) {
-          EXPECT_EQ(verifyShuffle(*plan, src, dst), std::nullopt) << src.text() << "\n" << dst.text();
+          EXPECT_EQ(verifyShuffle(*plan, src, dst), std::nullopt) << textOf(src) << "\n" << textOf(dst);
           ++shuffles;
         }
         ScratchPlan plan = optimalScratch(src, dst, bits, {true, true});
@@ -74,7 +76,7 @@ TEST(Proof, tamperedShuffles) {
     auto caught = [&](auto change) {
       ShufflePlan doctored = *plan;
       change(doctored);
-      EXPECT_TRUE(verifyShuffle(doctored, src, dst)) << src.text() << "\n" << dst.text();
+      EXPECT_TRUE(verifyShuffle(doctored, src, dst)) << textOf(src) << "\n" << textOf(dst);
     };
     for (size_t i = 0; i < plan->rounds.size(); ++i) {
       caught([&](ShufflePlan &p) {

@@ -33,6 +33,10 @@ def compile(src, target=None, options=None, _env_vars=None):
         target = _target_of(arch) or target
     if target.backend not in ("cpu", "cuda"):
         raise ValueError(f"compile: there is no back end for '{target.backend}'; kernels are compiled for 'cpu' and 'cuda'")
+    cpu = _core.target()
+    if target.backend == "cpu" and str(target.arch) in set(cpu["all_levels"].split(", ")) - set(cpu["levels"].split(", ")):
+        raise ValueError(f"compile: code for cpu:{target.arch} does not run on this machine, whose levels are {cpu['levels']}; "
+                         "`tilewright compile --emit obj` and triton.tools.compile write code for other machines")
     name = str(target.arch) if target.backend == "cuda" else ""
     if isinstance(src, ASTSource):
         handle = _core.compile_described(src.fn, *src.describe(), options, name)

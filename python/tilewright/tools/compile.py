@@ -244,7 +244,8 @@ def compile_kernel(args: CompileArgs):
     name = f"{out_name}_{hashed}_{suffix}"
 
     options = {"num_warps": args.num_warps, "num_stages": args.num_stages}
-    compiled = compile(signature.source(kernel), target=target, options=options)
+    # The code of a CPU level comes from `standalone`, below: it may be of another machine.
+    compiled = compile(signature.source(kernel), target=None if target.backend == "cpu" else target, options=options)
     code = compiled._handle.standalone(str(target.arch) if args.target and target.backend == "cpu" else "")
     given = [f"{constant}={value!r}" for constant, value in signature.constants.items()]
     variant = c_text.Variant(

@@ -213,5 +213,6 @@ inline bool isFp8(ptx::Format format) {
 /// The groups of operations, each in a file of its own. They report their failures.
 LogicalResult printMemory(Operation *op, PrintContext &at);
 LogicalResult printMatrix(Operation *op, PrintContext &at);
+LogicalResult printTensor(Operation *op, PrintContext &at);
 
 } // namespace tilewright::ptx_print

@@ -7,7 +7,6 @@
 #include "codegen/ptx/text.h"
 
 #include "codegen/debug_info.h"
-#include "gpu/cost_model/registers.h"
 #include "support/settings.h"
 
 #include <algorithm>
@@ -180,8 +179,7 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Temporary
   return cubin;
 }
 
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, int64_t threadsToFitTwice,
-                                 std::string &error) {
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error) {
   std::string program = findPtxas();
   if (program.empty()) {
     error = "ptxas was not found on PATH; set TILEWRIGHT_PTXAS to its path";
@@ -192,14 +190,12 @@ std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target
     error = "cannot write a temporary file for ptxas";
     return std::nullopt;
   }
-  std::optional<Cubin> cubin = runPtxas(program, folder, ptx, target, options, error);
-  if (cubin && threadsToFitTwice > 0 && gpu::nearlyTwoCtas(threadsToFitTwice, cubin->registers, target)) {
-    std::string two = ptx, refused;
-    two.insert(two.find('\n', two.find(".reqntid ")), "\n.minnctapersm 2");
-    std::optional<Cubin> smaller = runPtxas(program, folder, two, target, options, refused);
-    if (smaller && smaller->spillBytes == 0 && smaller->localBytes <= cubin->localBytes) return smaller;
-  }
-  return cubin;
+  return runPtxas(program, folder, ptx, target, options, error);
+}
+
+std::string withMinCtas(std::string ptx, int64_t ctas) {
+  ptx.insert(ptx.find('\n', ptx.find(".reqntid ")), "\n.minnctapersm " + std::to_string(ctas));
+  return ptx;
 }
 
 } // namespace tilewright

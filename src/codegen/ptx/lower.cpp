@@ -10,6 +10,7 @@
 #include "codegen/lower.h"
 #include "codegen/ptx/print.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/tcgen05.h"
 #include "ir/refusal.h"
 #include "ir/tt.h"
 #include "support/target.h"
@@ -79,6 +80,7 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (kernel.getCluster() > 1 && !target.clusters)
     return refuse(function, Diag::noClusters, {std::to_string(kernel.getCluster()), target.name});
   if (failed(checkArguments(function))) return failure();
+  if (gpu::findOtherCtaGroup(function)) return bug(function, "all tcgen05 operations of a kernel have one cta_group");
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
   if (failed(lowerPtx(module, function, target, flushesExp2))) return failure();

@@ -239,7 +239,7 @@ LogicalResult printMatrix(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ptx::MmaOp, ptx::ScaledMmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
           [&](auto concrete) { return lower(concrete, at); })
-      .Default([](Operation *unknown) { return bug(unknown, "this instruction cannot be printed"); });
+      .Default([&](Operation *) { return printTensor(op, at); });
 }
 
 } // namespace tilewright::ptx_print

@@ -378,13 +378,21 @@ static LogicalResult checkTensor(Operation *op, PrintContext &at, size_t rank) {
   return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
 }
 
+/// Returns the address of an mbarrier in the even CTA of this CTA's pair. Bit 24 of a shared address in the cluster's window is the lowest
+/// bit of the CTA's rank.
+static Value inEvenCta(PrintContext &at, Value barrier) {
+  constexpr int64_t withoutLowestBitOfRank = 0xfeffffff;
+  return LLVM::AndOp::create(at.b, barrier, at.i32(withoutLowestBitOfRank));
+}
+
 /// The policies are constants for the L2 cache, equal to the results of createpolicy.
 static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
   if (op.getMulticast() && failed(need(op, at, at.target.multicast))) return failure();
+  if (op.getToLeader() && failed(need(op, at, at.target.ctaPairs))) return failure();
   Asm code(at);
   std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());
-  std::string barrier = code.address(op.getBarrier());
+  std::string barrier = code.address(op.getToLeader() ? inEvenCta(at, op.getBarrier()) : op.getBarrier());
   std::string text =
       "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
   std::string tail;
@@ -393,6 +401,7 @@ static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
     tail +=
         ", " + code.in(LLVM::ConstantOp::create(at.b, at.integer(16), at.b.getI16IntegerAttr(static_cast<int16_t>(*op.getMulticast()))));
   }
+  if (op.getToLeader()) text += ".cta_group::2";
   if (op.getEvict() != ptx::Eviction::normal) {
     text += ".L2::cache_hint";
     tail += ", " + code.in(at.i64(op.getEvict() == ptx::Eviction::evict_first ? 0x12F0000000000000 : 0x14F0000000000000));

@@ -37,9 +37,9 @@ struct Cubin {
 std::string findPtxas();
 /// Identifies an assembler in cache keys: its path, size and modification time. "driver" without ptxas, when the driver assembles.
 std::string assemblerIdentity();
-/// Assembles `ptx`; `options`: more command-line options for ptxas. If `threadsToFitTwice` is not 0 and CTAs of so many threads nearly fit
-/// twice on an SM, ptxas runs again with that limit. Null, with the reason in `error`, if there is no ptxas or it fails.
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, int64_t threadsToFitTwice,
-                                 std::string &error);
+/// Assembles `ptx`; `options`: more command-line options for ptxas. Null, with the reason in `error`, if there is no ptxas or it fails.
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error);
+/// Returns the PTX of a kernel without a promise of CTAs per SM with one (minnctapersm).
+std::string withMinCtas(std::string ptx, int64_t ctas);
 
 } // namespace tilewright

@@ -5,13 +5,80 @@
 
 #include "gpu/cost_model/live_ranges.h"
 #include "gpu/cost_model/registers.h"
-#include "gpu/tiles/buffer_accesses.h"
-#include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/tile_equivalence.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/tile_equivalence.h"
+#include "ir/slice.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+//===---------------------------------------------------------------------------------------------- before tiles have layouts
+
+int64_t accumulatorBits(Type tile, const Dims &shape, const Dims &valid) {
+  Type element = getElementTypeOrSelf(tile);
+  return elementCount(shape) / shape.back() * valid.back() * (element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64);
+}
+
+int64_t tileAccumulatorBits(Value tile) {
+  Dims shape = ttg::shapeOf(tile.getType());
+  auto dot = tile.getDefiningOp<tt::DotOp>();
+  return accumulatorBits(tile.getType(), shape, dot ? validExtent(dot) : shape);
+}
+
+/// Returns the last use of the dot's result in the block, including elementwise results computed from it.
+static Operation *lastUse(tt::DotOp dot) {
+  Block *block = dot->getBlock();
+  Operation *last = dot;
+  (void)tt::reaches(dot.getD(), [&](OpOperand &use) {
+    Operation *op = block->findAncestorOpInBlock(*use.getOwner());
+    if (!op) return tt::Search::skip;
+    if (last->isBeforeInBlock(op)) last = op;
+    bool passes = op == use.getOwner() && (isElementwiseOnTiles(op) || isa<tt::FpToFpOp>(op));
+    return passes ? tt::Search::follow : tt::Search::skip;
+  });
+  return last;
+}
+
+/// Returns the accumulator bits that are live at one time in an iteration: the loop-carried tiles, and the maximum over the dots in the
+/// body.
+static int64_t accumulatorBitsOf(scf::ForOp loop, function_ref<int64_t(Value)> bitsOf) {
+  if (loop.getBody()->getOps<tt::DotOp>().empty()) return 0;
+  int64_t carried = 0;
+  for (BlockArgument argument : loop.getRegionIterArgs())
+    if (isTile(argument)) carried += bitsOf(loop.getTiedLoopYieldedValue(argument)->get());
+  SmallVector<LiveRange> ranges; // of accumulators that are not carried
+  for (auto dot : loop.getBody()->getOps<tt::DotOp>())
+    if (!isa<BlockArgument>(dot.getC())) ranges.push_back({dot, lastUse(dot), bitsOf(dot.getResult())});
+  return carried + maxLive(ranges);
+}
+
+int64_t maxAccumulatorBits(tt::FuncOp function, function_ref<int64_t(Value)> bitsOf) {
+  int64_t bits = 0;
+  function.walk([&](scf::ForOp loop) { bits = std::max(bits, accumulatorBitsOf(loop, bitsOf)); });
+  return bits;
+}
+
+bool accumulatorsFit(int64_t bits, int64_t warps, const GpuTarget &target) {
+  return bits / 32 <= (warps << laneBits) * (target.registersPerThread - otherRegisters);
+}
+
+/// The registers that one CTA has for the accumulators of a kernel with so many dots, with the maximum number of warps that have all
+/// registers of a thread.
+static int64_t registersForAccumulators(int64_t dots, const GpuTarget &target) {
+  auto threads = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(target.registersPerSM / target.registersPerThread)));
+  return threads * (target.registersPerThread - (dots == 1 ? otherRegistersNextToSums : otherRegisters));
+}
+
+bool accumulatorsFit(tt::FuncOp function, const GpuTarget &target, function_ref<int64_t(Value)> bitsOf) {
+  int64_t dots = 0;
+  function.walk([&](tt::DotOp) { ++dots; });
+  int64_t registers = maxAccumulatorBits(function, bitsOf) / 32;
+  return registers <= registersForAccumulators(dots, target);
+}
+
+//===---------------------------------------------------------------------------------------------------------- with layouts
 
 int64_t registersOf(Type tile) {
   int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();

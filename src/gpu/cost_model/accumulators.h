@@ -1,11 +1,26 @@
-// Registers of a thread for tiles: how many the MMAs of a loop take, and how many there are.
+// Accumulators: how many registers the dots of a kernel need, before tiles have layouts and after that, and how many there are.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::gpu {
+
+// ---- before tiles have layouts
+
+/// Returns the bits of a tile that dots accumulate in: of the columns that are not padding. The tile has this shape and valid extent.
+int64_t accumulatorBits(mlir::Type tile, const Dims &shape, const Dims &valid);
+/// Returns the same for a tile of the program.
+int64_t tileAccumulatorBits(mlir::Value tile);
+/// Returns the maximum number of accumulator bits that are live at one time in a loop of the function. `bitsOf`: those of one tile.
+int64_t maxAccumulatorBits(tt::FuncOp function, llvm::function_ref<int64_t(mlir::Value)> bitsOf);
+/// True if so many accumulator bits leave enough of the registers of a CTA's threads.
+bool accumulatorsFit(int64_t bits, int64_t warps, const GpuTarget &target);
+/// True if one CTA with the maximum number of warps can hold the accumulators of the function.
+bool accumulatorsFit(tt::FuncOp function, const GpuTarget &target, llvm::function_ref<int64_t(mlir::Value)> bitsOf);
+
+// ---- with layouts
 
 /// Returns the registers of a thread for a tile with a layout.
 int64_t registersOf(mlir::Type tile);

@@ -1,8 +1,8 @@
-// Chooses the occupancy of a kernel from the instructions of one thread:
-//     ptx.kernel = #ptx.kernel<threads = 384, sharedBytes = 65536>                   and ptx.max_registers true 240, false 24
+// Chooses the occupancy of a kernel from its partitions, or else from the instructions of one thread:
+//     ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 65536>                   and ptx.wgmma
 // becomes
-//     ptx.kernel = #ptx.kernel<threads = 384, sharedBytes = 65536, minCtas = 1>
-// A kernel without MMAs and without a promise gets `tryTwoCtas`: if it nearly fits twice on an SM, ptxas runs again (nearlyTwoCtas).
+//     ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 65536, minCtas = 1>
+// A kernel without MMAs and without a promise gets `tryTwoCtas`: if it nearly fits twice on an SM, ptxas runs again.
 #include "gpu/cost_model/choose_occupancy.h"
 
 #include "gpu/cost_model/registers.h"
@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -31,7 +33,6 @@ namespace {
 /// What decides about the occupancy.
 struct Contents {
   bool hasMmas = false, hasWarpgroupMmas = false, sumsLoads = false;
-  int64_t more = 0, fewer = 0; ///< registers of a thread after setmaxnreg, of consumers and of the producer; 0: there is none
 };
 } // namespace
 
@@ -41,33 +42,48 @@ static Contents contentsOf(tt::FuncOp kernel) {
     found.hasWarpgroupMmas |= isa<ptx::WgmmaOp>(op);
     found.hasMmas |= isa<ptx::MmaOp, ptx::WgmmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaWaitOp>(op);
     if (auto loop = dyn_cast<scf::ForOp>(op)) found.sumsLoads |= loopSumsLoads(loop);
-    if (auto change = dyn_cast<ptx::MaxRegistersOp>(op)) (change.getIncrease() ? found.more : found.fewer) = change.getCount();
   });
   return found;
 }
 
-/// Returns the minimum number of CTAs per SM that the kernel promises (minnctapersm); 0: none.
-/// - Kernels that reallocate registers between warps need a promise. Without one ptxas does not know the number of registers, and ignores
-///   setmaxnreg. They promise as many CTAs as their registers allow.
+int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target) {
+  SmallVector<int64_t> kept = partitions.registersOfGroups();
+  if (kept.empty() || config.getMaxRegisters() > 0) return 0;
+  int64_t registers = (config.getWarps() << laneBits) * consumerRegisters(config.getWarps(), target, kept);
+  for (int64_t ofThread : kept)
+    registers += threadsOfGroup * ofThread;
+  return std::max<int64_t>(1, target.registersPerSM / registers);
+}
+
+/// Returns the minimum number of CTAs per SM that a kernel without partitions promises (minnctapersm); 0: none.
 /// - Warpgroup MMAs promise one CTA: their accumulators fill the registers anyway, and ptxas then schedules with all of them.
 /// - Kernels that sum loads in a loop promise one CTA. Otherwise ptxas places the additions of one load before the next load, and an
 ///   iteration waits for memory several times.
 /// - Others make no promise. With one, ptxas would use all registers for one CTA, whose loads no longer overlap with the arithmetic of
 ///   another.
-static int64_t minCtasPerSM(const Contents &contents, int64_t threads, const GpuTarget &target) {
-  if (contents.more == 0 || contents.fewer == 0) return contents.hasWarpgroupMmas || contents.sumsLoads || contents.more || contents.fewer;
-  int64_t registers = (threads - threadsOfGroup) * contents.more + threadsOfGroup * contents.fewer;
-  return std::max<int64_t>(1, target.registersPerSM / registers);
+static int64_t minCtasOf(const Contents &contents) {
+  return contents.hasWarpgroupMmas || contents.sumsLoads;
 }
 
-void chooseOccupancy(tt::FuncOp kernel, const GpuTarget &target) {
+void chooseOccupancy(tt::FuncOp kernel) {
   auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
-  if (!launch || launch.getMaxRegisters() > 0) return; // the author has set the registers
+  // The author has set the registers, or lower-to-threads those of partitions.
+  if (!launch || launch.getMaxRegisters() > 0 || launch.getMinCtas() > 0) return;
   Contents contents = contentsOf(kernel);
-  int64_t minCtas = minCtasPerSM(contents, launch.getThreads(), target);
+  int64_t minCtas = minCtasOf(contents);
   bool tryTwoCtas = minCtas == 0 && !contents.hasMmas; // MMAs fill an SM with one CTA
   kernel->setAttr(ptx::kernelName, ptx::KernelAttr::get(kernel.getContext(), launch.getThreads(), launch.getSharedBytes(),
                                                         launch.getCluster(), launch.getMaxRegisters(), minCtas, tryTwoCtas));
+}
+
+bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
+  int64_t two = registersForOccupancy(2, threads, target);
+  return 2 * threads <= target.threadsPerSM && registersPerThread > two &&
+         registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
+}
+
+bool suitsTwoCtas(const KernelMemory &before, const KernelMemory &after) {
+  return after.spillBytes == 0 && after.localBytes <= before.localBytes;
 }
 
 } // namespace tilewright::gpu

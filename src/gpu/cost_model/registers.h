@@ -31,14 +31,6 @@ inline int64_t registersForOccupancy(int64_t ctas, int64_t threads, const GpuTar
   return target.registersPerSM / ctas / threads / registerStep * registerStep;
 }
 
-/// True if a kernel is only slightly above the registers with which two CTAs fit on an SM. With two, the loads of one CTA overlap with the
-/// barriers and locks of the other.
-inline bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
-  int64_t two = registersForOccupancy(2, threads, target);
-  return 2 * threads <= target.threadsPerSM && registersPerThread > two &&
-         registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
-}
-
 // ---- warp specialization
 
 /// Returns the registers of a thread when a CTA with partitions starts. `warps`: of the consumers. Next to them are `partitionGroups` warp

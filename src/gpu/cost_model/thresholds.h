@@ -39,7 +39,6 @@ constexpr int64_t minMmasToDrainLate = 3;         ///< the last MMA stays in fli
 constexpr int64_t maxAlternatingMmas = 2;         ///< MMAs alternate with arithmetic, and stages are refilled after the first one
 constexpr int64_t minScaleBytesAtTop = 4;         ///< of a row's scales, from which on they are loaded at the top of an iteration
 constexpr int64_t widenedLoadBytes = 8;           ///< bytes of the word of scales that a thread loads for several iterations
-constexpr int64_t widenedRowBytes = 16;           ///< the same where the dequantize partition alone loads scales
 constexpr int64_t maxForwardedScales = 8;         ///< columns of scales in an iteration that the dequantize partition forwards, at most
 constexpr int64_t minDequantizedDepth = 32;       ///< elements along K of a dequantized operand, at least
 
@@ -76,6 +75,9 @@ constexpr int64_t maxReservedBytes = 8192;        ///< scratch memory that stays
 constexpr int64_t minDescriptorsToRecompute = 16; ///< loop-invariant descriptors, from which on each iteration computes them
 constexpr int64_t maxMultiplyAdds = 512;          ///< multiply-adds of a dot in one iteration of its loop, at most
 constexpr int64_t maxContiguousOfFma = 8;         ///< contiguous elements that a thread loads for such a dot, at most
+constexpr int64_t fmaTileExtent = 4;              ///< rows, and columns, of such a dot that a thread computes, at most
+constexpr int64_t fmaLaneColumns = 8;             ///< lanes of a warp along the columns of such a dot, at most
+constexpr int64_t minExpansion = 8;               ///< addresses are computed again from tiles that have so many times fewer elements
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 
 // ---- occupancy

@@ -10,10 +10,6 @@
 
 namespace tilewright::gpu {
 
-static int64_t log2Of(int64_t value) {
-  return std::bit_width(static_cast<uint64_t>(value)) - 1;
-}
-
 OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared) {
   LinearMap offsets = shared.inverse();
   OffsetBases result;
@@ -21,10 +17,6 @@ OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared) {
     for (uint32_t basis : layout.bases[axis])
       result[axis].push_back(offsets.apply(basis) * static_cast<uint32_t>(shared.elementBytes()));
   return result;
-}
-
-uint32_t offsetBasis(const Layout &layout, const SharedLayout &shared, Axis axis, int64_t bit) {
-  return shared.inverse().apply(layout.basesOf(axis)[bit]) * static_cast<uint32_t>(shared.elementBytes());
 }
 
 uint64_t splitAdd(const OffsetBases &offsets) {

@@ -1,5 +1,5 @@
-// The algebra of layouts: coordinates, locations, inverses, direct sums and quotients, and the text form. Every operation changes only the
-// images of the bits, so its cost is the number of bits (about 20), never the number of elements.
+// The algebra of layouts: coordinates, locations, inverses. Every operation changes only the images of the bits, so its cost is the number
+// of bits (about 20), never the number of elements.
 //   reshape 16x8 -> 8x16:  reg=[[8,0]] -> reg=[[4,0]]: the same flat index 64, read in another shape
 #include "gpu/layout/layout.h"
 
@@ -39,10 +39,6 @@ Dims rowMajorOrder(int64_t rank) {
   for (int64_t dim = rank; dim-- > 0;)
     order.push_back(dim);
   return order;
-}
-
-static int64_t log2Of(int64_t value) {
-  return std::bit_width(static_cast<uint64_t>(value)) - 1;
 }
 
 //===------------------------------------------------------------------------------------------------------- layouts from layouts
@@ -192,17 +188,6 @@ LinearMap Layout::map() const {
   return result;
 }
 
-uint64_t Layout::inputOf(const HardwareLocation &location) const {
-  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
-  uint64_t input = 0;
-  int64_t shift = 0;
-  for (Axis axis : allAxes) {
-    input |= static_cast<uint64_t>(parts[static_cast<size_t>(axis)]) << shift;
-    shift += bits(axis);
-  }
-  return input;
-}
-
 HardwareLocation Layout::locationOf(uint64_t input) const {
   std::array<int64_t, 4> parts = {};
   for (Axis axis : allAxes) {
@@ -212,19 +197,6 @@ HardwareLocation Layout::locationOf(uint64_t input) const {
   return HardwareLocation{parts[0], parts[1], parts[2], parts[3]};
 }
 
-bool Layout::isInjectiveModuloBroadcast() const {
-  Echelon span;
-  for (uint32_t column : map().columns)
-    if (column != 0 && !span.add(column)) return false;
-  return true;
-}
-
-std::optional<HardwareLocation> Layout::find(uint32_t flat) const {
-  std::optional<uint64_t> input = map().solve(flat);
-  if (!input) return std::nullopt;
-  return locationOf(*input);
-}
-
 uint64_t Layout::freeMask(Axis asked) const {
   Echelon span;
   uint64_t mask = 0;
@@ -232,82 +204,6 @@ uint64_t Layout::freeMask(Axis asked) const {
     for (int64_t bit = 0; bit < bits(axis); ++bit)
       if (!span.add(basesOf(axis)[bit]) && axis == asked) mask |= uint64_t(1) << bit;
   return mask;
-}
-
-//===------------------------------------------------------------------------------------------------------- product and quotient
-
-Layout product(const Layout &inner, const Layout &outer) {
-  Dims shape = inner.shape;
-  for (size_t dim = 0; dim < shape.size(); ++dim)
-    shape[dim] *= outer.shape[dim];
-  Layout result = changed(inner, shape, [](Dims at) { return at; });
-  Layout cells = changed(outer, shape, [&](Dims at) {
-    for (size_t dim = 0; dim < at.size(); ++dim)
-      at[dim] *= inner.shape[dim];
-    return at;
-  });
-  for (size_t axis = 0; axis < result.bases.size(); ++axis)
-    result.bases[axis].insert(result.bases[axis].end(), cells.bases[axis].begin(), cells.bases[axis].end());
-  return result;
-}
-
-// Returns the bits of one axis in product order. Returns nothing if the tile's bits are absent (at the front, or anywhere) or overlap other
-// ones.
-static std::optional<std::vector<int64_t>> tileBits(const Layout &layout, const Layout &tile, Axis axis, bool anywhere) {
-  const std::vector<uint32_t> &bases = layout.basesOf(axis);
-  std::vector<int64_t> order;
-  std::vector<bool> taken(bases.size(), false);
-  for (int64_t bit = 0; bit < tile.bits(axis); ++bit) {
-    uint32_t wanted = flatOf(layout.shape, coordinatesOf(tile.shape, tile.basesOf(axis)[bit]));
-    int64_t at = bit;
-    if (anywhere) {
-      at = 0;
-      while (at < layout.bits(axis) && (taken[at] || bases[at] != wanted))
-        ++at;
-    }
-    if (at >= layout.bits(axis) || bases[at] != wanted) return std::nullopt;
-    taken[at] = true;
-    order.push_back(at);
-  }
-  for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {
-    if (taken[bit]) continue;
-    Dims at = coordinatesOf(layout.shape, bases[bit]);
-    for (size_t dim = 0; dim < at.size(); ++dim)
-      if (at[dim] % tile.shape[dim] != 0) return std::nullopt;
-    order.push_back(bit);
-  }
-  return order;
-}
-
-static bool shapeDivides(const Layout &layout, const Layout &tile) {
-  if (layout.shape.size() != tile.shape.size()) return false;
-  for (size_t dim = 0; dim < tile.shape.size(); ++dim)
-    if (layout.shape[dim] % tile.shape[dim] != 0) return false;
-  return true;
-}
-
-std::optional<Layout> divideLeft(const Layout &layout, const Layout &tile) {
-  if (!shapeDivides(layout, tile)) return std::nullopt;
-  Layout grid;
-  for (size_t dim = 0; dim < tile.shape.size(); ++dim)
-    grid.shape.push_back(layout.shape[dim] / tile.shape[dim]);
-  for (Axis axis : allAxes) {
-    if (!tileBits(layout, tile, axis, /*anywhere=*/false)) return std::nullopt;
-    for (int64_t bit = tile.bits(axis); bit < layout.bits(axis); ++bit) {
-      Dims at = coordinatesOf(layout.shape, layout.basesOf(axis)[bit]);
-      for (size_t dim = 0; dim < at.size(); ++dim)
-        at[dim] /= tile.shape[dim];
-      grid.basesOf(axis).push_back(flatOf(grid.shape, at));
-    }
-  }
-  return grid;
-}
-
-std::optional<std::vector<int64_t>> registersForTile(const Layout &layout, const Layout &tile) {
-  if (!shapeDivides(layout, tile)) return std::nullopt;
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
-    if (!tileBits(layout, tile, axis, /*anywhere=*/false)) return std::nullopt;
-  return tileBits(layout, tile, Axis::reg, /*anywhere=*/true);
 }
 
 //===--------------------------------------------------------------------------------------------------------------- shared layouts
@@ -322,122 +218,6 @@ SharedLayout SharedLayout::transposed(const Dims &order) const {
 bool SharedLayout::isBijection() const {
   int64_t size = static_cast<int64_t>(bases.size());
   return size == log2Of(elementCount(shape)) && map().rank() == size;
-}
-
-//===----------------------------------------------------------------------------------------------------------------- text, hashing
-
-static std::string listText(const Dims &shape, const std::vector<uint32_t> &bases) {
-  std::string text = "[";
-  for (size_t bit = 0; bit < bases.size(); ++bit) {
-    text += bit ? ",[" : "[";
-    Dims at = coordinatesOf(shape, bases[bit]);
-    for (size_t dim = 0; dim < at.size(); ++dim)
-      text += (dim ? "," : "") + std::to_string(at[dim]);
-    text += "]";
-  }
-  return text + "]";
-}
-
-std::string Layout::text() const {
-  return "reg=" + listText(shape, basesOf(Axis::reg)) + " lane=" + listText(shape, basesOf(Axis::lane)) +
-         " warp=" + listText(shape, basesOf(Axis::warp)) + " block=" + listText(shape, basesOf(Axis::block));
-}
-
-std::string SharedLayout::text() const {
-  return "bits=" + std::to_string(elementBits) + " offset=" + listText(shape, bases);
-}
-
-namespace {
-// Reads the text form; every function returns whether it found what it expects.
-struct Reader {
-  std::string_view rest;
-
-  void space() {
-    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t' || rest.front() == '\n'))
-      rest.remove_prefix(1);
-  }
-  bool take(std::string_view word) {
-    space();
-    if (!rest.starts_with(word)) return false;
-    rest.remove_prefix(word.size());
-    return true;
-  }
-  std::optional<int64_t> number() {
-    space();
-    int64_t value = 0, digits = 0;
-    while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9' && digits < 10) {
-      value = value * 10 + (rest.front() - '0');
-      rest.remove_prefix(1);
-      ++digits;
-    }
-    if (digits == 0) return std::nullopt;
-    return value;
-  }
-  std::optional<uint32_t> coordinates(const Dims &shape) {
-    if (!take("[")) return std::nullopt;
-    Dims at;
-    for (size_t dim = 0; dim < shape.size(); ++dim) {
-      if (dim && !take(",")) return std::nullopt;
-      std::optional<int64_t> value = number();
-      if (!value || *value >= shape[dim]) return std::nullopt;
-      at.push_back(*value);
-    }
-    if (!take("]")) return std::nullopt;
-    return flatOf(shape, at);
-  }
-  std::optional<std::vector<uint32_t>> list(const Dims &shape) {
-    std::vector<uint32_t> bases;
-    if (!take("=") || !take("[")) return std::nullopt;
-    if (take("]")) return bases;
-    do {
-      std::optional<uint32_t> basis = coordinates(shape);
-      if (!basis) return std::nullopt;
-      bases.push_back(*basis);
-    } while (take(","));
-    if (!take("]")) return std::nullopt;
-    return bases;
-  }
-  bool atEnd() {
-    space();
-    return rest.empty();
-  }
-};
-} // namespace
-
-static bool powersOfTwo(const Dims &shape) {
-  return std::all_of(shape.begin(), shape.end(),
-                     [](int64_t extent) { return extent > 0 && std::has_single_bit(static_cast<uint64_t>(extent)); });
-}
-
-std::optional<Layout> Layout::parse(const Dims &shape, std::string_view text) {
-  if (!powersOfTwo(shape)) return std::nullopt;
-  Layout layout;
-  layout.shape = shape;
-  Reader reader{text};
-  constexpr std::array<std::string_view, 4> names = {"reg", "lane", "warp", "block"};
-  for (Axis axis : allAxes) {
-    if (!reader.take(names[static_cast<size_t>(axis)])) return std::nullopt;
-    std::optional<std::vector<uint32_t>> bases = reader.list(shape);
-    if (!bases) return std::nullopt;
-    layout.basesOf(axis) = *bases;
-  }
-  if (!reader.atEnd()) return std::nullopt;
-  return layout;
-}
-
-std::optional<SharedLayout> SharedLayout::parse(const Dims &shape, std::string_view text) {
-  if (!powersOfTwo(shape)) return std::nullopt;
-  Reader reader{text};
-  if (!reader.take("bits") || !reader.take("=")) return std::nullopt;
-  std::optional<int64_t> elementBits = reader.number();
-  if (!elementBits || *elementBits < 8 || *elementBits > 64 || !std::has_single_bit(static_cast<uint64_t>(*elementBits)))
-    return std::nullopt;
-  if (!reader.take("offset")) return std::nullopt;
-  std::optional<std::vector<uint32_t>> bases = reader.list(shape);
-  if (!bases || !reader.atEnd()) return std::nullopt;
-  SharedLayout layout{shape, *bases, *elementBits};
-  if (!layout.isBijection()) return std::nullopt;
-  return layout;
 }
 
 } // namespace tilewright::gpu

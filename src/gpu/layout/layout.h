@@ -18,7 +18,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tilewright::gpu {
@@ -124,26 +123,16 @@ public:
 
   /// Returns all bits as one map: registers lowest, then lanes, warps, blocks.
   LinearMap map() const;
-  /// Converts a hardware location to an input of map(), and back.
-  uint64_t inputOf(const HardwareLocation &location) const;
+  /// Returns the hardware location of an input of map().
   HardwareLocation locationOf(uint64_t input) const;
   int64_t rank() const { return map().rank(); }
   /// True if every element is held by some register.
   bool isSurjective() const { return map().isSurjective(elementBits()); }
-  /// True if no element is held twice, except by bits with basis 0.
-  bool isInjectiveModuloBroadcast() const;
   /// Flat index -> the location that holds it with all free bits 0 (as an input of map(); see locationOf).
   LinearMap inverse() const { return map().pseudoInverse(elementBits()); }
-  /// Returns the location of an element with all free bits 0.
-  std::optional<HardwareLocation> find(uint32_t flat) const;
-
   /// Returns the redundant bits of an axis: their basis is 0, or depends on earlier bits (in the order registers, lanes, warps, blocks).
   /// The locations with all free bits 0 hold every element exactly once: only these store.
   uint64_t freeMask(Axis axis) const;
-
-  /// "reg=[[0,1],[8,0]] lane=[...] warp=[...] block=[]": one coordinate list per bit.
-  std::string text() const;
-  static std::optional<Layout> parse(const Dims &shape, std::string_view text);
 
   bool operator==(const Layout &) const = default;
 };
@@ -152,15 +141,6 @@ struct Halves {
   Layout layout;           ///< of each half
   int64_t registerBit = 0; ///< the register bit that selects the half; without this bit, the register number is that of the half
 };
-
-/// Returns the direct sum: a grid of `outer` whose cells are tiles of `inner` (same rank; extents multiply; inner's bits come first on
-/// every axis).
-Layout product(const Layout &inner, const Layout &outer);
-/// Returns the grid, if `layout` is product(tile, grid): its low bits on every axis are the tile's, and the other bits move whole tiles.
-std::optional<Layout> divideLeft(const Layout &layout, const Layout &tile);
-/// As divideLeft, but the tile's register bits may be anywhere among the layout's. Result i: the register bit of `layout` that is bit i of
-/// the register number in product order (the tile's bits first).
-std::optional<std::vector<int64_t>> registersForTile(const Layout &layout, const Layout &tile);
 
 /// Maps bits of the element offset in one buffer to a flat index: always a bijection of the tile. Elements have 8, 16, 32 or 64 bits
 /// (constructors round smaller ones up to 8).
@@ -176,10 +156,6 @@ public:
   /// span bytes, packed. Inside it 16-byte chunks are permuted: byte offset bits 4^=7 (32), also 5^=8 (64), also 6^=9 (128). A span wider
   /// than the extent is reduced to the widest that fits; 0 (or an extent of less than 32 bytes) is rowMajor.
   static SharedLayout swizzled(const Dims &shape, int64_t elementBits, int64_t spanBytes, const Dims &order);
-  /// Permutes chunks of `vec` elements of a row: chunk ^= (row / perPhase) % maxPhase, as far as the row has chunks.
-  static SharedLayout vectorSwizzled(const Dims &shape, int64_t elementBits, const Dims &order, int64_t vec, int64_t perPhase,
-                                     int64_t maxPhase);
-
   /// Dimension i of the result is dimension order[i] of this; the same bytes.
   SharedLayout transposed(const Dims &order) const;
 
@@ -190,10 +166,6 @@ public:
   /// Flat index -> element offset.
   LinearMap inverse() const { return map().pseudoInverse(static_cast<int64_t>(bases.size())); }
   bool isBijection() const;
-
-  /// "bits=16 offset=[[0,1],[0,2],...]".
-  std::string text() const;
-  static std::optional<SharedLayout> parse(const Dims &shape, std::string_view text);
 
   bool operator==(const SharedLayout &) const = default;
 };
@@ -239,8 +211,6 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst);
 
 //===------------------------------------------------------------------------------------------- along dimensions: memory, reduction, scan
 
-/// Returns register masks: XOR with the i-th moves 2^i along `dim` in every thread, from aligned starts; as many as there are.
-std::vector<uint32_t> contiguousSteps(const Layout &layout, int64_t dim);
 /// Returns how many consecutive registers hold consecutive, aligned elements along order[0] in every thread (1, 2, 4, ...).
 int64_t contiguousRun(const Layout &layout, const Dims &order);
 
@@ -268,7 +238,6 @@ std::optional<std::vector<AxisBit>> scanOrder(const Layout &layout, int64_t dim)
 /// Byte offsets that each bit of the location adds, by XOR: shared^-1 o layout.
 using OffsetBases = std::array<std::vector<uint32_t>, 4>;
 OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared);
-uint32_t offsetBasis(const Layout &layout, const SharedLayout &shared, Axis axis, int64_t bit);
 /// Returns the register bits that may be added (as immediates) instead of XORed. They share no offset bit with lanes, warps, blocks or
 /// non-additive register bits. address = base + (thread ^ XOR of the non-additive bits' offsets) + (XOR of the additive bits' offsets).
 uint64_t splitAdd(const OffsetBases &offsets);
@@ -347,11 +316,7 @@ std::optional<TmaBox> tmaBox(const SharedLayout &shared);
 //===-------------------------------------------------------------------------------------------------------------------- pictures
 
 /// Prints the tile as a grid; a cell shows which thread and register hold the element, T<thread>:<register>. Large tiles are cut to a
-/// window at the origin, of `rows` x `columns` if given; a legend says so.
-std::string picture(const Layout &layout);
+/// window of `rows` x `columns` at the origin; a legend says so.
 std::string picture(const Layout &layout, int64_t rows, int64_t columns);
-/// Prints the byte offset and the bank in each cell.
-std::string picture(const SharedLayout &shared);
-std::string picture(const SharedLayout &shared, int64_t rows, int64_t columns);
 
 } // namespace tilewright::gpu

@@ -10,10 +10,6 @@
 
 namespace tilewright::gpu {
 
-static int64_t log2Of(int64_t value) {
-  return std::bit_width(static_cast<uint64_t>(value)) - 1;
-}
-
 namespace {
 class Maker {
 public:
@@ -243,19 +239,6 @@ SharedLayout SharedLayout::swizzled(const Dims &shape, int64_t elementBits, int6
     if (source < static_cast<int64_t>(bases.size())) bases[source] ^= logical[target];
   }
   return plain;
-}
-
-SharedLayout SharedLayout::vectorSwizzled(const Dims &shape, int64_t elementBits, const Dims &order, int64_t vec, int64_t perPhase,
-                                          int64_t maxPhase) {
-  SharedLayout layout = rowMajor(shape, elementBits, order);
-  if (order.empty()) return layout;
-  std::vector<uint32_t> logical = layout.bases;
-  int64_t innerBits = log2Of(shape[order[0]]), rowBits = static_cast<int64_t>(layout.bases.size()) - innerBits;
-  for (int64_t i = 0; i < log2Of(maxPhase); ++i) {
-    int64_t row = log2Of(perPhase) + i, chunk = log2Of(vec) + i;
-    if (row < rowBits && chunk < innerBits) layout.bases[innerBits + row] ^= logical[chunk];
-  }
-  return layout;
 }
 
 } // namespace tilewright::gpu

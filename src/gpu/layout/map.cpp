@@ -67,7 +67,7 @@ std::optional<uint64_t> commonPoint(uint64_t a, const Vectors &p, uint64_t b, co
   return a ^ reduced.tag;
 }
 
-static Vectors join(Vectors left, const Vectors &right) {
+Vectors join(Vectors left, const Vectors &right) {
   left.insert(left.end(), right.begin(), right.end());
   return left;
 }
@@ -121,13 +121,6 @@ LinearMap LinearMap::pseudoInverse(int64_t outputBits) const {
   for (int64_t bit = 0; bit < outputBits; ++bit)
     inverse.columns.push_back(static_cast<uint32_t>(span.reduce(uint64_t(1) << bit).tag));
   return inverse;
-}
-
-LinearMap LinearMap::compose(const LinearMap &inner) const {
-  LinearMap result;
-  for (uint32_t column : inner.columns)
-    result.columns.push_back(apply(column));
-  return result;
 }
 
 } // namespace tilewright::gpu

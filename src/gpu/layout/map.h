@@ -3,11 +3,16 @@
 //   map {1, 2, 8}: input 0b101 -> 1 ^ 8 = 9
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace tilewright::gpu {
+
+inline int64_t log2Of(int64_t value) {
+  return std::bit_width(static_cast<uint64_t>(value)) - 1;
+}
 
 /// A growing span in echelon form. Every vector has a tag, and all additions apply to the tags as well. The caller defines the meaning of
 /// tags (input bits: for solving; the vector itself or 0: for intersecting).
@@ -35,6 +40,8 @@ private:
 
 using Vectors = std::vector<uint64_t>;
 
+/// Returns the vectors of both lists.
+Vectors join(Vectors left, const Vectors &right);
 Echelon spanOfAll(const Vectors &vectors);
 /// Returns a basis of the intersection of two spans.
 Vectors intersection(const Vectors &left, const Vectors &right);
@@ -64,9 +71,6 @@ public:
   /// Returns G with L G L = L: a right inverse if L is onto, the inverse if it is a bijection. Never uses columns that depend on earlier
   /// ones.
   LinearMap pseudoInverse(int64_t outputBits) const;
-  /// Applies `inner` first, then this map.
-  LinearMap compose(const LinearMap &inner) const;
-
   bool operator==(const LinearMap &) const = default;
 };
 

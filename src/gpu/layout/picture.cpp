@@ -57,8 +57,6 @@ struct Grid {
   }
 };
 
-constexpr int64_t defaultRows = 16, defaultColumns = 16;
-constexpr int64_t sharedBanks = 32, bankBytes = 4;
 constexpr size_t listedHolders = 2; // more locations are only counted
 } // namespace
 
@@ -106,26 +104,6 @@ std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
   std::string legend = layout.bits(Axis::block) > 0 ? "B<block>.T<thread>:<register>" : "T<thread>:<register>";
   if (several) legend += ", +<further holders>";
   return grid.draw(cells, legend);
-}
-
-std::string picture(const Layout &layout) {
-  return picture(layout, defaultRows, defaultColumns);
-}
-
-std::string picture(const SharedLayout &shared, int64_t rows, int64_t columns) {
-  Grid grid(shared.shape, rows, columns);
-  LinearMap offsets = shared.inverse();
-  std::vector<std::string> cells;
-  for (int64_t row = 0; row < grid.shownRows; ++row)
-    for (int64_t column = 0; column < grid.shownColumns; ++column) {
-      int64_t offset = static_cast<int64_t>(offsets.apply(row * grid.columns + column)) * shared.elementBytes();
-      cells.push_back(std::to_string(offset) + "/" + std::to_string(offset / bankBytes % sharedBanks));
-    }
-  return grid.draw(cells, "<byte offset>/<bank>");
-}
-
-std::string picture(const SharedLayout &shared) {
-  return picture(shared, defaultRows, defaultColumns);
 }
 
 } // namespace tilewright::gpu

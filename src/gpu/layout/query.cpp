@@ -73,7 +73,8 @@ static uint32_t fieldOf(const Dims &shape, int64_t dim) {
   return unitOf(shape, dim) * static_cast<uint32_t>(shape[dim] - 1);
 }
 
-std::vector<uint32_t> contiguousSteps(const Layout &layout, int64_t dim) {
+/// Returns register masks: XOR with the i-th moves 2^i along `dim` in every thread, from aligned starts; as many as there are.
+static std::vector<uint32_t> contiguousSteps(const Layout &layout, int64_t dim) {
   uint32_t unit = unitOf(layout.shape, dim);
   uint32_t moved = 0; // by threads
   for (Axis axis : {Axis::lane, Axis::warp, Axis::block})

@@ -12,20 +12,11 @@
 
 namespace tilewright::gpu {
 
-static int64_t log2Of(int64_t value) {
-  return std::bit_width(static_cast<uint64_t>(value)) - 1;
-}
-
 static Vectors toVectors(const std::vector<uint32_t> &bases) {
   Vectors result;
   for (uint32_t basis : bases)
     if (basis != 0) result.push_back(basis);
   return result;
-}
-
-static Vectors join(Vectors left, const Vectors &right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
 }
 
 static Vectors firstOf(Vectors vectors, int64_t count) {

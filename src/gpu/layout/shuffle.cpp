@@ -27,11 +27,6 @@ static Vectors toVectors(const std::vector<uint32_t> &bases) {
   return Vectors(bases.begin(), bases.end());
 }
 
-static Vectors join(Vectors left, const Vectors &right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
-
 // Chooses for each lane bit of the target the element (relative to lane 0's) of a round, in lane + span(Q). The span W of these elements
 // must not intersect P. Prefers elements that the same lane of the source holds: whole rounds then need no shuffle.
 static std::optional<Vectors> chooseElements(const Vectors &sourceRegs, const Vectors &sourceLanes, const Vectors &targetChoice,

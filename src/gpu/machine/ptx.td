@@ -277,9 +277,11 @@ def Ptx_MbarrierWaitOp : PtxEffect<"mbarrier_wait"> {
 }
 def Ptx_TmaLoadOp : PtxEffect<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "copies a box of a tensor to shared memory (128-byte aligned; with a swizzle, to its pattern) and reports its bytes to an "
-                "mbarrier. One thread issues it. Coordinates are in elements, innermost first; out of bounds they give zeros";
+                "mbarrier. One thread issues it. Coordinates are in elements, innermost first; out of bounds they give zeros. `toLeader` "
+                "(cta_group 2): the mbarrier is that of the even CTA of the pair whose shared memory is filled";
   let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, I32:$barrier, Optional<I1>:$predicate,
-                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$multicast);
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$multicast,
+                       UnitAttr:$toLeader);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $shared `,` $barrier (`if` $predicate^)? attr-dict";
 }
 def Ptx_TmaStoreOp : PtxEffect<"tma_store", [AttrSizedOperandSegments]> {
@@ -350,6 +352,8 @@ def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
   let arguments = (ins BoolAttr:$increase, I32Attr:$count);
   let assemblyFormat = "$increase $count attr-dict";
 }
+
+include "gpu/machine/tcgen05.td"
 
 // ---- arithmetic that arith lacks
 

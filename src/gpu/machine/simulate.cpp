@@ -6,6 +6,7 @@
 // A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
 // the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the CTA is deadlocked.
 #include "gpu/machine/simulate_program.h"
+#include "gpu/machine/tcgen05.h"
 #include "ir/location.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,6 +58,9 @@ public:
     addAsyncHandlers(table);
     addMatrixHandlers(table);
     addScaledMatrixHandlers(table);
+    addTensorHandlers(table);
+    addTensorCoreHandlers(table);
+    addLaunchControlHandlers(table);
   }
   std::optional<SimulationError> error;
 
@@ -238,6 +242,14 @@ uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
   return result & mask;
 }
 
+/// Executes all pending asynchronous operations of a cluster. False if one failed.
+static bool runEngines(Cluster &cluster) {
+  for (const auto &cta : cluster.ctas)
+    while (!cta->isIdle() && cta->runEngine()) {
+    }
+  return llvm::none_of(cluster.ctas, [](const auto &cta) { return cta->stopping; });
+}
+
 bool Warp::run(const Body &body) {
   for (const Step &step : body.steps) {
     if (cta.stopping) return false;
@@ -249,6 +261,7 @@ bool Warp::run(const Body &body) {
         if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used without a wgmma_wait for its group");
     if (step.below && !checkIndex(step)) return false;
     if (!step.handler(*this, step)) return false;
+    if (cta.options.timing == AsyncTiming::early && !runEngines(cta.cluster)) return false;
     if (cta.program.usesWgmma && !step.forwards)
       for (int32_t value : step.results) {
         inFlight[size_t(value)] = 0;
@@ -339,6 +352,11 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
   remoteReads.clear();
   mbarriers.clear();
   engine.clear();
+  tensor = {};
+  tensorQueue.clear();
+  tensorReads.clear();
+  launchRequests.clear();
+  refusedCancel.reset();
   copies = 0;
   copyOps.assign(1, 0);
   components = warpCount + (warpCount + 3) / 4;
@@ -389,6 +407,7 @@ void Cluster::start(std::array<int64_t, 3> first, int64_t which) {
   released = arriving;
   touched = AccessHistory();
   stores = 0;
+  tensorAccesses.assign(1, {});
   live.clear();
   for (auto [rank, cta] : llvm::enumerate(ctas)) {
     cta->start({first[0] + int64_t(rank), first[1], first[2]}, scheduler);
@@ -425,7 +444,8 @@ bool Cluster::runRound(bool stopping) {
       if (paused) break;
     }
     if (paused) break;
-    if (!stopping && random() % 4 == 0) advanced |= warp->cta.runEngine();
+    bool mayRunEngine = warp->cta.options.timing != AsyncTiming::late;
+    if (!stopping && mayRunEngine && random() % 4 == 0) advanced |= warp->cta.runEngine();
   }
   llvm::erase_if(live, [](Warp *warp) { return warp->finished; });
   return paused || advanced || changes != launch.changes;
@@ -470,7 +490,7 @@ bool Cluster::resume() {
   }
   bool stopping = isStopping();
   for (auto &cta : ctas) {
-    while (!stopping && !cta->engine.empty()) // at the end of the kernel, stores that no thread has waited for are completed
+    while (!stopping && !cta->isIdle()) // at the end of the kernel, stores that no thread has waited for are completed
       if (!cta->runEngine()) break;
     if (!stopping && !cta->error) cta->checkDone();
   }
@@ -499,6 +519,13 @@ void Cta::checkDone() {
       warp->fail(*store.step, "the warp ends without a tma_wait for this store, which may still be reading shared memory", int64_t(lane));
       return;
     }
+  if (!tensor.allocations.empty()) {
+    const TensorAllocation &leak = tensor.allocations.front();
+    error = SimulationError{"CTA " + std::to_string(rank) + " of the cluster ends with " + std::to_string(leak.columns) +
+                                " columns of tensor memory allocated: every allocation must be freed (PTX ISA 9.7.16.7.1)",
+                            program.ops[leak.op]->getLoc(), std::nullopt};
+    return;
+  }
   if (!program.usesWgmma) return;
   for (size_t first = 0; first + 3 < warps.size(); first += 4)
     for (size_t other = first + 1; other < first + 4; ++other) {
@@ -553,10 +580,12 @@ static std::optional<SimulationError> runGrid(Launch &launch, const Program &pro
   };
   std::array<int64_t, 3> count = launch.clusters;
   for (int64_t number = 0; number < count[0] * count[1] * count[2] && !error && waiting.size() < maxWaiting; ++number) {
+    launch.nextCluster = number + 1;
+    if (launch.canceled.count(number)) continue;
     if (idle.empty()) idle.push_back(makeCluster(launch, program, args, grid));
     std::unique_ptr<Cluster> cluster = std::move(idle.back());
     idle.pop_back();
-    cluster->start({number % count[0] * program.kernel.getCluster(), number / count[0] % count[1], number / (count[0] * count[1])}, number);
+    cluster->start(launch.positionOf(number, program.kernel.getCluster()), number);
     run(std::move(cluster));
     runWaiting(/*leavesPaused=*/true);
   }
@@ -595,6 +624,8 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
     return wrong(function.getLoc(), "the kernel takes " + llvm::Twine(slots) + " values and " + llvm::Twine(maps) +
                                         " tensor maps, given are " + llvm::Twine(args.slots.size()) + " and " +
                                         llvm::Twine(args.maps.size()));
+  if (Operation *other = findOtherCtaGroup(function))
+    return wrong(other->getLoc(), "all tcgen05 operations of a kernel have one cta_group (PTX ISA 9.7.16.5)");
   sim::Program program;
   program.kernel = kernel;
   sim::Decoder decoder(program);
@@ -602,7 +633,7 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
   if (decoder.error) return decoder.error;
   if (program.ops.empty()) return std::nullopt;
   std::array<int64_t, 3> clusters = {grid[0] / kernel.getCluster(), grid[1], grid[2]};
-  sim::Launch launch{options, clusters, std::nullopt};
+  sim::Launch launch{.options = options, .clusters = clusters};
   if (options.checkRaces) launch.history.emplace();
   return sim::runGrid(launch, program, args, grid);
 }

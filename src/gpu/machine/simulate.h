@@ -55,6 +55,9 @@ struct SimulatedArguments {
   std::vector<SimulatedTensorMap> maps;
 };
 
+/// When asynchronous operations (TMA, tcgen05) execute: at random, only when no thread can go on, or at once. Each order is legal.
+enum class AsyncTiming { random, late, early };
+
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
   /// If true, pointers of arguments have memory numbers. A pointer without one was loaded from memory, and may point to any mapped memory.
@@ -63,6 +66,7 @@ struct SimulateOptions {
   bool checkRaces = false;
   /// Determines the order in which warps run and asynchronous copies complete.
   uint64_t seed = 0;
+  AsyncTiming timing = AsyncTiming::random;
   /// After this many instructions the simulator reports that the warp waits for something that never happens.
   int64_t maxSteps = 200'000'000;
   /// Another thread sets it to true to end the run with an error.
@@ -90,6 +94,7 @@ struct SimulationError {
 /// - the same for two warps of one cluster, or a warp and a TMA instruction, in global memory. Two atomics do not race, nor does a store of
 ///   the value that memory already holds. A TMA store is complete after a tma_wait without .read, and may write at any time before;
 /// - wgmma or a TMA instruction on bytes that a thread has written without executing fence_async afterwards;
+/// - a broken rule of tensor memory, tcgen05 or cluster launch control, with its section of the PTX ISA (docs/stages/gpu_blackwell.md);
 /// - accumulators used without a wgmma_wait; a wgmma whose registers were written after the last wgmma_fence;
 /// - a deadlock, with the location where each warp waits. A cluster that waits for memory to change lets later clusters run;
 /// - an operation that the simulator does not support (ptx.inline).

@@ -85,7 +85,7 @@ static bool copyWait(Warp &warp, const Step &step) {
 
 // ---- mbarriers
 
-static void completePhase(Mbarrier &barrier) {
+void completePhase(Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.transactions != 0) return;
   join(barrier.completed, barrier.arriving);
   barrier.arriving.clear();
@@ -95,13 +95,17 @@ static void completePhase(Mbarrier &barrier) {
   }
   barrier.pending = barrier.count;
   ++barrier.phase;
-  Clock own(size_t(barrier.component) + 1);
-  own.back() = barrier.phase;
-  join(barrier.completed, own);
+  auto count = [&](Clock &clock, int64_t component) {
+    Clock own(size_t(component) + 1);
+    own.back() = barrier.phase;
+    join(clock, own);
+  };
+  count(barrier.completed, barrier.component);
+  for (auto [rank, component] : barrier.mirrors)
+    count(barrier.completedOthers[size_t(rank)], component);
 }
 
-/// Returns the mbarrier of a CTA at a lane's address, or null after an error.
-static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address) {
+Mbarrier *findBarrier(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address) {
   auto it = cta.mbarriers.find(address);
   if (it == cta.mbarriers.end()) {
     warp.fail(step, "no mbarrier was initialized at byte " + llvm::Twine(int64_t(address) - int64_t(sharedBase)) + " of shared memory",
@@ -120,7 +124,7 @@ static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint
   return &barrier;
 }
 static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t address) {
-  return find(warp, step, lane, warp.cta, address);
+  return findBarrier(warp, step, lane, warp.cta, address);
 }
 
 static bool mbarrierInit(Warp &warp, const Step &step) {
@@ -152,22 +156,29 @@ static void fenceBarriers(Warp &warp) {
     if (barrier.initWarp == warp.index) barrier.fenced = true;
 }
 
+bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &barrier, const std::vector<Clock> &known, int64_t count) {
+  if (barrier.pending < count)
+    return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
+  join(barrier.arriving, known[size_t(cta.rank)]);
+  for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
+    join(into, from);
+  ++cta.cluster.launch.changes;
+  barrier.pending -= count;
+  completePhase(barrier);
+  return true;
+}
+
 /// Executes a lane's arrival at a barrier of `cta`.
 static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64_t count, int64_t bytes) {
   if (&cta != &warp.cta && cta.isDone())
     return warp.fail(step, "CTA " + llvm::Twine(cta.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  Mbarrier *barrier = find(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
+  Mbarrier *barrier = findBarrier(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
   if (!barrier) return false;
-  if (barrier->pending < count)
-    return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier->count) + " in one phase", lane);
-  join(barrier->arriving, warp.knownOf(cta));
-  for (const auto &other : cta.cluster.ctas)
-    join(barrier->arrivingOthers[size_t(other->rank)], warp.knownOf(*other));
-  ++cta.cluster.launch.changes;
   barrier->transactions += bytes;
-  barrier->pending -= count;
-  completePhase(*barrier);
-  return true;
+  std::vector<Clock> known;
+  for (const auto &other : cta.cluster.ctas)
+    known.push_back(warp.knownOf(*other));
+  return arriveWith(warp, step, lane, cta, *barrier, known, count);
 }
 
 /// Executes arrivals in the warp's own CTA, or in all CTAs of the cluster.
@@ -309,7 +320,9 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
 /// Queues a load in the CTA whose shared memory it fills: another CTA's, for a multicast.
 static bool startLoad(Warp &warp, const Step &step, int64_t lane, Cta &target, const EngineCopy &made) {
   auto copy = std::make_shared<EngineCopy>(made);
-  Mbarrier *barrier = find(warp, step, lane, target, copy->barrier);
+  bool toLeader = cast<ptx::TmaLoadOp>(step.op).getToLeader();
+  copy->barrierCta = toLeader ? target.cluster.ctas[size_t(target.rank & ~int64_t(1))].get() : &target;
+  Mbarrier *barrier = findBarrier(warp, step, lane, *copy->barrierCta, copy->barrier);
   if (!barrier) return false;
   if (!barrier->fenced)
     return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.cta.locationOf(barrier->initOp) + ")", lane,
@@ -474,7 +487,8 @@ static uint64_t sourceElement(Cta &cta, const EngineCopy &copy, uint64_t local, 
 }
 
 /// Records the reads of a load: after everything before its issue, and before its mbarrier's phase completes.
-static bool noteLoad(Cta &cta, const EngineCopy &copy, const Mbarrier &barrier) {
+static bool noteLoad(const EngineCopy &copy, const Mbarrier &barrier) {
+  Cta &cta = *copy.barrierCta;
   for (const Chunk &run : globalRuns(copy)) {
     auto isBefore = [&](uint32_t agent, uint32_t time) {
       bool here = !(agent & tmaStoreAgents) && agent >> 24 == copy.warp->cta.rank;
@@ -488,21 +502,33 @@ static bool noteLoad(Cta &cta, const EngineCopy &copy, const Mbarrier &barrier) 
   return true;
 }
 
+/// Returns the component of a CTA's clocks that counts the phases of a barrier of `owner`.
+static int64_t componentIn(Cta &cta, const Cta &owner, Mbarrier &barrier) {
+  if (&cta == &owner) return barrier.component;
+  auto [mirror, isNew] = barrier.mirrors.try_emplace(cta.rank, cta.components);
+  if (isNew) ++cta.components;
+  return mirror->second;
+}
+
 /// Reports the arrived bytes of a load to its mbarrier.
 static bool arrive(Cta &cta, const EngineCopy &copy) {
-  auto barrier = cta.mbarriers.find(copy.barrier);
-  if (barrier == cta.mbarriers.end()) return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
-  if (!noteLoad(cta, copy, barrier->second)) return false;
+  auto found = copy.barrierCta->mbarriers.find(copy.barrier);
+  if (found == copy.barrierCta->mbarriers.end())
+    return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
+  Mbarrier &barrier = found->second;
+  if (!noteLoad(copy, barrier)) return false;
   const Chunk &chunk = copy.chunks[0];
   for (int64_t i = 0; i < chunk.bytes; ++i)
     cta.state(chunk.address + uint64_t(i)).owner = 0;
-  cta.noteWrite(chunk.address, chunk.bytes, barrier->second.component, barrier->second.phase + 1, 0, copy.step->number);
-  barrier->second.transactions -= chunk.bytes;
-  completePhase(barrier->second);
+  cta.noteWrite(chunk.address, chunk.bytes, componentIn(cta, *copy.barrierCta, barrier), barrier.phase + 1, 0, copy.step->number);
+  barrier.transactions -= chunk.bytes;
+  completePhase(barrier);
   return true;
 }
 
 bool Cta::runEngine() {
+  if (!tensorQueue.empty() && (engine.empty() || random() % 2)) return runTensorQueue(*this);
+  if (!launchRequests.empty() && (engine.empty() || random() % 2)) return runLaunchRequest(*this);
   if (engine.empty()) return false;
   size_t which = size_t(random() % engine.size()); // copies may overtake each other
   std::shared_ptr<EngineCopy> copy = engine[which];

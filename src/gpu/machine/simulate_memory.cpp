@@ -133,6 +133,13 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Cta &cta, u
                          lane, read.op);
     cta.remoteReads.erase(remote);
   }
+  if (!cta.tensorReads.empty())
+    for (const TensorRead &read : cta.tensorReads[size_t(at - sharedBase) / 16])
+      if (sim::at(warp.knownOf(read.warp->cta), read.complete) < read.number)
+        return warp.fail(step,
+                         "race: writes bytes that " + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
+                             " may still be reading: a tcgen05_commit after it and a wait for its mbarrier are missing" + byteText(at),
+                         lane, read.op);
   int64_t warps = int64_t(cta.warps.size());
   uint64_t readers = cta.state(at).readers;
   if (&cta == &warp.cta) readers &= ~(uint64_t(1) << warp.index);
@@ -168,12 +175,12 @@ static bool checkByte(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint
   return checkLastWrite(warp, step, lane, cta, at, access) && (!writes || checkReaders(warp, step, lane, cta, at));
 }
 
-bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk) {
+bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access) {
   if (!target.inShared(chunk.address, chunk.bytes)) return fail(step, hex(chunk.address) + " is outside of shared memory", lane);
   if (target.isDone())
     return fail(step, "CTA " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
   for (uint64_t at = chunk.address; at < chunk.address + uint64_t(chunk.bytes); ++at)
-    if (!checkByte(*this, step, lane, target, at, Access::asyncWrite)) return false;
+    if (!checkByte(*this, step, lane, target, at, access)) return false;
   return true;
 }
 
@@ -669,12 +676,17 @@ static NamedBarrier *arrive(Warp &warp, const Step &step, int64_t id, int64_t th
     return nullptr;
   }
   if (!barrier.arrived) barrier.first = step.number;
+  barrier.arrivingOthers.resize(warp.others.size());
+  for (auto [into, known] : llvm::zip(barrier.arrivingOthers, warp.others))
+    join(into, known);
   barrier.threads = threads;
   barrier.arrived += lanesPerWarp;
   warp.release(barrier.arriving);
   if (barrier.arrived == threads) {
     barrier.released = std::move(barrier.arriving);
+    barrier.releasedOthers = std::move(barrier.arrivingOthers);
     barrier.arriving.clear();
+    barrier.arrivingOthers.clear();
     barrier.arrived = 0;
     ++barrier.generation;
   }
@@ -686,6 +698,8 @@ static bool sync(Warp &warp, const Step &step, int64_t id, int64_t threads, llvm
   NamedBarrier *barrier = arrive(warp, step, id, threads);
   if (!barrier || !warp.waitUntil(step, what, [&] { return barrier->generation != generation; })) return false;
   join(warp.clock, barrier->released);
+  for (auto [known, from] : llvm::zip(warp.others, barrier->releasedOthers))
+    join(known, from);
   return true;
 }
 

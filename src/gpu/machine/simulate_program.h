@@ -18,6 +18,7 @@
 
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
+#include "gpu/machine/simulate_tensor.h"
 #include "ir/interpret/history.h"
 #include "ir/interpret/program.h"
 
@@ -30,6 +31,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <ucontext.h>
 
 namespace tilewright::gpu::sim {
@@ -73,6 +75,9 @@ void addDebugHandlers(HandlerTable &table);
 void addAsyncHandlers(HandlerTable &table);
 void addMatrixHandlers(HandlerTable &table);
 void addScaledMatrixHandlers(HandlerTable &table);
+void addTensorHandlers(HandlerTable &table);
+void addTensorCoreHandlers(HandlerTable &table);
+void addLaunchControlHandlers(HandlerTable &table);
 void addControlHandlers(HandlerTable &table);
 
 struct Program {
@@ -84,7 +89,6 @@ struct Program {
   bool usesWgmma = false;
 };
 
-using Clock = std::vector<uint32_t>;
 inline uint32_t at(const Clock &clock, int64_t component) {
   return component < int64_t(clock.size()) ? clock[size_t(component)] : 0;
 }
@@ -114,6 +118,7 @@ struct NamedBarrier {
   int64_t generation = 0;
   uint32_t first = 0; // the op at which the first of these threads arrived
   Clock arriving, released;
+  std::vector<Clock> arrivingOthers, releasedOthers; // the warps' clocks for the other CTAs of the cluster
 };
 
 /// A read by another CTA of the cluster.
@@ -128,6 +133,7 @@ struct Mbarrier {
   int64_t component = 0;
   Clock arriving, completed;
   std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
+  std::map<int64_t, int64_t> mirrors; // by rank of another CTA: the component of its clocks that counts the phases of this barrier
   bool fenced = false;
   uint16_t initWarp = 0;
   uint32_t initEpoch = 0, initOp = 0;
@@ -149,6 +155,7 @@ struct EngineCopy {
   std::array<int64_t, 5> coordinates{};
   uint64_t shared = 0;
   uint64_t barrier = 0;
+  Cta *barrierCta = nullptr; // of a load
   bool isLoad = false;
   bool done = false;
   std::vector<Chunk> chunks;
@@ -176,14 +183,29 @@ struct MatrixRead {
 
 class Cta;
 
+/// A request to cancel a cluster, without its response.
+struct LaunchRequest {
+  Warp *warp;
+  const Step *step;
+  uint64_t response, barrier;
+  bool multicast;
+};
+
 /// State that all clusters of a launch share.
 struct Launch {
   const SimulateOptions &options;
   std::array<int64_t, 3> clusters; // of the grid
-  std::optional<AccessHistory> history;
+  std::optional<AccessHistory> history{};
   uint32_t stores = 0;                  // executed so far
   uint64_t changes = 0;                 // of global or shared memory, so far
+  int64_t nextCluster = 0;              // the first one that has not started
+  std::set<int64_t> canceled{};         // clusters that never start: others do their work
   std::mt19937_64 random{options.seed}; // decides when a cluster pauses
+
+  /// Cancels a cluster that has not started. Returns its number, or nothing if there is none.
+  std::optional<int64_t> takeCluster();
+  /// Returns the block indices of the first CTA of a cluster of `ctas` CTAs.
+  std::array<int64_t, 3> positionOf(int64_t number, int64_t ctas) const;
 };
 
 /// CTAs that run together.
@@ -195,7 +217,8 @@ struct Cluster {
   std::vector<Clock> arriving, released; // clocks for each CTA
   std::vector<Warp *> live;
   AccessHistory touched; // global memory, by its warps and its TMA stores
-  uint32_t stores = 0;   // of TMA, so far
+  std::vector<TensorAccess> tensorAccesses;
+  uint32_t stores = 0; // of TMA, so far
   ucontext_t scheduler{};
   uint64_t seen = 0;      // the launch's changes when it began to wait
   bool hasPolled = false; // a warp has just loaded memory that other clusters may change
@@ -243,6 +266,7 @@ public:
   std::deque<MatrixRead> matrixReads;
   std::vector<uint32_t> matrixTrace; // ops, to compare the warps of a group
 
+  WarpTensor tensor;
   int64_t clusterTicket = 0; // generation of the cluster barrier that this warp arrived in
 
   // the coroutine
@@ -296,8 +320,8 @@ public:
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   /// Checks bounds, alignment and races of a read from another CTA's shared memory.
   bool touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes);
-  /// Checks bounds and races of a TMA write to another CTA's shared memory.
-  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk);
+  /// Checks bounds and races of an access through the async proxy to another CTA's shared memory.
+  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access = Access::asyncWrite);
   /// Returns this warp's clock for a CTA's warps.
   const Clock &knownOf(const Cta &other) const;
   /// True if a byte of the kernel's memory exists.
@@ -353,6 +377,11 @@ public:
   std::vector<uint32_t> copyOps; // by id
   std::deque<std::shared_ptr<EngineCopy>> engine;
   uint64_t ticks = 0;
+  TensorMemory tensor;
+  std::deque<std::shared_ptr<TensorOperation>> tensorQueue;  // of its threads
+  std::vector<llvm::SmallVector<TensorRead, 1>> tensorReads; // by 16 bytes of shared memory
+  std::deque<LaunchRequest> launchRequests;
+  std::optional<uint32_t> refusedCancel; // the response that said no: the op that asked
 
   Cta(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, Cluster &cluster, int64_t rank,
       std::array<int64_t, 3> grid)
@@ -377,11 +406,22 @@ public:
   uint32_t newCopy(uint32_t op);
   std::string locationOf(uint32_t op) const;
   std::string nameOf(uint32_t op) const;
-  /// Executes one pending TMA instruction; false if there is none or it failed.
+  /// Executes one pending TMA instruction or tcgen05 operation; false if there is none or it failed.
   bool runEngine();
+  bool isIdle() const { return engine.empty() && tensorQueue.empty() && launchRequests.empty(); }
   void checkDone();
 };
 
+/// Completes the phase of a barrier that has all its arrivals and bytes.
+void completePhase(Mbarrier &barrier);
+/// Returns the mbarrier of a CTA at a lane's address, or null after an error.
+Mbarrier *findBarrier(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address);
+/// Executes `count` arrivals, which tell the waiting threads the clocks `known` of each CTA. False after an error.
+bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &barrier, const std::vector<Clock> &known, int64_t count);
+/// Executes one pending tcgen05 operation of a CTA; false if it failed.
+bool runTensorQueue(Cta &cta);
+/// Answers the first request of a CTA to cancel a cluster; false if it failed.
+bool runLaunchRequest(Cta &cta);
 std::string textOf(mlir::Location location);
 /// Returns the number format of a matrix operand.
 const Format &numberFormat(ptx::Format format);

@@ -31,23 +31,12 @@ template <class Function> static bool integers(Warp &warp, const Step &step, Fun
   return true;
 }
 static bool compareIntegers(Warp &warp, const Step &step) {
-  using P = arith::CmpIPredicate;
-  P predicate = cast<arith::CmpIOp>(step.op).getPredicate();
+  arith::CmpIPredicate predicate = cast<arith::CmpIOp>(step.op).getPredicate();
+  uint8_t accepted = interp::acceptedBy(predicate);
   return integers(warp, step, [&](uint64_t a, uint64_t b, int64_t bits) -> uint64_t {
-    int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);
-    switch (predicate) {
-    case P::eq: return a == b;
-    case P::ne: return a != b;
-    case P::slt: return sa < sb;
-    case P::sle: return sa <= sb;
-    case P::sgt: return sa > sb;
-    case P::sge: return sa >= sb;
-    case P::ult: return a < b;
-    case P::ule: return a <= b;
-    case P::ugt: return a > b;
-    case P::uge: return a >= b;
-    }
-    return 0;
+    interp::Outcome outcome =
+        interp::isUnsigned(predicate) ? interp::outcomeOf(a, b) : interp::outcomeOf(signExtend(a, bits), signExtend(b, bits));
+    return (outcome & accepted) != 0;
   });
 }
 
@@ -84,69 +73,26 @@ template <class Function> static bool floats(Warp &warp, const Step &step, Funct
   return true;
 }
 static bool compareFloats(Warp &warp, const Step &step) {
-  using P = arith::CmpFPredicate;
-  P predicate = cast<arith::CmpFOp>(step.op).getPredicate();
-  Lanes &result = warp.result(step, 0);
-  warp.forLanes([&](int64_t lane) {
-    double a = decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]), b = decodeFloat(step.from, warp.get(step, 1)[size_t(lane)]);
-    bool unordered = std::isnan(a) || std::isnan(b), value = false;
-    switch (predicate) {
-    case P::AlwaysFalse: value = false; break;
-    case P::AlwaysTrue: value = true; break;
-    case P::OEQ: value = a == b; break;
-    case P::OGT: value = a > b; break;
-    case P::OGE: value = a >= b; break;
-    case P::OLT: value = a < b; break;
-    case P::OLE: value = a <= b; break;
-    case P::ONE: value = !unordered && a != b; break;
-    case P::ORD: value = !unordered; break;
-    case P::UEQ: value = unordered || a == b; break;
-    case P::UGT: value = unordered || a > b; break;
-    case P::UGE: value = unordered || a >= b; break;
-    case P::ULT: value = unordered || a < b; break;
-    case P::ULE: value = unordered || a <= b; break;
-    case P::UNE: value = unordered || a != b; break;
-    case P::UNO: value = unordered; break;
-    }
-    result[size_t(lane)] = value;
+  uint8_t accepted = interp::acceptedBy(cast<arith::CmpFOp>(step.op).getPredicate());
+  return integers(warp, step, [&](uint64_t a, uint64_t b, int64_t) -> uint64_t {
+    return (interp::outcomeOf(decodeFloat(step.from, a), decodeFloat(step.from, b)) & accepted) != 0;
   });
-  return true;
 }
 
 static bool floatToInteger(Warp &warp, const Step &step) {
   bool isSigned = isa<arith::FPToSIOp>(step.op);
-  int64_t bits = step.to.bits;
-  Lanes &result = warp.result(step, 0);
-  warp.forLanes([&](int64_t lane) {
-    double value = std::trunc(decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]));
-    double low = isSigned ? -std::ldexp(1.0, int(bits) - 1) : 0, high = std::ldexp(1.0, int(isSigned ? bits - 1 : bits));
-    uint64_t number;
-    if (std::isnan(value))
-      number = 0;
-    else if (value < low)
-      number = isSigned ? uint64_t(1) << (bits - 1) : 0;
-    else if (value >= high)
-      number = step.to.mask() >> (isSigned ? 1 : 0);
-    else
-      number = isSigned ? uint64_t(int64_t(value)) : uint64_t(value);
-    result[size_t(lane)] = number & step.to.mask();
+  return integers(warp, step, [&](uint64_t a, uint64_t, int64_t) {
+    double value = decodeFloat(step.from, a);
+    return isSigned ? interp::floatToSigned(value, step.to.bits) : interp::floatToUnsigned(value, step.to.bits);
   });
-  return true;
 }
 static bool integerToFloat(Warp &warp, const Step &step) {
   bool isSigned = isa<arith::SIToFPOp>(step.op);
-  Lanes &result = warp.result(step, 0);
-  warp.forLanes([&](int64_t lane) {
-    uint64_t bits = warp.get(step, 0)[size_t(lane)];
-    int64_t number = signExtend(bits, step.from.bits);
-    if (step.to.kind == Format::f64) { // one rounding, by the CPU
-      result[size_t(lane)] = llvm::bit_cast<uint64_t>(isSigned ? double(number) : double(bits));
-      return;
-    }
+  return integers(warp, step, [&](uint64_t a, uint64_t, int64_t bits) {
+    int64_t number = signExtend(a, bits);
     bool negative = isSigned && number < 0;
-    result[size_t(lane)] = encodeFloat(step.to, interp::integerAsDouble(negative ? uint64_t(0) - uint64_t(number) : bits, negative));
+    return interp::integerToFloat(negative ? uint64_t(0) - uint64_t(number) : a, negative, step.to);
   });
-  return true;
 }
 
 // ---- constants, choice, bits
@@ -224,22 +170,9 @@ static bool special(Warp &warp, const Step &step) {
 }
 
 static bool fusedMultiplyAdd(Warp &warp, const Step &step) {
-  Lanes &result = warp.result(step, 0);
-  const Lanes &a = warp.get(step, 0), &b = warp.get(step, 1), &c = warp.get(step, 2);
   warp.forLanes([&](int64_t lane) {
-    uint64_t x = a[size_t(lane)], y = b[size_t(lane)], z = c[size_t(lane)];
-    if (step.to.kind == Format::f64) {
-      result[size_t(lane)] =
-          llvm::bit_cast<uint64_t>(std::fma(llvm::bit_cast<double>(x), llvm::bit_cast<double>(y), llvm::bit_cast<double>(z)));
-    } else if (step.to.kind == Format::f32) {
-      result[size_t(lane)] = llvm::bit_cast<uint32_t>(
-          std::fmaf(llvm::bit_cast<float>(uint32_t(x)), llvm::bit_cast<float>(uint32_t(y)), llvm::bit_cast<float>(uint32_t(z))));
-    } else { // a double's fma would round twice
-      auto number = [&](uint64_t bits) { return llvm::APFloat(*step.to.semantics, llvm::APInt(unsigned(step.to.bits), bits)); };
-      llvm::APFloat value = number(x);
-      value.fusedMultiplyAdd(number(y), number(z), llvm::APFloat::rmNearestTiesToEven);
-      result[size_t(lane)] = value.bitcastToAPInt().getZExtValue();
-    }
+    auto of = [&](size_t operand) { return warp.get(step, operand)[size_t(lane)]; };
+    warp.result(step, 0)[size_t(lane)] = interp::fusedMultiplyAdd(step.to, of(0), of(1), of(2));
   });
   return true;
 }
@@ -260,10 +193,7 @@ const Format &numberFormat(ptx::Format format) {
                       single = makeFormat(llvm::APFloat::IEEEsingle(), Format::f32),
                       wide = makeFormat(llvm::APFloat::IEEEdouble(), Format::f64),
                       e4m3 = makeFormat(llvm::APFloat::Float8E4M3FN(), Format::other),
-                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee),
-                      e2m3 = makeFormat(llvm::APFloat::Float6E2M3FN(), Format::other),
-                      e3m2 = makeFormat(llvm::APFloat::Float6E3M2FN(), Format::other),
-                      e2m1 = makeFormat(llvm::APFloat::Float4E2M1FN(), Format::other), integer;
+                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee), integer;
   switch (format) {
   case ptx::Format::f16: return half;
   case ptx::Format::bf16: return bfloat;
@@ -272,9 +202,6 @@ const Format &numberFormat(ptx::Format format) {
   case ptx::Format::f64: return wide;
   case ptx::Format::e4m3: return e4m3;
   case ptx::Format::e5m2: return e5m2;
-  case ptx::Format::e2m3: return e2m3;
-  case ptx::Format::e3m2: return e3m2;
-  case ptx::Format::e2m1: return e2m1;
   default: return integer;
   }
 }

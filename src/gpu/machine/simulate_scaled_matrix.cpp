@@ -10,9 +10,7 @@
 //     column c of B   lane 4 * c + thread                      thread 0 to 3: a lane of a quad
 //   d = sum of (a * scale of a) * (b * scale of b), + c, with accumulators as for other formats
 #include "gpu/machine/simulate_program.h"
-
-#include <cmath>
-#include <limits>
+#include "gpu/machine/small_floats.h"
 
 using namespace mlir;
 
@@ -20,11 +18,16 @@ namespace tilewright::gpu::sim {
 
 static constexpr int64_t rows = 16, columns = 8;
 
-/// The bits of a number in its place: 8, or 4 if two share a byte.
-static double numberAt(ptx::Format format, uint64_t bits) {
-  if (format == ptx::Format::e2m1) return decodeNumber(format, bits & 0xf);
-  if (format == ptx::Format::e2m3 || format == ptx::Format::e3m2) return decodeNumber(format, bits & 0x3f);
-  return decodeNumber(format, bits & 0xff);
+static TensorFormat tensorFormat(ptx::Format format) {
+  switch (format) {
+  case ptx::Format::e5m2: return TensorFormat::e5m2;
+  case ptx::Format::e2m3: return TensorFormat::e2m3;
+  case ptx::Format::e3m2: return TensorFormat::e3m2;
+  case ptx::Format::e2m1: return TensorFormat::e2m1;
+  case ptx::Format::ue8m0: return TensorFormat::ue8m0;
+  case ptx::Format::ue4m3: return TensorFormat::ue4m3;
+  default: return TensorFormat::e4m3;
+  }
 }
 
 /// The numbers of a matrix of `outer` rows (A) or columns (B), K in each, from the registers that start at operand `first`.
@@ -39,14 +42,9 @@ static std::vector<double> gather(const Warp &warp, const Step &step, size_t fir
         int64_t row = lane / 4 + 8 * (reg % halfStep), column = lane % 4 * inRegister + i + k / 2 * (reg / halfStep);
         uint64_t place = warp.get(step, first + size_t(reg))[size_t(lane)] >> (i * bits);
         if (bits == 8 && format == ptx::Format::e2m1) place >>= 2;
-        numbers[size_t(row * k + column)] = numberAt(format, place);
+        numbers[size_t(row * k + column)] = decode(tensorFormat(format), uint32_t(place));
       }
   return numbers;
-}
-
-static double decodeScale(ptx::Format format, uint64_t bits) {
-  if (format == ptx::Format::ue4m3) return decodeNumber(ptx::Format::e4m3, bits);
-  return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, int(bits) - 127);
 }
 
 /// Multiplies each row (or column) by its scales. False if a scale is not one of the format.
@@ -59,7 +57,7 @@ static bool scale(Warp &warp, const Step &step, size_t operand, bool isA, std::v
     for (int64_t i = 0; i < k; ++i) {
       uint64_t bits = warp.get(step, operand)[size_t(lane)] >> (8 * (byte + i / (k / vector))) & 0xff;
       if (op.getScaleFormat() == ptx::Format::ue4m3 && bits >> 7) return warp.fail(step, "a scale of ue4m3 has a sign");
-      numbers[size_t(outer * k + i)] *= decodeScale(op.getScaleFormat(), bits);
+      numbers[size_t(outer * k + i)] *= decode(tensorFormat(op.getScaleFormat()), uint32_t(bits));
     }
   }
   return true;

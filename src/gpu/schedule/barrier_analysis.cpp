@@ -62,18 +62,11 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(tt::FuncOp function, AccessCache &accesses, Visitor visit)
-      : isSpecialized(function->hasAttr(ttg::warpSpecializedName)), accesses(accesses), visit(visit) {}
+  Analysis(bool hasPartitions, AccessCache &accesses, Visitor visit) : hasPartitions(hasPartitions), accesses(accesses), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
       step(&op, state);
-  }
-
-private:
-  static void join(PendingAccesses &into, const PendingAccesses &other) {
-    for (const PendingAccess &each : other)
-      if (!llvm::is_contained(into, each)) into.push_back(each);
   }
 
   void step(Operation *op, PendingAccesses &state) {
@@ -99,6 +92,12 @@ private:
     if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;
     for (const SharedAccess &access : known->second)
       add(access, state);
+  }
+
+private:
+  static void join(PendingAccesses &into, const PendingAccesses &other) {
+    for (const PendingAccess &each : other)
+      if (!llvm::is_contained(into, each)) into.push_back(each);
   }
 
   /// A loop's entry is reached from before it and from its own end.
@@ -171,8 +170,8 @@ private:
       if (each.running) continue;
       each.barrier = op;
       each.fencedBarrier = each.fenced;
-      each.allWarps |= allWarps || !isSpecialized;
-      each.fencedAllWarps |= each.fenced && (allWarps || !isSpecialized);
+      each.allWarps |= allWarps || !hasPartitions;
+      each.fencedAllWarps |= each.fenced && (allWarps || !hasPartitions);
     }
     // What is ordered before everything is forgotten.
     llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && (each.fencedAllWarps || each.access.isAsyncProxy()); });
@@ -230,16 +229,15 @@ private:
     if (access.accessor != Accessor::tmaLoad && !llvm::is_contained(state, pending)) state.push_back(pending);
   }
 
-  bool isSpecialized;
+  bool hasPartitions;
   AccessCache &accesses;
   Visitor visit;
 };
 
 } // namespace
 
-void visitConflicts(tt::FuncOp function, AccessCache &accesses, Visitor visit) {
-  PendingAccesses state;
-  Analysis(function, accesses, visit).run(function.getBody().front(), state);
+void visitConflicts(Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit) {
+  Analysis(hasPartitions, accesses, visit).step(op, state);
 }
 
 } // namespace tilewright::gpu

@@ -51,7 +51,8 @@ using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAc
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
 using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &)>;
 
-/// Visits each pair of conflicting accesses that follow one another on some path through the kernel.
-void visitConflicts(tt::FuncOp function, AccessCache &accesses, Visitor visit);
+/// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
+/// each pair of conflicting accesses of which the later one is in the operation. `hasPartitions`: the kernel is warp-specialized.
+void visitConflicts(mlir::Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit);
 
 } // namespace tilewright::gpu

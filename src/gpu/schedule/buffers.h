@@ -1,7 +1,7 @@
 // Buffers in shared memory, their tensor maps and their barriers.
 #pragma once
 
-#include "gpu/tiles/buffer_accesses.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 #include <optional>
 

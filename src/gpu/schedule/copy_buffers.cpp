@@ -1,7 +1,7 @@
 // TMA moves a box of a tensor, and swizzles it as the buffer's layout says: which buffer a tile gets that goes through a tensor
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/Builders.h"

@@ -4,7 +4,7 @@
 // Loads whose tiles are stored next to each other share a barrier. Its parity is carried through the loops around it.
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"

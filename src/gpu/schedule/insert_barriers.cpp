@@ -45,27 +45,51 @@ struct Unordered {
   }
 };
 
+/// Inserts one barrier after another. A barrier changes nothing before it, so the analysis continues from there.
 class Inserter {
 public:
-  explicit Inserter(tt::FuncOp function) : function(function), b(function.getContext()) {}
+  explicit Inserter(tt::FuncOp function)
+      : function(function), hasPartitions(function->hasAttr(ttg::warpSpecializedName)), b(function.getContext()) {}
 
   LogicalResult run() {
+    Block &body = function.getBody().front();
+    states[&body.front()] = {};
+    analyzeFrom(&body.front());
     constexpr int64_t manyBarriers = 1000;
     for (int64_t i = 0; i < manyBarriers; ++i) {
-      std::optional<Unordered> next = firstUnordered();
+      std::optional<Unordered> next = firstUnordered(unordered);
       if (!next) return success();
       if (next->need.wait)
         return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
-      order(*next);
+      analyzeFrom(order(*next));
     }
     return bug(function, "no barriers order its accesses to shared memory");
   }
 
 private:
-  std::optional<Unordered> firstUnordered() {
-    DenseMap<Operation *, int64_t> numbers;
+  /// Analyzes the kernel's body again from an operation on, or from the one around it. What stands before has not changed.
+  void analyzeFrom(Operation *changed) {
+    numbers.clear();
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
-    std::optional<Unordered> first;
+    Block &body = function.getBody().front();
+    Operation *op = body.findAncestorOpInBlock(*changed), *known = op;
+    while (!states.contains(known)) // a new one: the state before it is that before the next one
+      known = known->getNextNode();
+    PendingAccesses state = states[known];
+    llvm::erase_if(unordered, [&](const Unordered &each) { return !body.findAncestorOpInBlock(*each.later.op)->isBeforeInBlock(op); });
+    for (; op; op = op->getNextNode()) {
+      states[op] = state;
+      SmallVector<Unordered> found;
+      visitConflicts(op, hasPartitions, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later) {
+        if (BarrierNeed need = needOf(earlier, later)) found.emplace_back(earlier, later, need);
+      });
+      if (std::optional<Unordered> first = firstUnordered(found)) unordered.push_back(*first);
+    }
+  }
+
+  /// Returns the pair that is ordered next; null if there is none.
+  std::optional<Unordered> firstUnordered(ArrayRef<Unordered> pairs) {
+    if (pairs.empty()) return {};
     auto key = [&](const Unordered &each) {
       // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
       bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
@@ -73,43 +97,45 @@ private:
       return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
                         numbers.lookup(each.position));
     };
-    visitConflicts(function, accesses, [&](const PendingAccess &earlier, const SharedAccess &later) {
-      BarrierNeed need = needOf(earlier, later);
-      if (!need) return;
-      Unordered each(earlier, later, need);
-      if (!first || key(each) < key(*first)) first = each;
-    });
-    return first;
+    return *std::min_element(pairs.begin(), pairs.end(), [&](const Unordered &x, const Unordered &y) { return key(x) < key(y); });
   }
 
-  void order(const Unordered &each) {
+  /// Orders two accesses. Returns the first operation from which on the kernel has changed.
+  Operation *order(const Unordered &each) {
     Operation *barrier = each.earlier.barrier;
     bool isUsable = barrier && !each.need.barrier && loopsAround(barrier) <= loopsAround(each.position);
     if (each.need.fence && isUsable) {
       b.setInsertionPoint(barrier);
-      ttg::FenceAsyncOp::create(b, barrier->getLoc());
-      return;
+      return ttg::FenceAsyncOp::create(b, barrier->getLoc());
     }
     auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
     bool isOrdered = each.earlier.fencedBarrier || !changesProxy(each.earlier.access, each.later);
-    if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock())
-      return sync.setAllWarps(true);
-    if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return;
+    if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock()) {
+      sync.setAllWarps(true);
+      return sync;
+    }
+    if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return each.earlier.wait;
     Operation *position = firstOfRow(each);
     b.setInsertionPoint(position);
     Location loc = each.later.op->getLoc();
     // Before a loop: a fence in the loop comes too late for a barrier before it.
     bool needsFence = each.need.fence || (each.position != each.later.op && changesProxy(each.earlier.access, each.later));
-    if (needsFence && !isa_and_nonnull<ttg::FenceAsyncOp>(position->getPrevNode())) ttg::FenceAsyncOp::create(b, loc);
-    ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
+    Operation *fence = nullptr;
+    if (needsFence && !isa_and_nonnull<ttg::FenceAsyncOp>(position->getPrevNode())) fence = ttg::FenceAsyncOp::create(b, loc);
+    Operation *made = ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
+    return fence ? fence : made;
   }
 
   /// A barrier earlier in the block orders a TMA store, too, if the thread that started the store waits for it before that barrier.
-  static bool waitsEarlier(const Unordered &each) {
+  bool waitsEarlier(const Unordered &each) {
     Operation *wait = each.earlier.wait;
     if (!wait || wait->getBlock() != each.later.op->getBlock()) return false;
     for (Operation *op = wait->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
-      if (isa<ttg::CtaBarrierOp>(op)) return wait->moveBefore(op), true;
+      if (isa<ttg::CtaBarrierOp>(op)) {
+        wait->moveBefore(op);
+        states.erase(wait); // that of its old position
+        return true;
+      }
     return false;
   }
 
@@ -128,8 +154,12 @@ private:
   }
 
   tt::FuncOp function;
+  bool hasPartitions;
   OpBuilder b;
   AccessCache accesses;
+  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of the kernel's body
+  DenseMap<Operation *, int64_t> numbers;        ///< positions in the text
+  SmallVector<Unordered> unordered;              ///< of each of them at most one, in their order
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // Values of other iterations of a loop, and values that loops carry.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,7 +14,6 @@ namespace tilewright::gpu {
 class LoopIterations {
 public:
   explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
-  mlir::scf::ForOp getLoop() { return loop; }
   bool canClone(mlir::Value value);
   /// The values outside the loop that `values` are computed from in the first iteration. All of `values` can be cloned.
   llvm::SetVector<mlir::Value> sourcesOfFirst(mlir::ValueRange values);

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-enum Partition : int64_t { consumers, producer, dequantize };
+enum Partition : int64_t { consumers, producer, operands };
 
 /// The operations that orders of a schedule refer to, in the order of the text.
 class Anchors {
@@ -79,9 +79,8 @@ private:
     };
     number(schedule.loop);
     SmallVector<Operation *> named(anchors.all());
-    for (const CircularBuffer &circular : schedule.circularBuffers)
-      for (const Copy &copy : circular.copies)
-        named.push_back(copy.load);
+    for (const Copy &copy : schedule.copies())
+      named.push_back(copy.load);
     llvm::append_range(named, schedule.computed);
     llvm::append_range(named, schedule.registerLoads);
     llvm::sort(named, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
@@ -109,7 +108,7 @@ private:
     SmallVector<int64_t> stores, loads;
     for (ttg::StoreSharedOp store : schedule.computed) {
       stores.push_back(idOf(store));
-      if (store->hasAttr(ttg::dequantizePartitionName)) addOp(store, 0, 0, dequantize);
+      if (store->hasAttr(ttg::operandPartitionName)) addOp(store, 0, 0, operands);
     }
     if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, 0);
     for (tt::LoadOp load : schedule.registerLoads) {
@@ -176,6 +175,7 @@ private:
     offsets[op.getId()] = offset;
     orders[op.getId()] = op.getOrder();
     schedule.warpSpecialized |= op.getPartition() == producer;
+    schedule.operandPartition |= op.getPartition() == operands;
     if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
     auto mma = dyn_cast<ttg::WgmmaOp>(found);
     if (!mma || offset == 0) return success();
@@ -245,6 +245,13 @@ private:
   DenseMap<int64_t, int64_t> offsets, orders;
 };
 } // namespace
+
+SmallVector<Copy> LoopSchedule::copies() const {
+  SmallVector<Copy> all;
+  for (const CircularBuffer &circular : circularBuffers)
+    llvm::append_range(all, circular.copies);
+  return all;
+}
 
 void writeSchedule(const LoopSchedule &schedule, StringRef reason, int64_t &nextId) {
   scf::ForOp loop = schedule.loop;

@@ -42,6 +42,11 @@ struct CircularBuffer {
   /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
   /// one, insert-barriers orders the reads and the copies. If it is the fence of computed operands, their barrier does that.
   mlir::Operation *releaseAfter = nullptr;
+
+  /// True if all copies are rows of numbers, not tiles.
+  bool holdsRows() const;
+  /// Adds the copies of another buffer, which are first read no earlier.
+  void append(const CircularBuffer &other);
 };
 
 /// An MMA that stays in flight across the back edge: that of iteration i has finished after `until` of iteration i + 1, which is an MMA or
@@ -66,6 +71,7 @@ struct LoopSchedule {
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
+  bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
   llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
   llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
@@ -78,6 +84,8 @@ struct LoopSchedule {
   bool warpSpecialized = false;    ///< a producer warp starts the copies
   bool runsDecoupled = false;      ///< with warp specialization no warp group waits for another from tile to tile
 
+  /// The copies of all circular buffers.
+  llvm::SmallVector<Copy> copies() const;
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::WgmmaWaitOp>(edges.front().until); }
 };
@@ -90,6 +98,8 @@ mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
 /// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage may be filled again only
 /// after all threads have read it (verify_schedule.cpp).
 std::optional<std::string> verify(const LoopSchedule &schedule);
+/// The same of the operands that threads compute, with or without circular buffers that copies fill.
+std::optional<std::string> verifyComputed(const LoopSchedule &schedule);
 
 /// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
 /// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
@@ -127,6 +137,9 @@ mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp ar
 void multiBuffer(LoopSchedule &schedule);
 /// Schedules the loop's loads to registers one iteration ahead, as far as they can be; none if `registers` of a thread do not suffice.
 void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
+/// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
+/// (thread/interleave_stores.cpp).
+void markInterleavedStores(LoopSchedule &schedule);
 /// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
 void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 

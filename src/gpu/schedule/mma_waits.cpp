@@ -26,6 +26,12 @@ ttg::WgmmaOp lastMmaIn(Block *block) {
   return lastIn<ttg::WgmmaOp>(block);
 }
 
+ttg::WgmmaWaitOp drainingWaitIn(scf::ForOp loop) {
+  for (auto wait : loop.getBody()->getOps<ttg::WgmmaWaitOp>())
+    if (wait->hasAttr(ttg::drainsName)) return wait;
+  return {};
+}
+
 ttg::WgmmaWaitOp extendWait(ttg::WgmmaWaitOp wait, ValueRange tiles) {
   OpBuilder b(wait);
   SmallVector<Value> all(wait.getTiles());

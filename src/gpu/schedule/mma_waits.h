@@ -4,7 +4,7 @@
 // The op's builder takes the pending count and the tiles: WgmmaWaitOp::create(b, loc, 1, tiles).
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -16,6 +16,8 @@ ttg::WgmmaWaitOp waitFor(mlir::Value result);
 ttg::WgmmaWaitOp lastWaitIn(mlir::Block *block);
 /// Returns the last MMA in the block, not in its nested regions; null if it has none.
 ttg::WgmmaOp lastMmaIn(mlir::Block *block);
+/// Returns the wait of the loop that a step has marked: after it, the MMAs of the previous iteration have finished. Null if there is none.
+ttg::WgmmaWaitOp drainingWaitIn(mlir::scf::ForOp loop);
 /// Replaces the wait by one that also passes `tiles` through, after its own tiles. The new wait has no discardable attributes.
 ttg::WgmmaWaitOp extendWait(ttg::WgmmaWaitOp wait, mlir::ValueRange tiles);
 

@@ -9,7 +9,7 @@
 // registers; then the fence waits for it (mxfp8 matmul of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
 // passes, stands after them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
 // at its end waits for the loads that it has just started (the same MMA, scales alone: more than a third of all stalls).
-#include "gpu/schedule/dequantize_partition.h"
+#include "gpu/schedule/stage_index.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -30,25 +30,16 @@ void multiBuffer(LoopSchedule &schedule) {
   scf::ForOp old = schedule.loop;
   Location loc = old.getLoc();
   OpBuilder b(old);
-  auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  scf::ForOp loop = schedule.loop = withMoreCarried(old, ValueRange(Value(number(0))));
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  scf::ForOp loop = schedule.loop = withMoreCarried(old, zero);
   Value stageIndex = loop.getRegionIterArgs().back();
   for (ttg::StoreSharedOp store : schedule.computed) {
-    ttg::AllocOp alloc = allocOf(store.getBuffer());
-    ttg::BufferType type = alloc.getType();
     b.setInsertionPoint(loop);
-    Value both = ttg::AllocOp::create(
-        b, alloc.getLoc(), ttg::BufferType::get(b.getContext(), schedule.computedStages, type.getElementType(), type.getLayout()));
-    b.setInsertionPointToStart(loop.getBody());
-    alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), type, both, stageIndex));
-    alloc.erase();
+    replaceByStages(b, allocOf(store.getBuffer()), schedule.computedStages, loop, stageIndex);
   }
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   b.setInsertionPoint(yield);
-  Value following = arith::AddIOp::create(b, loc, stageIndex, number(1));
-  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, number(schedule.computedStages));
-  Value next = arith::SelectOp::create(b, loc, wraps, number(0), following);
-  yield->insertOperands(yield->getNumOperands(), next);
+  yield->insertOperands(yield->getNumOperands(), nextStage(b, loc, stageIndex, schedule.computedStages));
 }
 
 static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {

@@ -4,7 +4,7 @@
 // A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/slice.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

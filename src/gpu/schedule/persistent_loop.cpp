@@ -23,9 +23,8 @@ static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
   scf::ForOp loop = schedule.loop;
   LoopIterations inner(loop), outer(tiles);
   SmallVector<Value> values = {loop.getLowerBound(), loop.getUpperBound()};
-  for (const CircularBuffer &circular : schedule.circularBuffers)
-    for (const Copy &copy : circular.copies)
-      llvm::append_range(values, copy.load->getOperands());
+  for (const Copy &copy : schedule.copies())
+    llvm::append_range(values, copy.load->getOperands());
   return llvm::all_of(values, [&](Value value) { return inner.canClone(value); }) &&
          llvm::all_of(inner.sourcesOfFirst(values), [&](Value source) { return outer.canClone(source); });
 }

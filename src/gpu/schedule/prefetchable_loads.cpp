@@ -1,6 +1,5 @@
 // The loads of a loop that may run ahead of it, and the operands of MMAs that its threads compute: what schedules are made of. Copies that
 // are first read at one place share a circular buffer, so that one wait serves all of them.
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "ir/volatile_load.h"
@@ -98,6 +97,17 @@ bool findReaders(CircularBuffer &circular, Block *body) {
   return llvm::all_of(circular.copies, [&](const Copy &copy) { return findReaders(circular, copy, body); });
 }
 
+bool CircularBuffer::holdsRows() const {
+  return llvm::all_of(copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+}
+
+void CircularBuffer::append(const CircularBuffer &other) {
+  copies.append(other.copies);
+  if (endOfReads->isBeforeInBlock(other.endOfReads)) endOfReads = other.endOfReads;
+  threadsRead |= other.threadsRead;
+  mmasRead |= other.mmasRead;
+}
+
 /// Copies that are first read at one place are one circular buffer.
 static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
   auto same = llvm::find_if(schedule.circularBuffers,
@@ -106,14 +116,7 @@ static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
     schedule.circularBuffers.push_back(std::move(circular));
     return;
   }
-  same->copies.push_back(circular.copies.front());
-  if (same->endOfReads->isBeforeInBlock(circular.endOfReads)) same->endOfReads = circular.endOfReads;
-  same->threadsRead |= circular.threadsRead;
-  same->mmasRead |= circular.mmasRead;
-}
-
-static bool isOfRows(const CircularBuffer &circular) {
-  return llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+  same->append(circular);
 }
 
 /// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
@@ -122,16 +125,13 @@ static void mergeRows(LoopSchedule &schedule) {
     CircularBuffer &rows = schedule.circularBuffers[i];
     CircularBuffer *tiles = nullptr;
     for (CircularBuffer &circular : schedule.circularBuffers)
-      if (circular.tma && rows.tma && !isOfRows(circular) && circular.firstReader->isBeforeInBlock(rows.firstReader))
+      if (circular.tma && rows.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
         if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
-    if (!isOfRows(rows) || !tiles) {
+    if (!rows.holdsRows() || !tiles) {
       ++i;
       continue;
     }
-    tiles->copies.append(rows.copies);
-    if (tiles->endOfReads->isBeforeInBlock(rows.endOfReads)) tiles->endOfReads = rows.endOfReads;
-    tiles->threadsRead |= rows.threadsRead;
-    tiles->mmasRead |= rows.mmasRead;
+    tiles->append(rows);
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -156,8 +156,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
       ++i;
       continue;
     }
-    first.copies.append(second.copies);
-    if (first.endOfReads->isBeforeInBlock(second.endOfReads)) first.endOfReads = second.endOfReads;
+    first.append(second);
     schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
 }
@@ -178,8 +177,9 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
-    if (store->hasAttr(ttg::dequantizePartitionName)) {
-      schedule.computed.push_back(store); // another warpgroup's, loaded or computed
+    if (store->hasAttr(ttg::operandPartitionName)) {
+      schedule.computed.push_back(store);
+      schedule.operandPartition = true;
       continue;
     }
     if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);

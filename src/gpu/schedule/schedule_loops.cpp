@@ -4,10 +4,9 @@
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
 #include "gpu/passes.h"
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -58,7 +57,7 @@ public:
 
   LogicalResult run() {
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    isKernelWarpSpecialized = function->hasAttr(ttg::dequantizePartitionName) || choosePartitions();
+    isKernelWarpSpecialized = function->hasAttr(ttg::operandPartitionName) || choosePartitions();
     for (scf::ForOp loop : loops)
       if (failed(scheduleLoop(loop))) return failure();
     return success();
@@ -111,17 +110,32 @@ private:
 
   //===------------------------------------------------------------------------------------------------------------- depth
 
+  /// The buffers of computed operands as they would be with `stages` stages, in use throughout `around`.
+  static SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, scf::ForOp around) {
+    return llvm::map_to_vector(schedule.computed,
+                               [&](ttg::StoreSharedOp store) { return DeeperBuffer{allocOf(store.getBuffer()), stages, around}; });
+  }
+
   /// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
-  SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies = true) {
-    SmallVector<DeeperBuffer> buffers;
-    for (ttg::StoreSharedOp store : schedule.computed)
-      buffers.push_back(isDequantizing(schedule.loop) ? DeeperBuffer{allocOf(store.getBuffer()), stages, around}
-                                                      : DeeperBuffer{allocOf(store.getBuffer()), schedule.computedStages, schedule.loop});
+  static SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies = true) {
+    SmallVector<DeeperBuffer> buffers = schedule.operandPartition ? computedBuffers(schedule, stages, around)
+                                                                  : computedBuffers(schedule, schedule.computedStages, schedule.loop);
     if (!copies) return buffers;
-    for (const CircularBuffer &circular : schedule.circularBuffers)
-      for (const Copy &copy : circular.copies)
-        buffers.push_back({copy.alloc, stages, around});
+    for (const Copy &copy : schedule.copies())
+      buffers.push_back({copy.alloc, stages, around});
     return buffers;
+  }
+
+  /// Bytes of the mbarriers of a loop's circular buffers: full ones for TMA, empty ones for each place of release, and those of an operand
+  /// partition.
+  static int64_t barriersOf(const LoopSchedule &schedule) {
+    llvm::SmallPtrSet<Operation *, 2> releases;
+    int64_t barriers = schedule.operandPartition;
+    for (const CircularBuffer &circular : schedule.circularBuffers) {
+      barriers += circular.tma;
+      if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
+    }
+    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
   }
 
   /// Returns the greatest depth, up to `requested`, with which the circular buffers fit if they are in use throughout `around`. `others`:
@@ -130,21 +144,17 @@ private:
     for (int64_t stages = requested; stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       llvm::append_range(deeper, buffersOf(schedule, stages, around));
-      int64_t barriers = isKernelWarpSpecialized + 2 * isDequantizing(schedule.loop) +
-                         llvm::count_if(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
-      if (budget.fits(deeper, mbarrierBytes * stages * barriers)) return stages;
+      LoopSchedule scheduled = schedule; // the policy decides how many barriers there are
+      usePolicies(scheduled, stages);
+      if (budget.fits(deeper, barriersOf(scheduled))) return stages;
     }
     return 1;
   }
 
   /// Returns the depth of buffers for computed operands alone; 1 if there is no space for more.
   int64_t affordableComputedStages(const LoopSchedule &schedule) {
-    for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages) {
-      SmallVector<DeeperBuffer> deeper;
-      for (ttg::StoreSharedOp store : schedule.computed)
-        deeper.push_back({allocOf(store.getBuffer()), stages, schedule.loop});
-      if (budget.fits(deeper)) return stages;
-    }
+    for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages)
+      if (budget.fits(computedBuffers(schedule, stages, schedule.loop))) return stages;
     return 1;
   }
 
@@ -157,7 +167,7 @@ private:
     }
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     int64_t requested = schedule.requested;
-    if (isDequantizing(schedule.loop)) return affordableStages(schedule, requested, schedule.loop, stored);
+    if (schedule.operandPartition) return affordableStages(schedule, requested, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
       schedule.computedStages = stagesWithoutWaiting;
@@ -208,11 +218,10 @@ private:
     SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
       if (!schedule.loop->isBeforeInBlock(next)) continue;
-      for (const CircularBuffer &circular : findLoads(next).circularBuffers)
-        for (const Copy &copy : circular.copies)
-          shared.push_back({copy.alloc, 0, next});
+      for (const Copy &copy : findLoads(next).copies())
+        shared.push_back({copy.alloc, 0, next});
     }
-    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || isDequantizing(schedule.loop);
+    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPartition;
     if (runs) llvm::append_range(shared, heldBy(tiles));
     int64_t affordable = schedule.continued ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
@@ -249,14 +258,14 @@ private:
   void keepForPeers(LoopSchedule &schedule) {
     scf::ForOp loop = schedule.loop;
     if (loops.size() == 1) return;
-    for (const CircularBuffer &circular : schedule.circularBuffers)
-      for (const Copy &copy : circular.copies)
-        ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, UnitAttr::get(loop.getContext()));
+    for (const Copy &copy : schedule.copies())
+      ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, UnitAttr::get(loop.getContext()));
   }
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
-    bool warpSpecialized = isKernelWarpSpecialized && (isDequantizing(schedule.loop) || !function->hasAttr(ttg::dequantizePartitionName));
+    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPartition || !function->hasAttr(ttg::operandPartitionName));
+    schedule.warpSpecialized = warpSpecialized;
     bool prefetches = !schedule.circularBuffers.empty();
     if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
     SmallVector<DeeperBuffer> reserved;
@@ -264,7 +273,6 @@ private:
     if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
     int64_t stages = schedule.continued ? left->stages : chooseStages(schedule);
     if (!schedule.continued && prefetches) left.reset();
-    schedule.warpSpecialized = warpSpecialized;
     if (warpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages);
     if (schedule.continued) budget.reserve(reserved);
     return stages;
@@ -276,9 +284,11 @@ private:
     schedule.requested = requestedStages(loop);
     if (schedule.requested > 1) schedule = findLoads(loop);
     int64_t stages = scheduleBuffers(schedule);
-    if (isDequantizing(loop) && stages < 2) return bug(loop, "the circular buffers of a dequantized operand do not fit in shared memory");
+    if (schedule.operandPartition && stages < 2)
+      return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
     if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty())) usePolicies(schedule, stages);
-    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !isDequantizing(loop)) schedule.computed.clear();
+    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
+    if (schedule.operandPartition) schedule.computedStages = stages;
     if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) keepStoresInFlight(loop);
     scheduleRegisterLoads(schedule);
@@ -318,17 +328,6 @@ private:
     if (!schedule.warpSpecialized || schedule.stages < 2) return;
     left.reset();
     if (isa<tt::FuncOp>(loop->getParentOp()) || schedule.crossTile) left = schedule;
-  }
-
-  /// Bytes of the barriers of a loop's circular buffers.
-  int64_t barriersOf(const LoopSchedule &schedule) {
-    llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = 0;
-    for (const CircularBuffer &circular : schedule.circularBuffers) {
-      barriers += circular.tma;
-      if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
-    }
-    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()) + 2 * isDequantizing(schedule.loop));
   }
 
   void write(LoopSchedule &schedule, StringRef reason) {

@@ -2,7 +2,7 @@
 #include "gpu/cost_model/exchange_cost.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gpu/layout/layout.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 namespace mlir {
 class Operation;

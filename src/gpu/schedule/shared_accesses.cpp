@@ -2,7 +2,7 @@
 
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -91,7 +91,7 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
 
 AccessPartition partitionOf(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
-  return op->hasAttr(ttg::dequantizePartitionName) ? AccessPartition::dequantize : AccessPartition::consumers;
+  return op->hasAttr(ttg::operandPartitionName) ? AccessPartition::operands : AccessPartition::consumers;
 }
 
 bool hasBarrierInside(Operation *op) {

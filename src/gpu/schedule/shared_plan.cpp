@@ -7,11 +7,10 @@
 // free.
 #include "gpu/schedule/shared_plan.h"
 
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Where everything in shared memory lies, and when it is in use. allocate-shared acts on it; the pipeline asks it what would fit.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

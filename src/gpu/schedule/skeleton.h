@@ -2,7 +2,7 @@
 // starts copies runs a program of its own; this is what it has in common with those of the other partitions.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"

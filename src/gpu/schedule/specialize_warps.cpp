@@ -9,10 +9,9 @@
 // barriers that guard bytes of a circular buffer which had another use before (`allWarps`). It has a warpgroup to itself, because
 // registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
 #include "gpu/passes.h"
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/skeleton.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/address/divisibility.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
@@ -123,9 +122,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   for (const LoopSchedule &schedule : loops)
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       if (!circular.tma) return "a loop's tiles are not copied by TMA";
-      bool isRow =
-          llvm::all_of(circular.copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
-      if (!circular.mmasRead && !isRow) return "a loop's tiles are not operands of a warpgroup MMA";
+      if (!circular.mmasRead && !circular.holdsRows()) return "a loop's tiles are not operands of a warpgroup MMA";
       for (const Copy &copy : circular.copies) {
         producer.keep(copy.load->getParentOp());
         for (Value operand : copy.load->getOperands())
@@ -243,9 +240,9 @@ static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
 
 static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
-  if (function->hasAttr(ttg::dequantizePartitionName))
-    partitions.push_back({programOf(function, ttg::dequantizePartitionName, /*tiles=*/true), warpsOfGroup,
-                          static_cast<int32_t>(function->hasAttr(ttg::forwardsScalesName) ? loaderRegisters : dequantizeRegisters)});
+  if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
+    partitions.push_back(
+        {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
@@ -273,7 +270,7 @@ static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Parti
 }
 
 static bool isOfPartition(Operation *op) {
-  return op->hasAttr(ttg::producerName) || op->hasAttr(ttg::dequantizePartitionName);
+  return op->hasAttr(ttg::producerName) || op->hasAttr(ttg::operandPartitionName);
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
@@ -297,7 +294,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
   // The regions say it now.
   function.walk([](Operation *inside) {
-    for (StringRef mark : {ttg::producerName, ttg::dequantizePartitionName, ttg::warpSpecializedName, ttg::forwardsScalesName})
+    for (StringRef mark : {ttg::producerName, ttg::operandPartitionName, ttg::warpSpecializedName})
       inside->removeAttr(mark);
   });
   return success();

@@ -18,12 +18,32 @@ Value stageAround(OpBuilder &b, Location loc, Value stageIndex, int64_t by, int6
   return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
 }
 
-std::pair<Value, Value> stageAfter(OpBuilder &b, Location loc, Value stageIndex, Value parity, int64_t stages) {
+/// The stage after one, and whether it is the first one again.
+static std::pair<Value, Value> following(OpBuilder &b, Location loc, Value stageIndex, int64_t stages) {
   Value next = arith::AddIOp::create(b, loc, stageIndex, i32(b, loc, 1));
   Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32(b, loc, stages));
-  Value nextStage = arith::SelectOp::create(b, loc, wraps, i32(b, loc, 0), next);
+  return {arith::SelectOp::create(b, loc, wraps, i32(b, loc, 0), next), wraps};
+}
+
+Value nextStage(OpBuilder &b, Location loc, Value stageIndex, int64_t stages) {
+  return following(b, loc, stageIndex, stages).first;
+}
+
+std::pair<Value, Value> stageAfter(OpBuilder &b, Location loc, Value stageIndex, Value parity, int64_t stages) {
+  auto [next, wraps] = following(b, loc, stageIndex, stages);
   Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
-  return {nextStage, arith::XOrIOp::create(b, loc, parity, flip)};
+  return {next, arith::XOrIOp::create(b, loc, parity, flip)};
+}
+
+ttg::BufferType withDepth(ttg::BufferType type, int64_t depth) {
+  return ttg::BufferType::get(type.getContext(), depth, type.getElementType(), type.getLayout());
+}
+
+void replaceByStages(OpBuilder &b, ttg::AllocOp alloc, int64_t depth, scf::ForOp loop, Value stageIndex) {
+  Value stages = ttg::AllocOp::create(b, alloc.getLoc(), withDepth(alloc.getType(), depth));
+  b.setInsertionPointToStart(loop.getBody());
+  alloc.getResult().replaceAllUsesWith(ttg::StageOp::create(b, alloc.getLoc(), alloc.getType(), stages, stageIndex));
+  alloc.erase();
 }
 
 SmallVector<Value> operandsOf(const CircularBuffer &circular) {

@@ -11,9 +11,16 @@ namespace tilewright::gpu {
 
 /// (stage + by) mod stages, for 0 <= stage < stages and |by| <= stages.
 mlir::Value stageAround(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, int64_t by, int64_t stages);
+/// The stage after one.
+mlir::Value nextStage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, int64_t stages);
 /// The stage after one, and its parity, which holds for one way around the circular buffer.
 std::pair<mlir::Value, mlir::Value> stageAfter(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, mlir::Value parity,
                                                int64_t stages);
+/// The type of a buffer of `depth` tiles like this one.
+ttg::BufferType withDepth(ttg::BufferType type, int64_t depth);
+/// Replaces the buffer of one tile by one of `depth` stages, allocated at the insertion point. The loop's operations use stage
+/// `stageIndex`, which is known in its body.
+void replaceByStages(mlir::OpBuilder &b, ttg::AllocOp alloc, int64_t depth, mlir::scf::ForOp loop, mlir::Value stageIndex);
 /// What the copies of an iteration need: the operands of all loads, one after the other.
 llvm::SmallVector<mlir::Value> operandsOf(const CircularBuffer &circular);
 

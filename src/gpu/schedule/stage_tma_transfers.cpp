@@ -5,7 +5,7 @@
 //           %z = load_shared %r    add %z, ...
 // A tile that threads read is loaded right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include "mlir/IR/Builders.h"
 

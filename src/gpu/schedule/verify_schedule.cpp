@@ -4,7 +4,6 @@
 //   each iteration has one arrival, which is started before the wait. The copy that iteration i starts goes to the stage of iteration i + d
 //   - S. Before it, a barrier shows that all threads have read that stage: the last one that stands where the stage is released. It must
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
-#include "gpu/schedule/dequantize_partition.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
@@ -103,7 +102,7 @@ static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
     if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
     auto wait = dyn_cast<ttg::WgmmaWaitOp>(edge.until);
     if (!wait && edge.until != ttg::WgmmaOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
-    bool isDrained = wait && drainingWaitIn(loop) == wait; // partition-dequantize has split that MMA
+    bool isDrained = wait && drainingWaitIn(loop) == wait; // a step has split that MMA
     if (!isDrained && !accumulatesInPlace(mma, loop)) return "an iteration uses the result of its MMA in flight";
     if (!wait) continue;
     if (schedule.edges.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
@@ -137,10 +136,9 @@ static std::optional<std::string> verifyShift(const LoopSchedule &schedule) {
 static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   std::optional<GpuTarget> target = gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
-  for (const CircularBuffer &circular : schedule.circularBuffers)
-    for (const Copy &copy : circular.copies)
-      if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
-        return "a load cannot run ahead: " + *obstacle;
+  for (const Copy &copy : schedule.copies())
+    if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
+      return "a load cannot run ahead: " + *obstacle;
   if (!schedule.crossTile) return {};
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
   bool isPersistent = schedule.warpSpecialized ? tiles && isa<tt::FuncOp>(tiles->getParentOp()) : bool(persistentLoop(schedule));
@@ -163,6 +161,16 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
     if (std::optional<std::string> error = verifyReaders(circular, loop)) return error;
     if (std::optional<std::string> error = verifyRefill(schedule, circular)) return error;
   }
+  return {};
+}
+
+std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
+  if (schedule.computed.empty()) return {};
+  if (!schedule.operandPartition)
+    return schedule.edges.empty() ? std::optional<std::string>("computed operands without MMAs in flight") : std::nullopt;
+  const Policy *policy = findPolicy(schedule.policy);
+  if (!policy || !policy->prefetchLoads) return "its policy has no loops in which a partition computes an operand";
+  if (!schedule.warpSpecialized) return "a partition computes an operand, but no producer copies for it";
   return {};
 }
 

@@ -2,7 +2,7 @@
 //   before: tma stores ...    scf.if %again { tt.store ... {tt.overwrites} }
 //   after:  tma stores ...    scf.if %again { tma_store_wait 0    cta_barrier    tt.store ... {tt.overwrites} }
 #include "gpu/passes.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"

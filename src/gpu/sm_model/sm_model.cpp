@@ -3,8 +3,8 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/sm_model/warp.h"
-#include "gpu/tiles/ttg.h"
-#include "gpu/tiles/ttg_attributes.h"
+#include "gpu/ttg/ttg.h"
+#include "gpu/ttg/ttg_attributes.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 // argmin and argmax reductions of rows that lie in whole warps. Each thread finds its best number, and one instruction (redux) finds the
 // best one of the warp. Redux only takes integers. The same is done for the best index among the pairs with that number.
 // 5 butterflies of 2 shuffles, each followed by a comparison of pairs  ->  2 redux, 3 comparisons for each pair of a thread
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/exchange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -2,7 +2,11 @@
 // go through shared memory, in an order with wide accesses and no bank conflicts on both sides:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
 #include "gpu/layout/verify_plan.h"
-#include "gpu/thread/lowerings.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/exchange.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory.h"
+#include "gpu/thread/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,12 +88,16 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
   return results;
 }
 
-LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op) {
+static LogicalResult lowerConvert(ThreadContext &t, ttg::ConvertLayoutOp op) {
   FailureOr<ThreadValues> results =
       convertThreadValues(t, op, t.get(op.getSrc()), ttg::layoutOf(op.getSrc().getType()), ttg::layoutOf(op.getType()));
   if (failed(results)) return failure();
   t.set(op.getResult(), std::move(*results));
   return success();
+}
+
+void addConvertLowerings(LoweringTable &table) {
+  addLowerings<lowerConvert>(table);
 }
 
 } // namespace tilewright::gpu

@@ -7,7 +7,7 @@
 // (gpu/tiles/no_wrap). Any other sign extension is opaque.
 #include "gpu/passes.h"
 #include "gpu/thread/address_bases.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

@@ -1,5 +1,8 @@
 // A kernel's output (print, assert), and code that this compiler does not analyze: inline PTX, and functions mapped over tiles.
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/control_flow.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/math.h"
+#include "gpu/thread/shared.h"
 #include "ir/assembly.h"
 #include "ir/location.h"
 #include "ir/refusal.h"
@@ -45,7 +48,7 @@ static std::pair<Value, std::string> printable(ImplicitLocOpBuilder &b, Value va
 
 /// Prints one line per element, from the first thread that holds it: `pid (0, 1, 0) idx ( 7, 12) prefix: value`. A scalar is printed by
 /// every thread.
-LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
+static LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   SmallVector<Value> start;
   for (int32_t axis = 0; axis < 3; ++axis)
     start.push_back(programId(t, axis));
@@ -95,7 +98,7 @@ LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
   return success();
 }
 
-LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
+static LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
   Value fails;
   for (Value condition : t.get(op.getCondition())) {
     Value one = arith::XOrIOp::create(t.b, condition, arith::ConstantOp::create(t.b, t.b.getBoolAttr(true)));
@@ -114,7 +117,7 @@ LogicalResult lowerAssert(ThreadContext &t, tt::AssertOp op) {
 //===------------------------------------------------------------------------------------------------------- foreign code
 
 /// Each piece of inline assembly takes `packed_element` registers of each operand. Small elements are packed in words of 32 bits.
-LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
+static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   int64_t pack = op.getPackedElement();
   auto perWordOf = [&](Type type) {
     return std::min<int64_t>(pack, std::max<int64_t>(1, 32 / static_cast<int64_t>(type.getIntOrFloatBitWidth())));
@@ -160,7 +163,7 @@ LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp op) {
   return success();
 }
 
-LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
+static LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   if (!llvm::hasSingleElement(op.getScalarOp())) return bug(op, "control flow in the mapped function was not structured");
   Block &block = op.getScalarOp().front();
   int64_t pack = op.getPack(), count = t.threadValueCount(op->getResult(0).getType());
@@ -182,6 +185,10 @@ LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   for (auto [result, parts_] : llvm::zip(op->getResults(), results))
     t.set(result, std::move(parts_));
   return success();
+}
+
+void addDebugLowerings(LoweringTable &table) {
+  addLowerings<lowerPrint, lowerAssert, lowerInlineAsm, lowerMapElementwise>(table);
 }
 
 } // namespace tilewright::gpu

@@ -1,7 +1,10 @@
 // Exchange of values between threads. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+#include "gpu/thread/exchange.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/thread/lowerings.h"
-#include "gpu/tiles/split_k_in_cluster.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/control_flow.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,7 +33,7 @@ FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first
 /// Exchanges a tile between the CTAs of the cluster (DSMEM). Threads with the same number hold the same elements in all CTAs. So each
 /// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it. If
 /// there is a later exchange for the same sum, which has space of its own, there is no barrier here.
-LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
+static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   waitAtBarrier(t);
   ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
@@ -355,7 +358,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgRed
   return readWarps(t, op.getCombineOp().front(), choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
 }
 
-LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
+static LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   Layout layout = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), dim);
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
@@ -370,6 +373,10 @@ LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
     return failure();
   if (plan->warpMask && failed(reduceWarps(t, op, choice, layout, *plan, *held))) return failure();
   return setInLayouts(t, op, *held, plan->result);
+}
+
+void addReductionLowerings(LoweringTable &table) {
+  addLowerings<lowerReadCluster, lowerReduce>(table);
 }
 
 } // namespace tilewright::gpu

@@ -1,6 +1,9 @@
 // Operations whose element indices are known only at run time, or that join two tiles. One side writes its tile to shared memory in
 // row-major order, and the other reads elements by index.
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/exchange.h"
+#include "gpu/thread/flat_tiles.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +36,7 @@ ThreadValues loadAllFlat(ThreadContext &t, Value base, const Layout &layout, Typ
   return results;
 }
 
-LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
+static LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   auto source = cast<RankedTensorType>(op.getSrc().getType()), result = cast<RankedTensorType>(op.getType());
   int64_t axis = op.getAxis(), inner = 1;
   for (int64_t dim = axis + 1; dim < result.getRank(); ++dim)
@@ -69,7 +72,7 @@ LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
 }
 
 /// Uses counters in shared memory, which all threads increment atomically.
-LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
+static LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32))
     return refuse(op, Diag::notOnGpus, {"a histogram of " + mlirText(tile.getElementType()), "count in 32 bits"});
@@ -104,7 +107,7 @@ LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   return success();
 }
 
-LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
+static LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
   Layout half = ttg::layoutOf(op.getLhs().getType()), whole = ttg::layoutOf(op.getType());
   const ThreadValues first = t.get(op.getLhs()), second = t.get(op.getRhs());
   if (whole == half.concatenated(0)) {
@@ -120,6 +123,10 @@ LogicalResult lowerCat(ThreadContext &t, tt::CatOp op) {
   ctaBarrier(t);
   t.set(op.getResult(), loadAllFlat(t, base, whole, first.front().getType()));
   return success();
+}
+
+void addGatherLowerings(LoweringTable &table) {
+  addLowerings<lowerGather, lowerHistogram, lowerCat>(table);
 }
 
 } // namespace tilewright::gpu

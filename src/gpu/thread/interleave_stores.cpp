@@ -6,7 +6,7 @@
 //   fence
 // A warp barrier follows the stores of each group, because no store moves across it. The loads of the next group come before the stores
 // of this one.
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/shared.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

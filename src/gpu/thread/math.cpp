@@ -1,8 +1,10 @@
 // Functions and formats of floats. f32 has instructions for some functions; ir/float_functions.cpp computes other common ones in f32. The
-// rest use f64 (double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, which are only converted:
+// rest use f64 (ir/double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, which are only converted:
 //     %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
-#include "gpu/thread/double_math.h"
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/math.h"
+#include "gpu/thread/elements.h"
+#include "gpu/thread/lowering_table.h"
+#include "ir/double_math.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,6 +17,10 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+static Value fusedMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y, Value z) {
+  return ptx::FmaOp::create(b, x, y, z);
+}
 
 static bool isByteFloat(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
@@ -162,11 +168,43 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
 namespace {
 
 /// Functions of f32 and f64 that only use a few operations of either.
-class ScalarOrPacked {
+class ScalarMath {
 public:
-  ScalarOrPacked(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
+  ScalarMath(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
 
+  /// Null if the function is not one of these.
+  Value call(StringRef name, ValueRange x) {
+    if (std::optional<ptx::Unit> kind = unitOf(name)) return unit(*kind, x[0]);
+    auto truncate = [&](Value value) { return unit(ptx::Unit::trunc, value); };
+    if (name == "round") return floats::roundHalfAway(m, truncate, x[0]);
+    if (name == "abs" || name == "fabs") return m.absolute(x[0]);
+    if (name == "fmod") return floats::exactRemainder(m, truncate, x[0], x[1]);
+    if (name == "copysign") return m.withSignOf(m.absolute(x[0]), x[1]);
+    if (m.width == 64) return {};
+    if (name == "exp") return exp(x[0]);
+    if (name == "log") return floats::inlineLog(m, x[0]);
+    if (name == "log2") return floats::inlineLog2(m, x[0]);
+    if (name == "tanh") return floats::inlineTanh(m, x[0]);
+    if (name == "erf") return floats::inlineErf(m, x[0]);
+    return {};
+  }
+
+private:
   Value unit(ptx::Unit kind, Value x) { return ptx::SpecialOp::create(b, x.getType(), kind, x); }
+
+  std::optional<ptx::Unit> unitOf(StringRef name) const {
+    using Unit = std::optional<ptx::Unit>;
+    return llvm::StringSwitch<Unit>(name)
+        .Case("sqrt", m.width == 64 ? ptx::Unit::sqrt_rn : ptx::Unit::sqrt)
+        .Case("sqrt_rn", ptx::Unit::sqrt_rn)
+        .Case("rsqrt", ptx::Unit::rsqrt)
+        .Case("floor", ptx::Unit::floor)
+        .Case("ceil", ptx::Unit::ceil)
+        .Case("trunc", ptx::Unit::trunc)
+        .Cases({"rint", "nearbyint", "roundeven"}, ptx::Unit::rint)
+        .Case("exp2", m.width == 64 ? Unit() : ptx::Unit::ex2)
+        .Default(std::nullopt);
+  }
 
   /// e^x = 2^n 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to an integer
   /// in its low bits; a shift then makes it an exponent. n is first clamped to -126..126, as a fraction of that range, so that ptxas
@@ -182,84 +220,17 @@ public:
     return m.multiply(unit(ptx::Unit::ex2, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
   }
 
-  /// Rounds halves away from zero. The difference from the truncated value is exact.
-  Value round(Value x) {
-    Value magnitude = m.absolute(x), whole = unit(ptx::Unit::trunc, magnitude);
-    Value up = m.lessOrEqual(m.real(0.5), m.subtract(magnitude, whole));
-    return m.withSignOf(m.add(whole, m.select(up, m.real(1), m.real(0))), x);
-  }
-
-  /// x - n y for the integer n that leaves a remainder below |y|, with the sign of x. While the remainder is larger, a multiple of y
-  /// times a power of two is subtracted. The multiple leaves fewer bits than the fraction has, so this is exact.
-  Value fmod(Value x, Value y) {
-    Value divisor = m.absolute(y), start = m.absolute(x);
-    Value broken = arith::OrIOp::create(b, m.equal(divisor, m.real(0)),
-                                        m.compare(arith::CmpFPredicate::UEQ, start, m.real(std::numeric_limits<double>::infinity())));
-    broken = arith::OrIOp::create(b, broken, m.compare(arith::CmpFPredicate::UNO, y, y));
-    Value exponent = exponentOf(divisor);
-    auto loop = scf::WhileOp::create(b, TypeRange{m.realType}, ValueRange{start});
-    {
-      OpBuilder::InsertionGuard guard(b);
-      Block *test = b.createBlock(&loop.getBefore(), {}, TypeRange{m.realType}, {b.getLoc()});
-      Value goesOn = m.lessOrEqual(divisor, test->getArgument(0));
-      goesOn = arith::AndIOp::create(b, goesOn, arith::XOrIOp::create(b, broken, arith::ConstantOp::create(b, b.getBoolAttr(true))));
-      scf::ConditionOp::create(b, goesOn, ValueRange{test->getArgument(0)});
-      Block *body = b.createBlock(&loop.getAfter(), {}, TypeRange{m.realType}, {b.getLoc()});
-      Value rest = body->getArgument(0);
-      // 2^distance leaves a quotient that fits. It is computed in two factors, because with a subnormal divisor it exceeds the largest
-      // number.
-      Value distance = m.subtractWords(m.subtractWords(exponentOf(rest), exponent), m.word(m.fraction - 1));
-      distance = arith::MaxSIOp::create(b, distance, m.word(0));
-      Value half = m.shiftRight(distance, 1);
-      Value scaled = m.multiply(m.multiply(divisor, powerOfTwo(half)), powerOfTwo(m.subtractWords(distance, half)));
-      Value quotient = unit(ptx::Unit::trunc, m.divide(rest, scaled));
-      Value next = m.multiplyAdd(arith::NegFOp::create(b, quotient), scaled, rest);
-      next = m.select(m.less(next, m.real(0)), m.add(next, scaled), next);
-      scf::YieldOp::create(b, ValueRange{next});
-    }
-    Value result = m.withSignOf(m.absolute(loop.getResult(0)), x);
-    return m.select(broken, m.real(std::numeric_limits<double>::quiet_NaN()), result); // of infinity, by 0 ...
-  }
-
-  /// The biased exponent of a positive number; subnormal numbers continue it below 1.
-  Value exponentOf(Value x) {
-    Value isNormal = m.lessOrEqual(m.real(std::ldexp(1.0, 1 - bias())), x);
-    Value field = m.shiftRight(m.bits(m.select(isNormal, x, m.multiply(x, m.real(std::ldexp(1.0, m.fraction))))), m.fraction);
-    return m.select(isNormal, field, m.subtractWords(field, m.word(m.fraction)));
-  }
-
-  Value powerOfTwo(Value exponent) { return m.fromBits(m.shiftLeft(m.addWords(exponent, m.word(bias())), m.fraction)); }
-  int bias() const { return m.width == 64 ? 1023 : 127; }
-
-  /// Null if the function is not one of these.
-  Value call(StringRef name, ValueRange x) {
-    if (name == "sqrt") return unit(m.width == 64 ? ptx::Unit::sqrt_rn : ptx::Unit::sqrt, x[0]);
-    if (name == "rsqrt") return unit(ptx::Unit::rsqrt, x[0]);
-    if (name == "floor") return unit(ptx::Unit::floor, x[0]);
-    if (name == "ceil") return unit(ptx::Unit::ceil, x[0]);
-    if (name == "trunc") return unit(ptx::Unit::trunc, x[0]);
-    if (name == "rint" || name == "nearbyint" || name == "roundeven") return unit(ptx::Unit::rint, x[0]);
-    if (name == "round") return round(x[0]);
-    if (name == "abs" || name == "fabs") return m.absolute(x[0]);
-    if (name == "fmod") return fmod(x[0], x[1]);
-    if (name == "copysign") return m.withSignOf(m.absolute(x[0]), x[1]);
-    if (name == "sqrt_rn") return unit(ptx::Unit::sqrt_rn, x[0]);
-    if (m.width == 64) return {};
-    if (name == "exp") return exp(x[0]);
-    if (name == "exp2") return unit(ptx::Unit::ex2, x[0]);
-    if (name == "log") return floats::inlineLog(m, x[0]);
-    if (name == "log2") return floats::inlineLog2(m, x[0]);
-    if (name == "tanh") return floats::inlineTanh(m, x[0]);
-    if (name == "erf") return floats::inlineErf(m, x[0]);
-    return {};
-  }
-
-private:
   ImplicitLocOpBuilder &b;
   floats::MathOps m;
 };
 
 } // namespace
+
+/// The instructions with which doubleFunction computes.
+static const floats::DoubleInstructions doubleInstructions = {
+    fusedMultiplyAdd,
+    [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::sqrt_rn, x); },
+    [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::trunc, x); }};
 
 Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   auto type = dyn_cast<FloatType>(x[0].getType());
@@ -272,13 +243,13 @@ Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
     return result ? Value(arith::TruncFOp::create(t.b, type, result)) : Value();
   };
   if (type.getWidth() < 32) return inType(t.b.getF32Type());
-  if (Value result = ScalarOrPacked(t.b, type).call(name, x)) return result;
-  if (doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
-  if (type.isF64()) return doubleFunction(t.b, name, x, /*shortResult=*/false);
+  if (Value result = ScalarMath(t.b, type).call(name, x)) return result;
+  if (floats::doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
+  if (type.isF64()) return floats::doubleFunction(t.b, doubleInstructions, name, x, /*shortResult=*/false);
   SmallVector<Value> operands;
   for (Value value : x)
     operands.push_back(arith::ExtFOp::create(t.b, t.b.getF64Type(), value));
-  return arith::TruncFOp::create(t.b, type, doubleFunction(t.b, name, operands, /*shortResult=*/true));
+  return arith::TruncFOp::create(t.b, type, floats::doubleFunction(t.b, doubleInstructions, name, operands, /*shortResult=*/true));
 }
 
 /// The names in this file of a libdevice function ("__nv_fast_expf"), the preferred one first.
@@ -294,7 +265,7 @@ static LogicalResult notBuilt(Operation *op, StringRef function) {
   return refuse(op, Diag::notOnGpus, {"the function '" + function.str() + "'", "write it in terms of the functions of tl and tl.math"});
 }
 
-LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
+static LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   LogicalResult result = lowerElements(t, op, [&](ValueRange x) -> Value {
     for (StringRef name : functionsOfSymbol(op.getSymbol()))
       if (Value value = mathFunction(t, name, x)) return value;
@@ -359,6 +330,10 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   }
   LogicalResult result = lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, name, x); });
   return succeeded(result) ? result : notBuilt(op, name);
+}
+
+void addMathLowerings(LoweringTable &table) {
+  addLowerings<lowerExtern>(table);
 }
 
 } // namespace tilewright::gpu

@@ -2,8 +2,12 @@
 // they are contiguous (ttg.vector):
 //   before: %v = tt.load %p {ttg.vector = 4} : tensor<512x!tt.ptr<f32>, #four_a_thread>
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the other addresses are unused, and are removed
+#include "gpu/thread/memory.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/thread/lowerings.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/control_flow.h"
+#include "gpu/thread/flat_tiles.h"
+#include "gpu/thread/lowering_table.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
@@ -209,7 +213,7 @@ static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadVa
   return tile ? loadAllFlat(t, base, ttg::layoutOf(tile), type) : ThreadValues{loadFlat(t, base, t.i32(0), type)};
 }
 
-LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
+static LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   bool isSynchronized = !t.isAlone && orderAccess(t, op);
   // Threads that each load the element could see different values, and diverge.
   bool isShared = scratchBytes(op) != 0;
@@ -251,7 +255,7 @@ LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   return success();
 }
 
-LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
+static LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   orderAccess(t, op);
   // Only one of the threads that hold an element stores it.
   Value first = performs(t, op.getPtr().getType());
@@ -371,7 +375,7 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
 
 static constexpr const char *atomicAdvice = "use elements of 16, 32 or 64 bits";
 
-LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
+static LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(t, pointer);
   ptx::Order order = orderOf(op.getSem());
@@ -409,7 +413,7 @@ LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   return success();
 }
 
-LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
+static LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(t, pointer);
   if (op->hasAttr(ttg::firstCtaName)) {
@@ -520,6 +524,10 @@ LogicalResult lowerSpin(ThreadContext &t, scf::WhileOp loop, Operation *attempt)
   ctaBarrier(t);
   t.sinceBarrier.clear();
   return success();
+}
+
+void addMemoryLowerings(LoweringTable &table) {
+  addLowerings<lowerLoad, lowerStore, lowerAtomic, lowerCompareSwap>(table);
 }
 
 } // namespace tilewright::gpu

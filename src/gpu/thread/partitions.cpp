@@ -4,7 +4,8 @@
 // Each warp first sets the number of its registers. In a partition, warps and threads are numbered from 0.
 #include "gpu/cost_model/registers.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/control_flow.h"
+#include "gpu/thread/lowering_table.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,7 +96,7 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
   return lowerPartition(t, op, i);
 }
 
-LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
+static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
   if (op != t.partitions) return bug(op, "partitions must be the last operation of their kernel");
   waitAtBarrier(t);
   auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.config.getWarps()), /*withElseRegion=*/true);
@@ -106,6 +107,10 @@ LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
   if (op.getRequestedRegisters()) increaseRegisters(t, op);
   t.barrier = defaultBarrier;
   return lowerPart(t, op.getDefaultRegion().front());
+}
+
+void addPartitionLowerings(LoweringTable &table) {
+  addLowerings<lowerWarpSpecialize>(table);
 }
 
 } // namespace tilewright::gpu

@@ -6,13 +6,12 @@
 // number of e2m1 gets a byte of its own, in bits 2 to 5.
 #include "ir/scaled_dot.h"
 #include "gpu/cost_model/hardware.h"
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/matrix_registers.h"
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <map>
 
 using namespace mlir;
 
@@ -21,13 +20,6 @@ namespace tilewright::gpu {
 static ptx::Format formatOf(tt::ScaleDotElemType format) {
   if (format == tt::ScaleDotElemType::E2M1) return ptx::Format::e2m1;
   return format == tt::ScaleDotElemType::E4M3 ? ptx::Format::e4m3 : ptx::Format::e5m2;
-}
-
-/// The register of the first thread that holds an element. Nothing if another thread holds it.
-static std::optional<size_t> registerOf(const Layout &layout, const Dims &coordinates) {
-  std::optional<HardwareLocation> found = layout.find(flatOf(layout.shape, coordinates));
-  if (!found || found->lane != 0 || found->warp != 0) return std::nullopt;
-  return static_cast<size_t>(found->reg);
 }
 
 /// Four numbers of e2m1 in the low 16 bits, as the bytes of a word, in bits 2 to 5 of each.
@@ -43,7 +35,7 @@ namespace {
 class ScaledRegisters {
 public:
   ScaledRegisters(ThreadContext &t, const tt::ScaledOperand &x, bool isSpread)
-      : t(t), x(x), isSpread(isSpread), layout(ttg::layoutOf(x.tile.getType())), format(formatOf(x.format)) {}
+      : t(t), x(x), isSpread(isSpread), registers(ttg::layoutOf(x.tile.getType())), format(formatOf(x.format)) {}
 
   ptx::Format getFormat() const { return format; }
   /// Bytes of the tile in one register: two if each holds two numbers that get a byte each.
@@ -55,7 +47,7 @@ public:
     if (known) return known;
     SmallVector<Value> bytes;
     for (int64_t i = 0; i < bytesOfRegister(); ++i) {
-      std::optional<size_t> reg = registerOf(layout, x.isLeft ? Dims{outer, byte + i} : Dims{byte + i, outer});
+      std::optional<size_t> reg = registers.at(x.isLeft ? Dims{outer, byte + i} : Dims{byte + i, outer});
       if (!reg) return {};
       bytes.push_back(t.get(x.tile)[*reg]);
     }
@@ -67,7 +59,7 @@ private:
   ThreadContext &t;
   tt::ScaledOperand x;
   bool isSpread;
-  Layout layout;
+  Registers registers;
   ptx::Format format;
   std::map<std::pair<int64_t, int64_t>, Value> words;
 };
@@ -75,9 +67,8 @@ private:
 /// The scales of one operand, four of a row (or column) in a register.
 class ScaleRegisters {
 public:
-  ScaleRegisters(ThreadContext &t, const tt::ScaledOperand &x, bool isUnsignedE4m3) : t(t), x(x), isUnsignedE4m3(isUnsignedE4m3) {
-    if (x.scale) layout = ttg::layoutOf(x.scale.getType());
-  }
+  ScaleRegisters(ThreadContext &t, const tt::ScaledOperand &x, bool isUnsignedE4m3)
+      : t(t), x(x), isUnsignedE4m3(isUnsignedE4m3), layout(x.scale ? ttg::layoutOf(x.scale.getType()) : Layout()), registers(layout) {}
 
   /// The register with the scale of `group`, in byte group % 4. An operand without scales has ones.
   Value at(int64_t outer, int64_t group) {
@@ -86,7 +77,7 @@ public:
     if (known) return known;
     SmallVector<Value> bytes;
     for (int64_t i = group / 4 * 4; bytes.size() < 4; ++i) {
-      std::optional<size_t> reg = registerOf(layout, {outer, std::min(i, layout.shape.back() - 1)});
+      std::optional<size_t> reg = registers.at({outer, std::min(i, layout.shape.back() - 1)});
       if (!reg) return {};
       bytes.push_back(t.get(x.scale)[*reg]);
     }
@@ -98,6 +89,7 @@ private:
   tt::ScaledOperand x;
   bool isUnsignedE4m3;
   Layout layout;
+  Registers registers;
   std::map<std::pair<int64_t, int64_t>, Value> words;
 };
 
@@ -111,11 +103,9 @@ public:
         bScales(t, rightOf(op), mma.hasE4m3Scales) {}
 
   LogicalResult run() {
-    for (int64_t reg = 0; reg < result.registersPerThread(); ++reg) {
-      Dims at = result.coordinates(result.apply(reg, 0, 0, 0));
+    for (const Dims &at : result.elements())
       if (at[0] % mmaRows == 0 && at[1] % mmaColumns == 0 && failed(tile(at[0], at[1])))
         return bug(op, "these layouts are not those of mma.sync with scales");
-    }
     t.set(op.getResult(), std::move(sums));
     return success();
   }
@@ -125,7 +115,7 @@ private:
   LogicalResult tile(int64_t m, int64_t n) {
     std::array<size_t, 4> registers;
     for (int64_t i = 0; i < 4; ++i) {
-      std::optional<size_t> reg = registerOf(result, {m + i / 2 * 8, n + i % 2});
+      std::optional<size_t> reg = result.at({m + i / 2 * 8, n + i % 2});
       if (!reg) return failure();
       registers[static_cast<size_t>(i)] = *reg;
     }
@@ -160,17 +150,21 @@ private:
   ThreadContext &t;
   tt::DotScaledOp op;
   ScaledMma mma;
-  Layout result;
+  Registers result;
   ThreadValues sums;
   ScaledRegisters a, b;
   ScaleRegisters aScales, bScales;
 };
 } // namespace
 
-LogicalResult lowerScaledDot(ThreadContext &t, tt::DotScaledOp op) {
+static LogicalResult lowerScaledDot(ThreadContext &t, tt::DotScaledOp op) {
   std::optional<ScaledMma> mma = scaledMma(op, t.target);
   if (!mma) return bug(op, "no instruction computes this dot");
   return ScaledDot(t, op, *mma).run();
+}
+
+void addScaledDotLowerings(LoweringTable &table) {
+  addLowerings<lowerScaledDot>(table);
 }
 
 } // namespace tilewright::gpu

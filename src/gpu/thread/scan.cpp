@@ -6,7 +6,10 @@
 // A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what
 // precedes this thread's lowest run of registers is combined in `before`, and added to the values once, at the end. A reverse scan
 // inverts the bits.
-#include "gpu/thread/lowerings.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/exchange.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -186,7 +189,7 @@ static LogicalResult addPreceding(ThreadContext &t, Scan &scan) {
   return success();
 }
 
-LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
+static LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   Layout layout = scanLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
   std::optional<std::vector<AxisBit>> order = scanOrder(layout, op.getAxis());
   if (!order) return bug(op, "no layout was found for it");
@@ -204,6 +207,10 @@ LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   }
   if (failed(addPreceding(t, scan))) return failure();
   return setInLayouts(t, op, scan.held, layout);
+}
+
+void addScanLowerings(LoweringTable &table) {
+  addLowerings<lowerScan>(table);
 }
 
 } // namespace tilewright::gpu

@@ -2,11 +2,14 @@
 // where each element is, so that every access is one address per thread plus constants:
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
+#include "gpu/thread/shared.h"
 #include "gpu/layout/verify_plan.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/thread/lowerings.h"
-#include "gpu/tiles/demanded_extent.h"
+#include "gpu/schedule/scratch.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,7 +71,7 @@ static Value allocated(ThreadContext &t, Operation *op) {
   return arith::AddIOp::create(t.b, base, t.i32(offset.getInt()));
 }
 
-LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
+static LogicalResult lowerAlloc(ThreadContext &t, ttg::AllocOp op) {
   Value address = allocated(t, op);
   if (!address) return bug(op, "this buffer has no offset in shared memory");
   t.set(op.getResult(), {address});
@@ -82,7 +85,7 @@ static void makeBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   }
 }
 
-LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
+static LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   Value address = allocated(t, op);
   if (!address) return bug(op, "these barriers have no offset in shared memory");
   t.set(op.getResult(), {address});
@@ -111,7 +114,7 @@ LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp op) {
   return success();
 }
 
-LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
+static LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
   int64_t step = tileBytes(allocOf(op.getBuffer()));
   Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(step));
   t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getBuffer()), offset)});
@@ -119,7 +122,7 @@ LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
 }
 
 /// The same address.
-LogicalResult lowerView(ThreadContext &t, ttg::ViewOp op) {
+static LogicalResult lowerView(ThreadContext &t, ttg::ViewOp op) {
   t.set(op.getResult(), {t.getScalar(op.getBuffer())});
   return success();
 }
@@ -241,7 +244,7 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
   return success();
 }
 
-LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
+static LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   FailureOr<ThreadValues> loaded =
       loadTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(tile), sharedOf(op.getBuffer()), t.scalarType(tile.getElementType()));
@@ -250,12 +253,12 @@ LogicalResult lowerLoadShared(ThreadContext &t, ttg::LoadSharedOp op) {
   return success();
 }
 
-LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
+static LogicalResult lowerStoreShared(ThreadContext &t, ttg::StoreSharedOp op) {
   return storeTile(t, op, t.getScalar(op.getBuffer()), ttg::layoutOf(op.getSrc().getType()), sharedOf(op.getBuffer()), t.get(op.getSrc()),
                    t.target.stmatrix, loopVariantZero(t, op, op.getBuffer()));
 }
 
-LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
+static LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
   if (!t.partitions || !op.getAllWarps()) return ctaBarrier(t), success();
   int64_t warps = t.config.getWarps();
   for (int64_t partitionWarps : t.partitions.getPartitionNumWarps())
@@ -264,7 +267,7 @@ LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
   return success();
 }
 
-LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
+static LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
   if (op.getInterleavedStores()) interleaveStores(t);
   if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older GPUs have no TMA
   return success();
@@ -272,7 +275,7 @@ LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
 
 //===----------------------------------------------------------------------------------------------------- asynchronous copies
 
-LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
+static LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   orderAccess(t, op);
   Layout layout = ttg::layoutOf(op.getPointers().getType());
   SharedLayout shared = sharedOf(op.getBuffer());
@@ -314,7 +317,7 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
   return success();
 }
 
-LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
+static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
   Value predicate = isFirstThread(t);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
@@ -364,7 +367,7 @@ static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
           arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, inGroup, t.i32(0))};
 }
 
-LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
+static LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   bool own = op.getPerWarpGroup();
   WarpGroupRows rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
   Value predicate = own ? rows.isFirst : isFirstThread(t);
@@ -382,20 +385,20 @@ LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   return done;
 }
 
-LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
+static LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp op) {
   Value predicate = isFirstThread(t);
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
   ptx::MbarrierExpectOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), op.getBytes(), predicate);
   return success();
 }
 
-LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
+static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), t.getScalar(op.getParity()));
   return success();
 }
 
 /// One lane arrives for its warp, after all threads of the warp have reached this point.
-LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
+static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   ptx::WarpBarrierOp::create(t.b);
   Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
@@ -405,19 +408,25 @@ LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   return success();
 }
 
-LogicalResult lowerCopyCommit(ThreadContext &t, ttg::CopyCommitOp) {
+static LogicalResult lowerCopyCommit(ThreadContext &t, ttg::CopyCommitOp) {
   ptx::CopyCommitOp::create(t.b);
   return success();
 }
 
-LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
+static LogicalResult lowerCopyWait(ThreadContext &t, ttg::CopyWaitOp op) {
   ptx::CopyWaitOp::create(t.b, op.getPending());
   return success();
 }
 
-LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
+static LogicalResult lowerTmaStoreWait(ThreadContext &t, ttg::TmaStoreWaitOp op) {
   ptx::TmaWaitOp::create(t.b, op.getPending(), /*read=*/!op.getUntilWritten());
   return success();
+}
+
+void addSharedLowerings(LoweringTable &table) {
+  addLowerings<lowerAlloc, lowerAllocBarriers, lowerStage, lowerView, lowerLoadShared, lowerStoreShared, lowerCtaBarrier, lowerFenceAsync,
+               lowerBarrierExpect, lowerBarrierWait, lowerBarrierArrive, lowerCopyAsync, lowerCopyCommit, lowerCopyWait, lowerTmaLoad,
+               lowerTmaStore, lowerTmaStoreWait>(table);
 }
 
 } // namespace tilewright::gpu

@@ -12,7 +12,8 @@
 // A thread may store every second number contiguously, and want numbers times 2^-6. Then all high halves are bytes of e4m3 except for the
 // position of their bits. So are all low halves of (shl %w, 4):
 //                  %b = or (and %w, 0x80808080), (and (shr %w, 2), 0x1c1c1c1c)    two conversions of two bytes each
-#include "gpu/thread/lowerings.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,7 +112,7 @@ static SmallVector<size_t> contiguousFirst(const Layout &bytes, size_t dim) {
   return order;
 }
 
-LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
+static LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   Layout from = ttg::layoutOf(op.getBytes().getType()), to = ttg::layoutOf(op.getType());
   auto dim = static_cast<size_t>(op.getDim());
   for (Axis axis : {Axis::lane, Axis::warp})
@@ -138,6 +139,10 @@ LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   }
   t.set(op.getResult(), std::move(results));
   return success();
+}
+
+void addSmallFloatLowerings(LoweringTable &table) {
+  addLowerings<lowerUnpackE2m1>(table);
 }
 
 } // namespace tilewright::gpu

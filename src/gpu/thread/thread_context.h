@@ -1,11 +1,11 @@
 // The context of the lowerings from operations on tiles to scalars of one thread. A tile becomes as many scalars as the thread has
 // registers in the tile's layout. The context maps each value to its scalars, and has the insertion point. The lowerings are free
-// functions, declared in lowerings.h.
+// functions, which lowering_table.h lists.
 #pragma once
 
 #include "gpu/thread/access_log.h"
-#include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -9,7 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/tiles/scaled_dot_choice.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
 
@@ -87,7 +87,8 @@ private:
     if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       if (!isTile(operand) || plan.isRematerializable(operand)) return true;
-      return cast<RankedTensorType>(operand.getType()).getNumElements() * 8 <= elements || isRematerialized(operand, elements, depth - 1);
+      return cast<RankedTensorType>(operand.getType()).getNumElements() * minExpansion <= elements ||
+             isRematerialized(operand, elements, depth - 1);
     });
   }
 

@@ -4,7 +4,7 @@
 #include "gpu/tiles/axis_info.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -22,23 +22,23 @@ inline CtaSplit shardedAlong(int64_t dim) {
   return {dim};
 }
 /// Returns the same split of a tile without the dimension `gone`, which must not be the split one.
-inline CtaSplit withoutDim(CtaSplit form, int64_t gone) {
-  return form.dim && *form.dim > gone ? shardedAlong(*form.dim - 1) : form;
+inline CtaSplit withoutDim(CtaSplit split, int64_t gone) {
+  return split.dim && *split.dim > gone ? shardedAlong(*split.dim - 1) : split;
 }
 /// Returns the same split of a tile with an additional dimension `added`.
-inline CtaSplit withDim(CtaSplit form, int64_t added) {
-  return form.dim && *form.dim >= added ? shardedAlong(*form.dim + 1) : form;
+inline CtaSplit withDim(CtaSplit split, int64_t added) {
+  return split.dim && *split.dim >= added ? shardedAlong(*split.dim + 1) : split;
 }
 
-/// Returns the split of a reshape's source for the split `form` of its result: the dimension with as many elements before it.
-inline CtaSplit sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, CtaSplit form, int64_t blocks) {
-  if (form.isReplicated()) return replicated;
+/// Returns the split of a reshape's source for the split `split` of its result: the dimension with as many elements before it.
+inline CtaSplit sourceOfReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, CtaSplit split, int64_t ctas) {
+  if (split.isReplicated()) return replicated;
   int64_t before = 1;
-  for (int64_t extent : to.take_front(size_t(*form.dim)))
+  for (int64_t extent : to.take_front(size_t(*split.dim)))
     before *= extent;
   int64_t passed = 1;
   for (auto [dim, extent] : llvm::enumerate(from)) {
-    if (passed == before && extent > 1) return extent >= blocks ? shardedAlong(int64_t(dim)) : replicated;
+    if (passed == before && extent > 1) return extent >= ctas ? shardedAlong(int64_t(dim)) : replicated;
     passed *= extent;
   }
   return replicated;

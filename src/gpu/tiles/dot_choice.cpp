@@ -4,7 +4,7 @@
 //   32x32xf32 * 32x32xf32 with full precision: multiply-add instructions
 #include "gpu/tiles/dot_choice.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
 #include "ir/slice.h"
 #include "support/target.h"
 
@@ -97,9 +97,9 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
   size_t rank = shape.size(), m = rank - 2, n = rank - 1;
   Dims each(rank, 1), lanes(rank, 1), grid(rank, 1);
   int64_t elements = std::max<int64_t>(1, elementCount(shape) / (warps * 32));
-  each[n] = std::min<int64_t>({4, elements, shape[n]});
-  each[m] = std::min<int64_t>({4, elements / each[n], shape[m]});
-  lanes[n] = std::min<int64_t>(8, std::max<int64_t>(1, shape[n] / each[n]));
+  each[n] = std::min({fmaTileExtent, elements, shape[n]});
+  each[m] = std::min({fmaTileExtent, elements / each[n], shape[m]});
+  lanes[n] = std::min(fmaLaneColumns, std::max<int64_t>(1, shape[n] / each[n]));
   lanes[m] = 32 / lanes[n];
   // A thread reads a row of A and a column of B for each of its rows and columns: minimize the sum of both.
   int64_t maxRows = std::min(warps, std::max<int64_t>(1, shape[m] / (each[m] * lanes[m]))), minRead = INT64_MAX;

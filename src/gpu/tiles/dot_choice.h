@@ -2,7 +2,7 @@
 // select-tensor-cores reads the decision from the operation's `ttg.dot_choice`.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include <optional>
 #include <string>

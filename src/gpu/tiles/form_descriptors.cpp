@@ -6,9 +6,8 @@
 // The bounds of a mask become the map's extents, because TMA fills elements out of bounds with zeros. map_plan.h finds the map. A condition
 // for the whole tile has no extent: if it is false, the coordinates move the tile before the tensor, where TMA reads nothing.
 //
-// TMA accesses are not ordered with accesses of threads to the same memory. So a tensor gets no map if the kernel both reads and writes it,
-// or writes it by two stores that may overlap. A launch guard checks that the tensors of two arguments are disjoint. A store that
-// overwrites a tile, in a branch after all previous stores, stays a store by threads, which waits for the TMA stores.
+// tensor_accesses.h says which tensors may have a map. A store that overwrites a tile, in a branch after all previous stores, stays a store
+// by threads, which waits for the TMA stores.
 //
 // TMA can also add to memory. An atomic addition becomes
 //   ttg.descriptor_store %x to %map[k0, m0] {adds}
@@ -19,10 +18,11 @@
 // copies each tile once keeps its loads and stores.
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
-#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/tiles/tensor_accesses.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/scaled_dot.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
@@ -32,7 +32,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,7 +39,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-using address::baseArgument, address::Conjunct, address::Indices, address::nameOf, address::Polynomial, address::Term;
+using address::Conjunct, address::Indices, address::nameOf, address::Polynomial, address::Term;
 
 constexpr int64_t farBefore = -(1 << 24); // farther from 0 than the extent of any tile
 
@@ -104,58 +103,16 @@ void dropDeadCarried(scf::ForOp loop) {
   }
 }
 
-/// Counts the reads, writes and additions of one tensor.
-struct Accesses {
-  int64_t reads = 0, writes = 0, adds = 0;
-  SmallVector<tt::StoreOp> stores;
-  bool changes() const { return writes || adds; }
-};
-
-/// Succeeds if an atomic operation is an addition that does not order other accesses, and its result is unused.
-Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
-  bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  if (!adds) return Failure{"TMA only replaces atomic additions"};
-  if (!op.use_empty()) return Failure{"its result is used"};
-  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
-  if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the whole system"};
-  return {};
-}
-
-/// True if two tiles of one tensor, each a box of the same map, are disjoint: along some dimension one ends before the other begins.
-bool mapsAreDisjoint(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
-  if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
-  auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
-  bool disjoint = false;
-  for (auto [a, b] : llvm::zip(x.dims, y.dims)) {
-    if (a.stride != b.stride || a.bound != b.bound || a.placeholder || b.placeholder || a.clamped || b.clamped) return false;
-    disjoint |= indices.isProven(a.start - b.start, extent(yTile, b.tileDim), INT64_MAX) ||
-                indices.isProven(b.start - a.start, extent(xTile, a.tileDim), INT64_MAX);
-  }
-  return disjoint;
-}
-
 class DescriptorFormer {
 public:
   DescriptorFormer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), b(function.getContext()), failedGuards(ttg::failedGuardsOf(function)) {}
+      : function(function), config(config), target(target), b(function.getContext()), failedGuards(ttg::failedGuardsOf(function)),
+        accesses(function) {}
 
   void run() {
     SmallVector<Operation *> candidates;
     function.walk([&](Operation *op) {
-      auto load = dyn_cast<tt::LoadOp>(op);
-      auto store = dyn_cast<tt::StoreOp>(op);
-      if (load) countAccess(load.getPtr(), 1, 0);
-      bool again = store && store->hasAttr(tt::overwritesName); // pipeline-loops waits for the previous stores
-      if (store && !again) countAccess(store.getPtr(), 0, 1).stores.push_back(store);
-      auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
-      bool adds = atomic && checkOnlyAdds(atomic);
-      if (adds) ++countAccess(atomic.getPtr(), 0, 0).adds;
-      if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) countAccess(op->getOperand(0), 1, 1);
-      auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
-      maySignal |= assembly && !assembly.getPure();
-      if (atomic && isCandidate(atomic.getVal().getType()) && comesFromDot(atomic.getVal())) candidates.push_back(op);
-      if (load && isCandidate(load.getType()) && (feedsDot(load) || isDequantized(load))) candidates.push_back(op);
-      if (store && !again && isCandidate(store.getValue().getType()) && comesFromDot(store.getValue())) candidates.push_back(op);
+      if (isCandidate(op)) candidates.push_back(op);
     });
     function.walk([&](scf::ForOp loop) {
       if (copiesLittle(loop)) small.insert(loop);
@@ -164,8 +121,7 @@ public:
       bool inLoop = op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>();
       return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
-    for (auto &[base, count] : accesses)
-      mergeDisjointStores(count);
+    ttg::relyOn(function, accesses.mergeDisjointStores());
     for (Operation *op : candidates) {
       Result<void> converted = convert(op);
       if (!converted) ttg::remark(function, "form-descriptors", op->getLoc(), "no tensor map: " + converted.error());
@@ -200,113 +156,18 @@ private:
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
-      if (isCandidate(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
+      if (isTmaTile(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
     bool isLittle = bytes <= maxBytesWithoutTma;
     return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return mmaKind(dot, config) != ttg::MmaKind::wgmma; });
   }
 
-  static bool isCandidate(Type type) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    return tile && tile.getRank() >= 2;
-  }
-
-  Accesses &countAccess(Value pointer, int64_t reads, int64_t writes) {
-    BlockArgument base = baseArgument(pointer);
-    Accesses &count = base ? accesses[base] : unknown;
-    count.reads += reads;
-    count.writes += writes;
-    return count;
-  }
-
-  /// True if at most one of two operations runs: they are in two branches of an scf.if that no loop repeats.
-  static bool areExclusive(Operation *x, Operation *y) {
-    for (Operation *around = x->getParentOp(); around; around = around->getParentOp()) {
-      if (!around->isAncestor(y)) continue;
-      auto branch = dyn_cast<scf::IfOp>(around);
-      bool repeats = around->getParentOfType<scf::ForOp>() || around->getParentOfType<scf::WhileOp>();
-      return branch && !repeats &&
-             branch.getThenRegion().isAncestor(x->getParentRegion()) != branch.getThenRegion().isAncestor(y->getParentRegion());
-    }
-    return false;
-  }
-
-  /// Counts the stores of a tensor as one if no two of them write to one address, in one execution of their block. Then they need no order.
-  void mergeDisjointStores(Accesses &count) {
-    if (count.stores.size() < 2 || int64_t(count.stores.size()) != count.writes) return;
-    std::optional<LaunchGuards> guards = disjointStoresGuards(count);
-    if (!guards) return;
-    ttg::relyOn(function, *guards);
-    count.writes = 1;
-  }
-
-  /// Returns the launch guards under which that holds; null if it may not hold.
-  std::optional<LaunchGuards> disjointStoresGuards(const Accesses &count) {
-    Indices indices(function, failedGuards);
-    std::vector<MapPlan> plans;
-    bool compared = false;
-    for (size_t i = 0; i < count.stores.size(); ++i) {
-      tt::StoreOp store = count.stores[i];
-      if (!isCandidate(store.getValue().getType())) return {};
-      Result<MapPlan> plan = planFor(store, indices, store.getPtr(), store.getMask(), ttg::shapeOf(store.getValue().getType()));
-      if (!plan) return {};
-      for (size_t j = 0; j < i; ++j) {
-        tt::StoreOp other = count.stores[j];
-        if (areExclusive(store, other)) continue;
-        if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue()))
-          return {};
-        compared = true;
-      }
-      plans.push_back(std::move(*plan));
-    }
-    if (compared && !hasOneIndexEach(indices, plans.front())) return {};
-    return indices.guards();
-  }
-
-  /// True if each element of a map's tensor has one index: no row begins before the previous one ends. A launch guard checks that.
-  static bool hasOneIndexEach(Indices &indices, const MapPlan &plan) {
-    for (size_t i = 0; i + 1 < plan.dims.size(); ++i) {
-      const MapDimension &dim = plan.dims[i];
-      std::optional<Polynomial> length = i == 0 ? dim.bound : product(dim.bound, dim.stride);
-      if (dim.bound.isZero() || !length || !indices.assumeNonNegative(plan.dims[i + 1].stride - *length)) return false;
-    }
-    return true;
-  }
-
-  /// TMA copies are not ordered with other accesses to their memory, so no other argument may access it. Returns the guards that this
-  /// needs.
-  Result<LaunchGuards> checkOtherAccesses(BlockArgument base, bool writes) {
-    LaunchGuards guards;
-    for (auto [argument, count] : accesses) {
-      if (argument == base || !(count.changes() || (writes && count.reads))) continue;
-      std::optional<LaunchGuard> guard = ttg::noAliasGuard(base, argument);
-      if (!guard) return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
-      guards.push_back(*guard);
-    }
-    return guards;
-  }
-
-  /// Copies count mbarrier phases in loop-carried values; the condition of a while loop has none.
-  static Result<void> checkRegion(Operation *op) {
-    for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp());
-         region = region->getParentOp()->getParentRegion()) {
-      Operation *around = region->getParentOp();
-      auto loop = dyn_cast<scf::WhileOp>(around);
-      if (loop && region == &loop.getBefore()) return Failure{"it is in the condition of a while loop"};
-      if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(around)) return Failure{"it is inside " + around->getName().getStringRef().str()};
-    }
-    return {};
-  }
-
-  /// Returns the verified plan of a load or a store. The kernel does not rely on its guards yet.
-  Result<MapPlan> planFor(Operation *op, Indices &indices, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
-    if (Result<void> fits = checkRegion(op); !fits) return Failure{fits.error()};
-    Result<MapPlan> plan = planTensorMap(indices, function, pointers, mask, demanded);
-    if (!plan) return plan;
-    if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
-      return Failure{"the launch could not create a tensor map for " + nameOf(plan->base)};
-    if (!verifyTensorMap(indices, *plan, pointers, mask, demanded))
-      return Failure{"internal error: the tensor map does not match the access"};
-    return plan;
+  /// True for loads of operands of dots, and for stores and additions of results of dots.
+  bool isCandidate(Operation *op) {
+    if (auto load = dyn_cast<tt::LoadOp>(op)) return isTmaTile(load.getType()) && (feedsDot(load) || isDequantized(load));
+    auto store = dyn_cast<tt::StoreOp>(op); // overwriting stores stay: they wait for the previous ones
+    if (store && !store->hasAttr(tt::overwritesName)) return isTmaTile(store.getValue().getType()) && comesFromDot(store.getValue());
+    auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+    return atomic && isTmaTile(atomic.getVal().getType()) && comesFromDot(atomic.getVal());
   }
 
   Result<void> checkWorth() {
@@ -335,13 +196,11 @@ private:
     if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
       return Failure{"elements outside its mask are not 0"};
     Indices indices(function, failedGuards);
-    Result<MapPlan> plan = planFor(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
+    Result<MapPlan> plan = planVerifiedMap(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
-    if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is unknown"};
-    if (accesses[plan->base].changes()) return Failure{"the kernel writes to " + nameOf(plan->base)};
-    Result<LaunchGuards> disjoint = checkOtherAccesses(plan->base, /*writes=*/false);
+    Result<LaunchGuards> disjoint = accesses.checkRead(plan->base);
     if (!disjoint) return Failure{disjoint.error()};
-    if (isCandidate(op.getType()) && small.contains(op->getParentOp()))
+    if (isTmaTile(op.getType()) && small.contains(op->getParentOp()))
       return Failure{"the tiles of an iteration are small and are read by threads"};
     if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, *disjoint);
@@ -382,24 +241,12 @@ private:
         });
   }
 
-  /// Returns the guards under which TMA may write to the tensor, or add to it.
-  Result<LaunchGuards> checkWrite(BlockArgument base, bool adds) {
-    const Accesses count = accesses[base];
-    if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
-    if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
-    if (adds && count.writes) return Failure{"the kernel also stores to " + nameOf(base)};
-    if (!adds && count.adds) return Failure{"the kernel also adds to " + nameOf(base)};
-    if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
-    if (adds && maySignal) return Failure{"inline assembly may signal other programs before the TMA addition completes"};
-    return checkOtherAccesses(base, /*writes=*/true);
-  }
-
   Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
     Indices indices(function, failedGuards);
-    Result<MapPlan> plan = planFor(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
+    Result<MapPlan> plan = planVerifiedMap(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
-    Result<LaunchGuards> disjoint = checkWrite(plan->base, adds);
+    Result<LaunchGuards> disjoint = accesses.checkWrite(plan->base, adds);
     if (!disjoint) return Failure{disjoint.error()};
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
     if (Result<void> worth = checkWorth(); !worth) return worth;
@@ -477,11 +324,9 @@ private:
   const GpuTarget &target;
   OpBuilder b;
   address::FailedGuards failedGuards;
-  llvm::MapVector<BlockArgument, Accesses> accesses; // by the kernel's arguments
-  Accesses unknown;
+  TensorAccesses accesses;
   llvm::SmallPtrSet<Operation *, 4> small; // loops that copy so little that threads do it faster
   bool copiesInLoop = false;
-  bool maySignal = false; ///< inline assembly may tell other programs that this tensor is written
 };
 
 } // namespace

@@ -13,13 +13,15 @@
 // Without hoisting, the threads wait for memory twice. A limit on the registers of the hoisted tiles avoids spills.
 #include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -134,7 +136,10 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
 LogicalResult hoistLoads(ModuleOp module) {
   module.walk(loadBefore);
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
-    loadBeforeReduction(function.getBody().front(), config.getWarps() * 32);
+    llvm::SmallSetVector<Block *, 4> blocks;
+    function.walk([&](tt::ReduceOp reduce) { blocks.insert(reduce->getBlock()); });
+    for (Block *block : blocks)
+      loadBeforeReduction(*block, config.getWarps() << laneBits);
     return success();
   });
 }

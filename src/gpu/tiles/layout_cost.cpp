@@ -4,7 +4,7 @@
 #include "gpu/tiles/layout_cost.h"
 
 #include "gpu/cost_model/exchange_cost.h"
-#include "gpu/tiles/ttg_attributes.h"
+#include "gpu/ttg/ttg_attributes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"

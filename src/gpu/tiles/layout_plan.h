@@ -8,8 +8,8 @@
 
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/tile_equivalence.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/tile_equivalence.h"
+#include "gpu/ttg/ttg.h"
 
 #include "llvm/ADT/MapVector.h"
 

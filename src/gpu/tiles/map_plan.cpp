@@ -8,7 +8,11 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/address/divisibility.h"
+#include "support/artifact.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -385,6 +389,30 @@ bool verifyTensorMap(Indices &indices, const MapPlan &plan, Value pointers, Valu
            return llvm::is_contained(bounds, bound) || isPastDemanded(bound) || (bound.constant() && *bound.constant() < 0) ||
                   (isLower(bound) && indices.isNonNegative(start));
          });
+}
+
+/// Copies count mbarrier phases in loop-carried values; the condition of a while loop has none.
+static Result<void> checkRegion(Operation *op) {
+  for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp()); region = region->getParentOp()->getParentRegion()) {
+    Operation *around = region->getParentOp();
+    auto loop = dyn_cast<scf::WhileOp>(around);
+    if (loop && region == &loop.getBefore()) return Failure{"it is in the condition of a while loop"};
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(around)) return Failure{"it is inside " + around->getName().getStringRef().str()};
+  }
+  return {};
+}
+
+Result<MapPlan> planVerifiedMap(Operation *op, Indices &indices, Value pointers, Value mask, ArrayRef<int64_t> demanded) {
+  auto kernel = op->getParentOfType<tt::FuncOp>();
+  address::FailedGuards failedGuards = ttg::failedGuardsOf(kernel);
+  if (Result<void> fits = checkRegion(op); !fits) return Failure{fits.error()};
+  Result<MapPlan> plan = planTensorMap(indices, kernel, pointers, mask, demanded);
+  if (!plan) return plan;
+  if (failedGuards.contains(everyGuard) || failedGuards.contains(mapGuardName(plan->base.getArgNumber())))
+    return Failure{"the launch could not create a tensor map for " + address::nameOf(plan->base)};
+  if (!verifyTensorMap(indices, *plan, pointers, mask, demanded))
+    return Failure{"internal error: the tensor map does not match the access"};
+  return plan;
 }
 
 } // namespace tilewright::gpu

@@ -35,4 +35,8 @@ Result<MapPlan> planTensorMap(address::Indices &indices, tt::FuncOp kernel, mlir
 bool verifyTensorMap(address::Indices &indices, const MapPlan &plan, mlir::Value pointers, mlir::Value mask,
                      llvm::ArrayRef<int64_t> demanded = {});
 
+/// Returns the verified plan of a load or a store, or the failure reason. The kernel does not rely on the guards of `indices` yet.
+Result<MapPlan> planVerifiedMap(mlir::Operation *op, address::Indices &indices, mlir::Value pointers, mlir::Value mask,
+                                llvm::ArrayRef<int64_t> demanded);
+
 } // namespace tilewright::gpu

@@ -4,7 +4,8 @@
 //   after:  %p = tt.addptr %x, %offsets {ttg.no_wrap}        and in `ttg.launch_guards`: 128*program_id(0) + i0 fits in 32 bits
 // The mark is on the operation that extends a 32-bit value to 64 bits. Without it each address is computed separately.
 #include "gpu/passes.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -50,13 +51,12 @@ private:
 
   /// Marks the extensions inside a 64-bit offset.
   void markExtensions(Value offset) {
-    SmallVector<Value> work{offset};
-    while (!work.empty()) {
-      Operation *op = work.pop_back_val().getDefiningOp();
-      if (!op || !op->getNumResults() || !isa<RankedTensorType>(op->getResult(0).getType()) || !seen.insert(op).second) continue;
+    (void)tt::dependsOn(offset, [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      if (!op || !isa<RankedTensorType>(value.getType()) || !seen.insert(op).second) return tt::Search::skip;
       if (auto extension = dyn_cast<arith::ExtSIOp>(op)) mark(extension, extension.getIn());
-      if (isPure(op) && op->getNumRegions() == 0) llvm::append_range(work, op->getOperands());
-    }
+      return isPure(op) && op->getNumRegions() == 0 ? tt::Search::follow : tt::Search::skip;
+    });
   }
 
   tt::FuncOp function;

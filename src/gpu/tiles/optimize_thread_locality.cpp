@@ -6,8 +6,8 @@
 // shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
 // resets is not changed.
 #include "gpu/passes.h"
-#include "gpu/tiles/tile_shapes.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/tile_shapes.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,7 +2,7 @@
 // dequantized operands (ir/passes/expand_scaled_dots).
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
 #include <optional>

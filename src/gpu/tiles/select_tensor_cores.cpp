@@ -5,8 +5,8 @@
 // Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
-#include "gpu/tiles/demanded_extent.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

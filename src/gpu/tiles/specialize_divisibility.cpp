@@ -7,7 +7,7 @@
 // Later passes only read tt.divisibility. Kernels whose arguments are multiples of 16, or do not matter, request nothing.
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "ir/address/indices.h"
 #include "support/target.h"

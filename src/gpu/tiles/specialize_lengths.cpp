@@ -9,7 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/row_length.h"
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "ir/address/indices.h"
 #include "support/target.h"

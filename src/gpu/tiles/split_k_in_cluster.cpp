@@ -1,6 +1,7 @@
 // See split_k_in_cluster.h.
 #include "gpu/tiles/split_k_in_cluster.h"
 
+#include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,11 +30,11 @@ static bool isPromotedWithinIteration(tt::DotOp dot) {
   return isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
 }
 
-static bool isBestAlongK(tt::DotOp dot, int64_t blocks) {
+static bool isBestAlongK(tt::DotOp dot, int64_t ctas) {
   auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
   if (isPromotedWithinIteration(dot)) return false;
-  if (sum.getRank() != 2 || sum.getDimSize(0) / blocks >= wgmmaRows || sum.getDimSize(1) < blocks) return false;
-  int64_t rowBytes = a.getDimSize(1) / blocks * a.getElementTypeBitWidth() / 8;
+  if (sum.getRank() != 2 || sum.getDimSize(0) / ctas >= wgmmaRows || sum.getDimSize(1) < ctas) return false;
+  int64_t rowBytes = a.getDimSize(1) / ctas * a.getElementTypeBitWidth() / 8;
   return rowBytes >= minSplitKRowBytes && sumOf(dot).has_value();
 }
 
@@ -43,21 +44,24 @@ static SmallVector<tt::DotOp> dotsOf(tt::FuncOp function) {
   return dots;
 }
 
-bool isSplitK(tt::FuncOp function, int64_t blocks) {
+SplitK splitKOf(tt::FuncOp function, int64_t ctas, const GpuTarget &target) {
   SmallVector<tt::DotOp> dots = dotsOf(function);
-  return blocks > 1 && !dots.empty() && llvm::all_of(dots, [&](tt::DotOp dot) { return isBestAlongK(dot, blocks); });
+  if (ctas == 1 || !llvm::all_of(dots, [&](tt::DotOp dot) { return isBestAlongK(dot, ctas); })) return {};
+  if (!accumulatorsFit(function, target, tileAccumulatorBits)) return {};
+  SplitK split;
+  split.dots.insert(dots.begin(), dots.end());
+  return split;
 }
 
-SplitK splitK(tt::FuncOp function, int64_t blocks) {
-  SplitK split;
-  if (!isSplitK(function, blocks)) return split;
+SplitK splitK(tt::FuncOp function, int64_t ctas, const GpuTarget &target) {
+  SplitK split = splitKOf(function, ctas, target);
   OpBuilder b(function.getContext());
   for (tt::DotOp dot : dotsOf(function)) {
+    if (!split.dots.contains(dot)) continue;
     OpResult parts = *sumOf(dot);
     b.setInsertionPointAfter(parts.getOwner());
     auto sum = tt::ReshapeOp::create(b, dot.getLoc(), parts.getType(), parts);
     parts.replaceAllUsesExcept(sum, sum);
-    split.dots.insert(dot);
     split.sums.insert(sum);
   }
   return split;

@@ -11,20 +11,24 @@
 
 #include <optional>
 
+namespace tilewright {
+struct GpuTarget;
+}
+
 namespace tilewright::gpu {
 
 /// Returns the loop result that holds the dot's accumulated sum. Null unless the sum starts with zeros and is unused inside the loop.
 std::optional<mlir::OpResult> sumOf(tt::DotOp dot);
 
-/// True if `blocks` CTAs split all dots of a kernel along K. Each dot has too few rows for a wgmma in every CTA. Its sum starts with zeros,
-/// is carried by a loop and is used only after the loop.
-bool isSplitK(tt::FuncOp function, int64_t blocks);
-
 /// The dots that the CTAs split along K, and the reshapes that stand for the sums of the CTAs' tiles.
 struct SplitK {
   llvm::SmallPtrSet<mlir::Operation *, 2> dots, sums;
 };
-/// Inserts the sums into such a kernel. Does nothing to other kernels.
-SplitK splitK(tt::FuncOp function, int64_t blocks);
+/// Returns the dots of a kernel if its CTAs split all of them along K. Each dot has too few rows for a wgmma in every CTA. Its sum starts
+/// with zeros, is carried by a loop and is used only after the loop. Every CTA has accumulators for the whole sum, so one CTA must be able
+/// to hold them.
+SplitK splitKOf(tt::FuncOp function, int64_t ctas, const GpuTarget &target);
+/// Does the same, and inserts the sums.
+SplitK splitK(tt::FuncOp function, int64_t ctas, const GpuTarget &target);
 
 } // namespace tilewright::gpu

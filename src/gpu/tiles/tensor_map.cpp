@@ -1,7 +1,7 @@
 // See tensor_map.h.
 #include "gpu/tiles/tensor_map.h"
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 
 #include "llvm/ADT/BitVector.h"

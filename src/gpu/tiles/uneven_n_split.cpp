@@ -2,10 +2,10 @@
 #include "gpu/tiles/uneven_n_split.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/tiles/demanded_extent.h"
 #include "gpu/tiles/row_length.h"
 #include "gpu/tiles/split_k_in_cluster.h"
-#include "gpu/tiles/tile_equivalence.h"
+#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/tile_equivalence.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

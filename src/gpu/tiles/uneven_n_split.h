@@ -6,7 +6,7 @@
 // An even split of the padded tile would give the first CTA 256 columns and the second one 96.
 #pragma once
 
-#include "gpu/tiles/ttg.h"
+#include "gpu/ttg/ttg.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

@@ -99,22 +99,6 @@ template <typename F> Meaning conversion(F) {
 
 // ---- single elements
 
-uint64_t floatToSigned(double value, int64_t bits) {
-  if (std::isnan(value)) return 0;
-  double limit = std::ldexp(1.0, bits - 1);
-  if (value >= limit) return (uint64_t(1) << (bits - 1)) - 1;
-  if (value < -limit) return uint64_t(1) << (bits - 1);
-  return uint64_t(int64_t(value));
-}
-uint64_t floatToUnsigned(double value, int64_t bits) {
-  if (std::isnan(value) || value <= -1) return 0;
-  if (value >= std::ldexp(1.0, bits)) return ~uint64_t(0);
-  return uint64_t(value);
-}
-uint64_t integerToFloat(uint64_t magnitude, bool negative, const Format &to) {
-  if (to.kind == Format::f64) return encodeFloat(to, negative ? -double(magnitude) : double(magnitude));
-  return encodeFloat(to, integerAsDouble(magnitude, negative));
-}
 uint64_t convertFloat(uint64_t bits, const Format &from, const Format &to) {
   if (from.semantics == to.semantics) return bits;
   return encodeFloat(to, decodeFloat(from, bits));
@@ -159,56 +143,21 @@ LogicalResult constant(Program &program, Operation *op) {
 }
 
 LogicalResult compareIntegers(Program &program, Operation *op) {
+  arith::CmpIPredicate predicate = cast<arith::CmpIOp>(op).getPredicate();
   int64_t bits = formatOf(op->getOperand(0).getType()).bits;
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  auto asSigned = [&](auto holds) {
-    return eachElement(program, op, [&](int64_t i) { return uint64_t(holds(signExtend(a[i], bits), signExtend(b[i], bits))); });
-  };
-  auto asUnsigned = [&](auto holds) { return eachElement(program, op, [&](int64_t i) { return uint64_t(holds(a[i], b[i])); }); };
-  switch (cast<arith::CmpIOp>(op).getPredicate()) {
-  case arith::CmpIPredicate::eq: return asUnsigned(std::equal_to<>());
-  case arith::CmpIPredicate::ne: return asUnsigned(std::not_equal_to<>());
-  case arith::CmpIPredicate::slt: return asSigned(std::less<>());
-  case arith::CmpIPredicate::sle: return asSigned(std::less_equal<>());
-  case arith::CmpIPredicate::sgt: return asSigned(std::greater<>());
-  case arith::CmpIPredicate::sge: return asSigned(std::greater_equal<>());
-  case arith::CmpIPredicate::ult: return asUnsigned(std::less<>());
-  case arith::CmpIPredicate::ule: return asUnsigned(std::less_equal<>());
-  case arith::CmpIPredicate::ugt: return asUnsigned(std::greater<>());
-  case arith::CmpIPredicate::uge: return asUnsigned(std::greater_equal<>());
-  }
-  return failure();
+  uint8_t accepted = acceptedBy(predicate);
+  if (isUnsigned(predicate)) return eachElement(program, op, [&](int64_t i) { return uint64_t((outcomeOf(a[i], b[i]) & accepted) != 0); });
+  return eachElement(program, op,
+                     [&](int64_t i) { return uint64_t((outcomeOf(signExtend(a[i], bits), signExtend(b[i], bits)) & accepted) != 0); });
 }
 
 LogicalResult compareFloats(Program &program, Operation *op) {
   Format format = formatOf(op->getOperand(0).getType());
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1));
-  // A predicate is a set of these four outcomes.
-  enum Outcome { less = 1, equal = 2, greater = 4, unordered = 8 };
-  int64_t accepted = 0;
-  switch (cast<arith::CmpFOp>(op).getPredicate()) {
-  case arith::CmpFPredicate::AlwaysFalse: accepted = 0; break;
-  case arith::CmpFPredicate::OEQ: accepted = equal; break;
-  case arith::CmpFPredicate::OGT: accepted = greater; break;
-  case arith::CmpFPredicate::OGE: accepted = greater | equal; break;
-  case arith::CmpFPredicate::OLT: accepted = less; break;
-  case arith::CmpFPredicate::OLE: accepted = less | equal; break;
-  case arith::CmpFPredicate::ONE: accepted = less | greater; break;
-  case arith::CmpFPredicate::ORD: accepted = less | equal | greater; break;
-  case arith::CmpFPredicate::UEQ: accepted = unordered | equal; break;
-  case arith::CmpFPredicate::UGT: accepted = unordered | greater; break;
-  case arith::CmpFPredicate::UGE: accepted = unordered | greater | equal; break;
-  case arith::CmpFPredicate::ULT: accepted = unordered | less; break;
-  case arith::CmpFPredicate::ULE: accepted = unordered | less | equal; break;
-  case arith::CmpFPredicate::UNE: accepted = unordered | less | greater; break;
-  case arith::CmpFPredicate::UNO: accepted = unordered; break;
-  case arith::CmpFPredicate::AlwaysTrue: accepted = unordered | less | equal | greater; break;
-  }
-  return eachElement(program, op, [&](int64_t i) {
-    double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]);
-    int64_t outcome = x < y ? less : x == y ? equal : x > y ? greater : unordered;
-    return uint64_t((outcome & accepted) != 0);
-  });
+  uint8_t accepted = acceptedBy(cast<arith::CmpFOp>(op).getPredicate());
+  return eachElement(
+      program, op, [&](int64_t i) { return uint64_t((outcomeOf(decodeFloat(format, a[i]), decodeFloat(format, b[i])) & accepted) != 0); });
 }
 
 LogicalResult select(Program &program, Operation *op) {
@@ -224,18 +173,10 @@ LogicalResult select(Program &program, Operation *op) {
   return eachElement(program, op, [&](int64_t i) { return c[i] ? a[i] : b[i]; });
 }
 
-LogicalResult fusedMultiplyAdd(Program &program, Operation *op) {
+LogicalResult multiplyAdd(Program &program, Operation *op) {
   Format format = formatOf(op->getResult(0).getType());
   Reader a(program, op->getOperand(0)), b(program, op->getOperand(1)), c(program, op->getOperand(2));
-  return eachElement(program, op, [&](int64_t i) -> uint64_t {
-    double x = decodeFloat(format, a[i]), y = decodeFloat(format, b[i]), z = decodeFloat(format, c[i]);
-    if (format.kind == Format::f64) return llvm::bit_cast<uint64_t>(std::fma(x, y, z));
-    if (format.kind == Format::f32) return llvm::bit_cast<uint32_t>(std::fmaf(float(x), float(y), float(z)));
-    llvm::APFloat value(*format.semantics, llvm::APInt(format.bits, a[i])); // an fma in double precision would round twice
-    value.fusedMultiplyAdd(llvm::APFloat(*format.semantics, llvm::APInt(format.bits, b[i])),
-                           llvm::APFloat(*format.semantics, llvm::APInt(format.bits, c[i])), llvm::APFloat::rmNearestTiesToEven);
-    return value.bitcastToAPInt().getZExtValue();
-  });
+  return eachElement(program, op, [&](int64_t i) { return fusedMultiplyAdd(format, a[i], b[i], c[i]); });
 }
 
 LogicalResult clamp(Program &program, Operation *op) {
@@ -334,7 +275,7 @@ void addOthers(Table &table) {
   table["arith.cmpi"] = compareIntegers;
   table["arith.cmpf"] = compareFloats;
   table["arith.select"] = select;
-  table["math.fma"] = fusedMultiplyAdd;
+  table["math.fma"] = multiplyAdd;
   table["tt.clampf"] = clamp;
   table["tt.addptr"] = addPointer;
   table["tt.ptr_to_int"] = pointerToInteger;

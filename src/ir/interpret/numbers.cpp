@@ -1,6 +1,7 @@
 // Numbers of every element type as bit patterns. Floats are computed in double and rounded once to their own format. The result is
 // correctly rounded for +, -, *, / and sqrt, because a double has more than twice the digits of f32. So no format needs its own arithmetic.
 #include "ir/interpret/program.h"
+#include "ir/interpret/scalar_ops.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
@@ -200,6 +201,80 @@ std::string describe(Type type, const Tile &tile) {
   for (int64_t dim = 0; dim < shaped.getRank(); ++dim)
     out << ']';
   return text;
+}
+
+// ---- comparisons, conversions, multiply-add
+
+uint8_t acceptedBy(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq: return equal;
+  case P::ne: return less | greater;
+  case P::slt:
+  case P::ult: return less;
+  case P::sle:
+  case P::ule: return less | equal;
+  case P::sgt:
+  case P::ugt: return greater;
+  case P::sge:
+  case P::uge: return greater | equal;
+  }
+  return 0;
+}
+
+bool isUnsigned(arith::CmpIPredicate predicate) {
+  return predicate >= arith::CmpIPredicate::ult;
+}
+
+uint8_t acceptedBy(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::AlwaysFalse: return 0;
+  case P::OEQ: return equal;
+  case P::OGT: return greater;
+  case P::OGE: return greater | equal;
+  case P::OLT: return less;
+  case P::OLE: return less | equal;
+  case P::ONE: return less | greater;
+  case P::ORD: return less | equal | greater;
+  case P::UEQ: return unordered | equal;
+  case P::UGT: return unordered | greater;
+  case P::UGE: return unordered | greater | equal;
+  case P::ULT: return unordered | less;
+  case P::ULE: return unordered | less | equal;
+  case P::UNE: return unordered | less | greater;
+  case P::UNO: return unordered;
+  case P::AlwaysTrue: return unordered | less | equal | greater;
+  }
+  return 0;
+}
+
+uint64_t floatToSigned(double value, int64_t bits) {
+  if (std::isnan(value)) return 0;
+  double limit = std::ldexp(1.0, bits - 1);
+  if (value >= limit) return (uint64_t(1) << (bits - 1)) - 1;
+  if (value < -limit) return uint64_t(1) << (bits - 1);
+  return uint64_t(int64_t(value));
+}
+uint64_t floatToUnsigned(double value, int64_t bits) {
+  if (std::isnan(value) || value <= -1) return 0;
+  if (value >= std::ldexp(1.0, bits)) return ~uint64_t(0);
+  return uint64_t(value);
+}
+uint64_t integerToFloat(uint64_t magnitude, bool negative, const Format &to) {
+  if (to.kind == Format::f64) return encodeFloat(to, negative ? -double(magnitude) : double(magnitude));
+  return encodeFloat(to, integerAsDouble(magnitude, negative));
+}
+
+uint64_t fusedMultiplyAdd(const Format &format, uint64_t x, uint64_t y, uint64_t z) {
+  if (format.kind == Format::f64)
+    return llvm::bit_cast<uint64_t>(std::fma(llvm::bit_cast<double>(x), llvm::bit_cast<double>(y), llvm::bit_cast<double>(z)));
+  auto asFloat = [](uint64_t bits) { return llvm::bit_cast<float>(uint32_t(bits)); };
+  if (format.kind == Format::f32) return llvm::bit_cast<uint32_t>(std::fmaf(asFloat(x), asFloat(y), asFloat(z)));
+  auto number = [&](uint64_t bits) { return llvm::APFloat(*format.semantics, llvm::APInt(unsigned(format.bits), bits)); };
+  llvm::APFloat value = number(x); // an fma in double precision would round twice
+  value.fusedMultiplyAdd(number(y), number(z), llvm::APFloat::rmNearestTiesToEven);
+  return value.bitcastToAPInt().getZExtValue();
 }
 
 } // namespace tilewright::interp

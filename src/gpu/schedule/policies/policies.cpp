@@ -9,7 +9,7 @@ namespace tilewright::gpu {
 
 ArrayRef<Policy> allPolicies() {
   static constexpr Policy policies[] = {
-      {"dequantize-partition", scheduleDequantizePartition},
+      {"dequantize-partition", scheduleDequantizePartition, prefetchScales},
       {"copy-async", scheduleCopyAsync},
       {"register-operands", scheduleRegisterOperands},
       {"gemm", scheduleGemm},
@@ -20,6 +20,11 @@ ArrayRef<Policy> allPolicies() {
       {"plain-loads", schedulePlainLoads},
   };
   return policies;
+}
+
+const Policy *findPolicy(StringRef name) {
+  const Policy *found = llvm::find_if(allPolicies(), [&](const Policy &policy) { return policy.name == name; });
+  return found == allPolicies().end() ? nullptr : found;
 }
 
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, ArrayRef<Policy> policies) {

@@ -1,0 +1,278 @@
+// Kernels as objects of the host: jit<function>(signature), and their launches.
+//
+//   inline auto add_kernel = tilewright::jit<add<1024>>("add(x, y, out, n)");
+//   auto done = add_kernel.launch(tilewright::grid(tilewright::cdiv(n, 1024)), tilewright::cpu, x, y, out, n);
+//
+// The first launch builds the kernel and compiles it for the arguments' alignments. Later launches only look it up. All functions may be
+// called from several threads.
+#pragma once
+
+#include "tilewright/language/tile.h"
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace tilewright {
+
+/// Where a launch runs: on the CPU, or on a GPU's stream. Pointers of the launch are that memory's.
+class Stream {
+public:
+  constexpr Stream() = default;
+  /// A stream of CUDA device 0; null is the CPU.
+  template <typename T> Stream(T *handle) : options_{.stream = const_cast<std::remove_const_t<T> *>(handle)}, device_(handle ? 0 : -1) {}
+  Stream(std::nullptr_t) {}
+  /// A stream of a device; null is its default stream.
+  static Stream ofDevice(int32_t device, void *handle = nullptr) {
+    Stream stream;
+    stream.device_ = device;
+    stream.options_.stream = handle;
+    return stream;
+  }
+  /// The same with other options of the launch.
+  Stream with(Options options) const {
+    Stream stream = *this;
+    void *handle = stream.options_.stream;
+    stream.options_ = options;
+    stream.options_.stream = handle;
+    return stream;
+  }
+  int32_t device() const { return device_; }
+  const Options &options() const { return options_; }
+
+private:
+  Options options_;
+  int32_t device_ = -1; // -1: the CPU
+};
+inline const Stream cpu;
+
+inline Grid grid(int64_t x) {
+  return Grid(x);
+}
+inline Grid grid(int64_t x, int64_t y) {
+  return Grid(x, y);
+}
+inline Grid grid(int64_t x, int64_t y, int64_t z) {
+  return Grid(x, y, z);
+}
+
+namespace detail {
+
+/// The names of "add(x, y, out, n)". Parameters without a name are called arg0, arg1, ...
+class signature_names {
+public:
+  explicit signature_names(std::string_view text) {
+    size_t open = text.find('(');
+    name = trimmed(text.substr(0, open));
+    if (open == std::string_view::npos) return;
+    std::string_view rest = text.substr(open + 1, text.rfind(')') - open - 1);
+    while (!trimmed(rest).empty()) {
+      size_t comma = rest.find(',');
+      parameters.push_back(trimmed(rest.substr(0, comma)));
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  std::string name;
+  std::vector<std::string> parameters;
+
+private:
+  static std::string trimmed(std::string_view text) {
+    size_t begin = text.find_first_not_of(" \n\t");
+    if (begin == std::string_view::npos) return {};
+    return std::string(text.substr(begin, text.find_last_not_of(" \n\t") - begin + 1));
+  }
+};
+
+// ---- arguments: what host code passes for a parameter
+
+template <typename P> struct parameter;
+
+template <typename T> struct parameter<tile<T>> {
+  static constexpr const char *name = element<T>::name;
+  template <typename V> static Arg convert(const Stream &, const V &value) {
+    static_assert(std::is_arithmetic_v<V>, "This parameter of the kernel is a number.");
+    static_assert(!(std::is_floating_point_v<V> && is_integer(element<T>::kind)), "This parameter of the kernel is an integer, and the "
+                                                                                  "argument is a floating-point number.");
+    if constexpr (std::is_same_v<T, bool>)
+      return Arg(static_cast<bool>(value));
+    else if constexpr (is_float(element<T>::kind))
+      return Arg(static_cast<double>(value));
+    else
+      return Arg(value);
+  }
+  /// Says why a value does not fit, or nothing.
+  template <typename V> static bool fits(const V &value) {
+    if constexpr (is_float(element<T>::kind) || std::is_same_v<T, bool> || std::is_same_v<V, bool> || !std::is_integral_v<V>)
+      return true;
+    else
+      return std::in_range<T>(value);
+  }
+};
+
+template <typename T> struct parameter<tile<T *>> {
+  static constexpr const char *name = element<T *>::name;
+  using pointee = std::remove_const_t<T>;
+  static_assert(!std::is_same_v<pointee, float8e5b16> && !std::is_same_v<pointee, float8e4b8> && !std::is_same_v<pointee, float8e4b15>,
+                "Host code passes these 8-bit floats as bytes: take ptr<uint8_t>, and convert with cast<T>(x, {.bitcast = true}).");
+  template <typename U> static constexpr void check() {
+    static_assert(std::is_same_v<std::remove_const_t<U>, pointee>,
+                  "The argument points to elements of another type than this parameter of the "
+                  "kernel.");
+    static_assert(std::is_const_v<T> || !std::is_const_v<U>, "The kernel may write to this parameter, and the argument is constant.");
+  }
+  template <typename U> static Arg convert(const Stream &stream, U *pointer) {
+    check<U>();
+    if (stream.device() < 0) return Arg(pointer);
+    return Arg(onDevice(pointer, stream.device()));
+  }
+  template <typename U> static Arg convert(const Stream &, DevicePointer<U> memory) {
+    check<U>();
+    return Arg(memory);
+  }
+  template <typename U> static Arg convert(const Stream &stream, std::span<U> memory) {
+    check<U>();
+    if (stream.device() < 0) return Arg(memory);
+    return Arg(onDevice(memory.data(), stream.device(), static_cast<int64_t>(memory.size_bytes())));
+  }
+  template <typename U> static Arg convert(const Stream &, std::vector<U> &memory) {
+    check<U>();
+    return Arg(memory);
+  }
+  template <typename U> static Arg convert(const Stream &, const std::vector<U> &memory) {
+    check<const U>();
+    return Arg(memory);
+  }
+  template <typename V> static constexpr bool fits(const V &) { return true; }
+};
+
+/// The types of a kernel function's parameters.
+template <typename F> struct function_type {
+  static_assert(never<F>, "A kernel is a function that returns void and takes pointers and scalars of kernels by value.");
+};
+template <typename... P> struct function_type<void (*)(P...)> {
+  using parameters = std::tuple<P...>;
+  static constexpr size_t count = sizeof...(P);
+};
+
+/// A kernel that is built at its first use. `Types` are its parameters.
+template <typename Types> class lazy_kernel;
+template <typename... P> class lazy_kernel<std::tuple<P...>> {
+public:
+  lazy_kernel(std::string signature, const location &where) : signature(std::move(signature)), where(where) {}
+  lazy_kernel(const lazy_kernel &) = delete;
+
+  /// The kernel of tilewright/tilewright.h, or the error of building it. `body` records the kernel into a trace.
+  template <typename Body> const Result<Kernel> &built(Body body) {
+    std::call_once(once, [&] { kernel = build(body); });
+    return kernel;
+  }
+
+  /// Calls run(list of arguments), or fail(text).
+  template <typename Run, typename Fail, typename... A>
+  auto with(const Stream &stream, Run run, Fail fail, const std::tuple<A...> &arguments) {
+    static_assert(sizeof...(A) == sizeof...(P), "The launch passes another number of arguments than the kernel has parameters.");
+    if constexpr (sizeof...(A) == sizeof...(P)) {
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        int bad = -1;
+        ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
+        if (bad >= 0)
+          return fail("argument " + std::to_string(bad) + " of '" + signature + "' does not fit the integer type of its parameter\n");
+        return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
+      }(std::index_sequence_for<P...>());
+    } else {
+      return fail("");
+    }
+  }
+
+private:
+  template <typename Body> Result<Kernel> build(Body body) const {
+    signature_names names{signature};
+    bool is_named = !names.parameters.empty();
+    for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
+      names.parameters.push_back("arg" + std::to_string(i));
+    if (names.parameters.size() != sizeof...(P))
+      return Result<Kernel>::failure(TW_ERROR_INVALID_ARGUMENT,
+                                     "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +
+                                         " parameters, and the kernel has " + std::to_string(sizeof...(P)) + "\n");
+    place at(where);
+    std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
+    {
+      trace t(builder.get());
+      TwValue ids[sizeof...(P) + 1] = {};
+      const char *types[] = {parameter<P>::name..., nullptr};
+      for (size_t i = 0; i < sizeof...(P); ++i)
+        ids[i] = twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at);
+      body(t, ids, at);
+    }
+    TwError *error = nullptr;
+    TwModule *module = twBuilderFinish(builder.get(), &error);
+    if (!module) return failed<Kernel>(error);
+    return Module::adopt(module).kernel(names.name);
+  }
+
+  const std::string signature;
+  const location where;
+  std::once_flag once;
+  Result<Kernel> kernel = Result<Kernel>::failure("");
+};
+
+/// Calls the kernel function with its parameters.
+template <typename... P> void run_function(void (*function)(P...), const trace &t, const TwValue *ids) {
+  [&]<size_t... I>(std::index_sequence<I...>) { function(access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
+}
+template <typename T> auto failure_of(std::string text) {
+  return Result<T>::failure(TW_ERROR_INVALID_ARGUMENT, std::move(text));
+}
+
+} // namespace detail
+
+/// Options of a kernel as a whole.
+struct jit_options {
+  bool any_size = false; // tiles may have extents that are not powers of two; define TILEWRIGHT_ANY_SIZE before the header
+};
+
+/// A kernel function of C++, compiled when it is first launched.
+template <auto Function> class JitKernel {
+  using types = typename detail::function_type<decltype(Function)>::parameters;
+
+public:
+  JitKernel(std::string signature, jit_options options, const location &where) : lazy(std::move(signature), where), options(options) {}
+
+  /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
+  /// it is about.
+  template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
+    const Result<Kernel> &kernel = built();
+    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
+    return lazy.with(
+        stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
+        std::tuple<A &...>(arguments...));
+  }
+  /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
+  template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
+    const Result<Kernel> &kernel = built();
+    if (!kernel) return Result<std::string>::failure(kernel.code(), kernel.error());
+    return lazy.with(
+        cpu, [&](std::initializer_list<Arg> list) { return kernel->emit(stage, list); }, detail::failure_of<std::string>,
+        std::tuple<A &...>(arguments...));
+  }
+  /// The kernel of tilewright/tilewright.h, or the error of building it.
+  const Result<Kernel> &built() {
+    return lazy.built([this](detail::trace &t, const TwValue *ids, const detail::place &) {
+      if (options.any_size) twBuilderAnySize(t.builder);
+      detail::run_function(Function, t, ids);
+    });
+  }
+
+private:
+  detail::lazy_kernel<types> lazy;
+  const jit_options options;
+};
+
+/// A kernel from a function: jit<add<1024>>("add(x, y, out, n)"). The names of the parameters are those of messages; "add" alone calls them
+/// arg0, arg1, ...
+template <auto Function>
+JitKernel<Function> jit(std::string signature, jit_options options = {}, const location &where = location::current()) {
+  return JitKernel<Function>(std::move(signature), options, where);
+}
+
+} // namespace tilewright

@@ -1,0 +1,144 @@
+// Kernels with configurations: the first launch for a key measures them and keeps the best.
+//
+//   struct Config { int BLOCK_M, BLOCK_N, BLOCK_K; int num_warps = 4, num_stages = 3; };
+//   constexpr Config configs[] = {{128, 128, 32, 8}, {64, 64, 32}};
+//   inline auto matmul_kernel = tuned<configs>("matmul(a, b, c, M, N, K)", []<Config C> { return matmul<C>; }, key("M", "N", "K"));
+//   matmul_kernel.launch([&](const Config &c) { return grid(cdiv(m, c.BLOCK_M) * cdiv(n, c.BLOCK_N)); }, cpu, a, b, c, m, n, k);
+//
+// A configuration is a structure of integers. Its members num_warps, num_stages, num_ctas and max_registers, where it has them, are options
+// of the launch; the kernel reads the others as template arguments. The results are kept in the cache folder, as for kernels in Python.
+#pragma once
+
+#include "tilewright/language/launch.h"
+
+#include <iterator>
+
+namespace tilewright {
+
+/// Names of parameters: key("M", "N").
+using names = std::vector<const char *>;
+template <typename... N> names key(N... name) {
+  return {name...};
+}
+
+/// How a kernel is tuned. A new key, one of new values of these parameters, is measured again.
+struct tuning {
+  names key = {};
+  names reset_to_zero = {}, restore_value = {}; // pointers whose memory each measured launch needs as it was; pass sized memory for them
+  bool any_size = false;                        // as in jit_options
+};
+
+namespace detail {
+template <typename C> TwConfig options_of(const C &config) {
+  TwConfig result{};
+  result.size = sizeof(TwConfig);
+  if constexpr (requires { config.num_warps; }) result.numWarps = config.num_warps;
+  if constexpr (requires { config.num_stages; }) result.numStages = config.num_stages;
+  if constexpr (requires { config.num_ctas; }) result.numCtas = config.num_ctas;
+  if constexpr (requires { config.max_registers; }) result.maxRegisters = config.max_registers;
+  return result;
+}
+/// No rule: the kernel has one form for each configuration.
+struct no_rule {};
+
+template <const auto &Configs, typename Make, typename Rule> struct variants {
+  static constexpr bool has_rule = !std::is_same_v<Rule, no_rule>;
+  template <size_t I, bool Flag> static constexpr auto function() {
+    if constexpr (has_rule)
+      return +Make{}.template operator()<Configs[I], Flag>();
+    else
+      return +Make{}.template operator()<Configs[I]>();
+  }
+  using types = typename function_type<decltype(function<0, false>())>::parameters;
+};
+} // namespace detail
+
+/// A kernel function for each configuration of `Configs`. With a rule, there are two for each, and the rule chooses.
+template <const auto &Configs, typename Make, typename Rule = detail::no_rule> class TunedKernel {
+  using variants = detail::variants<Configs, Make, Rule>;
+  using config = std::remove_cvref_t<decltype(Configs[0])>;
+  static constexpr size_t count = std::size(Configs);
+
+public:
+  TunedKernel(std::string signature, tuning options, const location &where)
+      : lazy(std::move(signature), where), options(std::move(options)) {}
+
+  /// Runs the grid of `grid_of(configuration)`. The first launch for a key compiles and measures the configurations.
+  template <typename G, typename... A>
+    requires std::is_invocable_r_v<Grid, G &, const config &>
+  Result<void> launch(G grid_of, const Stream &stream, A &&...arguments) {
+    const Result<Kernel> &kernel = built();
+    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
+    auto grid = [&](Meta meta) { return grid_of(Configs[static_cast<size_t>(meta[config_name])]); };
+    return lazy.with(
+        stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
+        std::tuple<A &...>(arguments...));
+  }
+  const Result<Kernel> &built() {
+    return lazy.built([this](detail::trace &t, const TwValue *ids, const detail::place &at) { build(t, ids, at); });
+  }
+
+private:
+  static constexpr const char *config_name = "CONFIG", *rule_name = "RULE";
+
+  void build(detail::trace &t, const TwValue *ids, const detail::place &at) const {
+    if (options.any_size) twBuilderAnySize(t.builder);
+    twBuilderKey(t.builder, options.key.data(), options.key.size());
+    twBuilderResetToZero(t.builder, options.reset_to_zero.data(), options.reset_to_zero.size());
+    twBuilderRestoreValue(t.builder, options.restore_value.data(), options.restore_value.size());
+    TwValue chosen = twBuilderConstexpr(t.builder, config_name, &at), flag = 0;
+    if constexpr (variants::has_rule) {
+      flag = twBuilderConstexpr(t.builder, rule_name, &at);
+      twBuilderHeuristic(t.builder, rule_name, [](void *, const TwMeta *meta) { return evaluate(meta); }, nullptr);
+    }
+    [&]<size_t... I>(std::index_sequence<I...>) { (add<I>(t, ids, chosen, flag, at), ...); }(std::make_index_sequence<count>());
+  }
+  template <size_t I> static void add(detail::trace &t, const TwValue *ids, TwValue chosen, TwValue flag, const detail::place &at) {
+    TwConfig raw = detail::options_of(Configs[I]);
+    const int64_t index = I;
+    raw.names = &config_name;
+    raw.values = &index;
+    raw.count = 1;
+    twBuilderConfig(t.builder, &raw);
+    twBuilderCase(t.builder, chosen, index, &at);
+    if constexpr (variants::has_rule) {
+      twBuilderCase(t.builder, flag, 0, &at);
+      detail::run_function(variants::template function<I, false>(), t, ids);
+      twBuilderElse(t.builder, &at);
+      detail::run_function(variants::template function<I, true>(), t, ids);
+      twBuilderEnd(t.builder);
+    } else {
+      detail::run_function(variants::template function<I, false>(), t, ids);
+    }
+    twBuilderEnd(t.builder);
+  }
+  static int64_t evaluate(const TwMeta *meta) {
+    Meta arguments(meta);
+    if constexpr (variants::has_rule)
+      return Rule{}(Configs[static_cast<size_t>(arguments[config_name])], arguments);
+    else
+      return 0;
+  }
+
+  detail::lazy_kernel<typename variants::types> lazy;
+  const tuning options;
+};
+
+/// A tuned kernel: `make` returns the kernel function of a configuration, []<Config C> { return matmul<C>; }.
+template <const auto &Configs, typename Make>
+auto tuned(std::string signature, Make, tuning options, const location &where = location::current()) {
+  return TunedKernel<Configs, Make>(std::move(signature), std::move(options), where);
+}
+template <const auto &Configs, typename Make>
+auto tuned(std::string signature, Make, names key, const location &where = location::current()) {
+  return TunedKernel<Configs, Make>(std::move(signature), tuning{std::move(key), {}, {}}, where);
+}
+/// The same with a rule (a heuristic): rule(config, arguments) returns a bool that the kernel takes as a second template argument, as in
+/// [](const Config &c, Meta a) { return a["K"] % c.BLOCK_K == 0; } with []<Config C, bool EVEN_K> { return matmul<C, EVEN_K>; }.
+template <const auto &Configs, typename Make, typename Rule>
+  requires std::is_invocable_r_v<bool, Rule &, const std::remove_cvref_t<decltype(Configs[0])> &, Meta>
+auto tuned(std::string signature, Make, tuning options, Rule, const location &where = location::current()) {
+  return TunedKernel<Configs, Make, Rule>(std::move(signature), std::move(options), where);
+}
+
+} // namespace tilewright

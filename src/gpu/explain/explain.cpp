@@ -1,0 +1,90 @@
+// Makes the explanation of a kernel from what its passes have decided. Example:
+//     matmul.py:60  a = tl.load(a_ptrs, mask=...)
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
+//     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
+// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
+// `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
+#include "gpu/explain/explain.h"
+
+#include "gpu/explain/findings.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+Explainer::Explainer() : impl(std::make_unique<Impl>()) {}
+Explainer::~Explainer() = default;
+
+void Explainer::seeAddresses(ModuleOp module) {
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    impl->seeAddresses(kernel);
+}
+
+void Explainer::seeTiles(ModuleOp module) {
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    impl->seeTiles(kernel);
+}
+
+void Explainer::seeMachine(ModuleOp module) {
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    impl->seeMachine(kernel);
+}
+
+void Explainer::seePartitions(ModuleOp module) {
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    impl->seePartitions(kernel);
+}
+
+static RemarkSection section(const Explainer::Impl &impl, const char *title, const std::vector<FoundRemark> &found) {
+  RemarkSection section{title, {}};
+  for (const FoundRemark &remark : found)
+    section.remarks.push_back({impl.lineOf(remark.location), remark.text});
+  return section;
+}
+
+static RemarkSection dotSection(const Explainer::Impl &impl) {
+  RemarkSection section{"Dots", {}};
+  for (const FoundDot &dot : impl.dots)
+    section.remarks.push_back(
+        {impl.lineOf(dot.location), dot.tiles + ": " + dot.instruction + ", " + dot.operands + dot.reason + dot.split});
+  return section;
+}
+
+std::optional<std::string> Explainer::layouts(StringRef wanted) const {
+  std::string text;
+  int64_t line = 0;
+  bool isLine = !wanted.getAsInteger(10, line);
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i) {
+    bool isWanted = isLine ? llvm::any_of(impl->tiles.all[i].uses, [&](const TileUse &use) { return use.where.line == line; })
+                           : wanted.equals_insensitive("L" + std::to_string(i + 1));
+    if (isWanted) text += impl->tiles.text(i, true);
+  }
+  if (text.empty()) return std::nullopt;
+  return text.substr(1);
+}
+
+Explanation Explainer::explanation(const GpuArtifact &artifact) const {
+  Explanation made;
+  made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) + " bytes");
+  std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
+  made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
+                                                                        : std::to_string(artifact.registers) + " a thread, " + spills));
+  made.guards = artifact.guards;
+  if (artifact.spillBytes > 0) made.sections.push_back(impl->tiles.spilled());
+  made.sections.push_back(dotSection(*impl));
+  made.sections.push_back(section(*impl, "Loops", impl->loops));
+  made.sections.push_back(section(*impl, "Memory", impl->accesses));
+  made.sections.push_back(section(*impl, "Reductions", impl->reductions));
+  made.sections.push_back(section(*impl, "Conversions between layouts", impl->conversions));
+  made.sections.push_back(section(*impl, "Buffers in shared memory", impl->buffers));
+  for (size_t i = 0; i < impl->tiles.all.size(); ++i)
+    made.layouts.push_back(impl->tiles.picture(i, impl->file));
+  made.timelines = impl->timelines;
+  made.waste = impl->waste;
+  return made;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,166 @@
+// See layouts.h.
+#include "gpu/explain/layouts.h"
+
+#include "gpu/schedule/scratch.h"
+
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+int64_t tileBits(Type element) {
+  return isa<IndexType>(element) ? 64 : memoryBits(element);
+}
+
+/// "128x64".
+static std::string extents(const Dims &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : "x") + std::to_string(number);
+  return text.empty() ? "one element" : text;
+}
+
+/// "registers 2x16, lanes 8x4, warps 4x1, 2 copies".
+static std::string shapeOfBits(const Layout &layout) {
+  std::string text;
+  int64_t copies = 1;
+  const char *names[] = {"registers", "lanes", "warps", "CTAs"};
+  for (Axis axis : allAxes) {
+    Dims moved(layout.shape.size(), 1);
+    bool mixed = false;
+    for (uint32_t basis : layout.basesOf(axis)) {
+      Dims at = layout.coordinates(basis);
+      int64_t dims = llvm::count_if(at, [](int64_t x) { return x != 0; });
+      copies *= dims == 0 ? 2 : 1;
+      mixed |= dims > 1;
+      for (size_t d = 0; d < at.size(); ++d)
+        if (at[d]) moved[d] *= 2;
+    }
+    if (axis == Axis::block && layout.bits(axis) == 0) continue;
+    text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
+            (moved.empty() ? "1"
+             : mixed       ? "across dimensions"
+                           : extents(moved));
+  }
+  if (copies > 1) text += ", each element is held " + std::to_string(copies) + " times";
+  return text;
+}
+
+/// Returns the picture with as many columns as fit in the explanation's width.
+static std::string fittedPicture(const Layout &layout, int64_t rows) {
+  for (int64_t columns = 16; columns > 1; columns /= 2) {
+    std::string text = gpu::picture(layout, rows, columns);
+    SmallVector<StringRef> lines;
+    StringRef(text).split(lines, '\n');
+    if (llvm::all_of(lines, [](StringRef line) { return line.size() <= explanationWidth - 6; })) return text;
+  }
+  return gpu::picture(layout, rows, 1);
+}
+
+static std::string indented(StringRef text, size_t by) {
+  std::string result;
+  for (StringRef line : llvm::split(text.rtrim(), '\n'))
+    result += std::string(by, ' ') + line.rtrim().str() + "\n";
+  return result;
+}
+
+size_t TileLayouts::indexOf(const Layout &layout) {
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].layout == layout) return i;
+  all.emplace_back().layout = layout;
+  all.back().late = afterBuffers;
+  return all.size() - 1;
+}
+
+void TileLayouts::addUse(Type type, const SourceLine &where, StringRef op, bool worth) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile || !ttg::hasLayout(type)) return;
+  TileLayout &entry = (*this)[type];
+  entry.worth |= worth;
+  bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
+  if (!isAddress) entry.bits = std::max(entry.bits, tileBits(tile.getElementType()));
+  entry.uses.push_back({where, op.starts_with("descriptor_load") ? "load" : op.str(), tileText(tile.getElementType())});
+}
+
+RemarkSection TileLayouts::spilled() const {
+  RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
+  std::vector<const TileLayout *> largest;
+  auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
+  for (const TileLayout &tile : all)
+    if (tile.held && tile.worth) largest.push_back(&tile);
+  llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
+  constexpr size_t maxLayouts = 2;
+  for (const TileLayout *tile : ArrayRef(largest).take_front(maxLayouts)) {
+    std::map<SourceLine, std::string> lines;
+    for (const TileUse &use : tile->uses)
+      if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
+        lines[use.where] = use.op;
+    for (const auto &[where, op] : lines)
+      made.remarks.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+  }
+  return made;
+}
+
+bool TileLayouts::isPlumbing(StringRef op) {
+  return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
+}
+
+std::string TileLayouts::text(size_t index, bool large) const {
+  const TileLayout &tile = all[index];
+  int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
+  std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
+  if (tile.held)
+    text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
+  else
+    text += "goes to shared memory without passing through registers";
+  llvm::SmallSet<std::string, 4> reported;
+  for (const auto &[layout, family] : families)
+    if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
+  text += "\n";
+  if (tile.held && !tile.choice.empty()) text += paragraph(tile.choice, 6);
+  if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
+  std::map<SourceLine, std::vector<std::string>> lines;
+  for (const TileUse &use : tile.uses) {
+    if (use.where.file.empty()) continue;
+    std::vector<std::string> &ops = lines[use.where];
+    std::string what = use.op + " " + use.type;
+    if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
+  }
+  for (auto &[where, ops] : lines) {
+    text += "      " + source.titled(where) + "\n";
+    if (!ops.empty()) text += paragraph(llvm::join(ops, ", "), 10);
+  }
+  if (tile.held && (tile.worth || large)) text += indented(fittedPicture(tile.layout, large ? 16 : 4), 6);
+  return text;
+}
+
+LayoutPicture TileLayouts::picture(size_t index, StringRef file) const {
+  const TileLayout &tile = all[index];
+  constexpr int64_t maxExtent = 64;
+  LayoutPicture made;
+  made.name = "L" + std::to_string(index + 1), made.text = text(index, false);
+  std::set<int64_t> lines;
+  for (const TileUse &use : tile.uses)
+    if (use.where.file == file) lines.insert(use.where.line);
+  made.lines.assign(lines.begin(), lines.end());
+  if (!tile.held || !tile.worth || tile.layout.shape.empty()) return made;
+  int64_t columns = tile.layout.shape.back(), rows = elementCount(tile.layout.shape) / columns;
+  made.rows = std::min(rows, maxExtent), made.columns = std::min(columns, maxExtent);
+  made.owners.resize(static_cast<size_t>(made.rows * made.columns));
+  LinearMap map = tile.layout.map();
+  int64_t inBlock = tile.layout.bits(Axis::reg) + tile.layout.bits(Axis::lane) + tile.layout.bits(Axis::warp);
+  for (int64_t input = (int64_t(1) << inBlock) - 1; input >= 0; --input) { // the first of several locations is shown
+    int64_t at = map.apply(static_cast<uint64_t>(input));
+    if (at / columns >= made.rows || at % columns >= made.columns) continue;
+    HardwareLocation owner = tile.layout.locationOf(static_cast<uint64_t>(input));
+    made.owners[static_cast<size_t>(at / columns * made.columns + at % columns)] = {owner.warp, owner.lane, owner.reg};
+  }
+  return made;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,55 @@
+// The layouts of a kernel as explain shows them: the tiles that have each, how it was chosen, and a picture of which thread holds which
+// element.
+//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of wgmma m64n256k16
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+#include "ir/explanation.h"
+
+namespace tilewright::gpu {
+
+struct TileUse {
+  SourceLine where;
+  std::string op, type;
+};
+
+struct TileLayout {
+  Layout layout;
+  std::vector<TileUse> uses;
+  bool worth = false;      // holds more than addresses and masks
+  bool held = false;       // finally in registers: a tile that TMA copies is not
+  bool late = false;       // first found after buffers are chosen
+  int64_t bits = 0;        // of the widest elements
+  std::string choice = {}; // how it was chosen; empty: no class has it
+};
+
+/// Numbers the layouts in the order in which they are first found.
+class TileLayouts {
+public:
+  std::vector<TileLayout> all;
+  std::vector<std::pair<Layout, std::string>> families; ///< instructions whose operands or accumulators have a layout
+  bool afterBuffers = false;                            ///< buffers are chosen: layouts found from now on are `late`
+
+  size_t indexOf(const Layout &layout);
+  /// Returns "L1" for the first one.
+  std::string nameOf(const Layout &layout) { return "L" + std::to_string(indexOf(layout) + 1); }
+  TileLayout &operator[](mlir::Type tile) { return all[indexOf(ttg::layoutOf(tile))]; }
+  /// Records that an operation has a tile of this type. `worth`: the layout is worth a picture.
+  void addUse(mlir::Type type, const SourceLine &where, llvm::StringRef op, bool worth);
+  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
+  static bool isPlumbing(llvm::StringRef op);
+
+  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
+  RemarkSection spilled() const;
+  std::string text(size_t index, bool large) const;
+  /// Returns the corner of the tile as a picture, with the lines of `file` that have such tiles.
+  LayoutPicture picture(size_t index, llvm::StringRef file) const;
+
+private:
+  mutable SourceText source;
+};
+
+/// Returns the width of an element in registers; an index has 64 bits.
+int64_t tileBits(mlir::Type element);
+
+} // namespace tilewright::gpu

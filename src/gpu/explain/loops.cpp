@@ -1,0 +1,119 @@
+// Remarks on the software pipelines of loops (`ttg.loop_schedule`), and timelines of an iteration.
+#include "gpu/explain/findings.h"
+#include "gpu/ttg/buffer_accesses.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
+static int64_t computedStages(scf::ForOp loop) {
+  int64_t stages = 0;
+  loop.getBody()->walk([&](ttg::StoreSharedOp store) {
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    if (alloc && alloc.getType().getDepth() > 1) stages = std::max(stages, alloc.getType().getDepth());
+  });
+  return stages;
+}
+
+/// Returns the loop, and before it the producer's loop if a producer warp starts its copies.
+static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
+  SmallVector<scf::ForOp, 2> parts;
+  for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
+    auto before = dyn_cast<scf::ForOp>(op);
+    if (!before) continue;
+    if (before->hasAttr(ttg::producerName)) parts.push_back(before);
+    break;
+  }
+  parts.push_back(loop);
+  return parts;
+}
+
+/// Visits the operations of the loop and its producer, without those of nested loops.
+static void walkLoop(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
+  for (scf::ForOp part : loopAndProducer(loop))
+    part.getBody()->walk([&](Operation *op) {
+      if (op->getParentOfType<scf::ForOp>() == part) see(op);
+    });
+}
+
+void Explainer::Impl::seeLoop(scf::ForOp loop) {
+  auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
+  if (!made) return;
+  std::string reason = made.getReason() ? made.getReason().getValue().str() : "";
+  if (made.getBuffers().empty() && reason.empty()) return; // only its stores are scheduled
+  llvm::MapVector<Operation *, bool> circularBuffers;      // and whether TMA fills them
+  bool loads = false;
+  auto see = [&](Operation *op) {
+    loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+    Value buffer = llvm::TypeSwitch<Operation *, Value>(op)
+                       .Case([](ttg::TmaLoadOp o) { return o.getBuffer(); })
+                       .Case([](ttg::CopyAsyncOp o) { return o.getBuffer(); })
+                       .Default([](Operation *) { return Value(); });
+    ttg::AllocOp alloc = buffer ? allocOf(buffer) : ttg::AllocOp();
+    if (alloc && alloc.getType().getDepth() == made.getStages()) circularBuffers.insert({alloc, isa<ttg::TmaLoadOp>(op)});
+  };
+  walkLoop(loop, see);
+  int64_t bytes = 0;
+  std::vector<std::string> parts;
+  for (auto [alloc, tma] : circularBuffers) {
+    ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
+    bytes += type.tileBytes();
+    parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
+  }
+  std::string text;
+  if (made.getStages() > 1) {
+    text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
+    if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getRequested()) + ", but " + reason;
+  } else if (int64_t stages = computedStages(loop)) {
+    text = "threads write computed operands to " + countText(stages, "buffer") +
+           ", while the previous dot reads another one; no loads are prefetched: " + reason;
+  } else if (reason.empty()) {
+    text = "loads to registers are issued an iteration early";
+  } else {
+    text = "not pipelined, each iteration waits for its loads: " + reason;
+  }
+  if (!made.getEdges().empty()) text += "; " + countText(int64_t(made.getEdges().size()), "dot") + " may be in flight";
+  if (made.getCrossTile()) text += "; prefetches across tiles";
+  if (made.shiftsMma()) text += "; a dot of the next iteration starts early";
+  if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
+  loops.push_back({loop.getLoc(), text});
+  if (made.getStages() > 1) seeTimeline(loop, made.getStages());
+}
+
+/// Records which warps execute each operation of an iteration. Copies belong to a later one, by the number of stages minus one.
+void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
+  Timeline timeline{lineOf(loop.getLoc()), stages, {}};
+  bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
+  auto add = [&](Operation *op, const char *worker, int64_t distance) {
+    if (auto shift = op->getAttrOfType<IntegerAttr>(ttg::iterationOffsetName)) distance += shift.getInt();
+    TimelineEvent event{lineOf(op->getLoc()), worker, op->getName().stripDialect().str(), distance};
+    bool again = !timeline.events.empty() && timeline.events.back().worker == event.worker && timeline.events.back().where == event.where;
+    if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
+  };
+  walkLoop(loop, [&](Operation *op) {
+    if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
+      add(op, isWarpSpecialized ? "producer warp" : "copies", stages - 1);
+    else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))
+      add(op, "dots", 0);
+    else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
+      add(op, "memory", 0);
+    else if (isa<tt::ReduceOp>(op) || (isa<math::MathDialect>(op->getDialect()) && llvm::any_of(op->getResultTypes(), ttg::hasLayout)))
+      add(op, isWarpSpecialized ? "consumer warps" : "threads", 0);
+  });
+  int64_t last = 0; // distances count from the last operation's iteration
+  for (const TimelineEvent &event : timeline.events)
+    last = std::min(last, event.prefetchDistance);
+  for (TimelineEvent &event : timeline.events)
+    event.prefetchDistance -= last;
+  timelines.push_back(std::move(timeline));
+}
+
+} // namespace tilewright::gpu

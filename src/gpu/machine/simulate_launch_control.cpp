@@ -1,0 +1,111 @@
+// Cluster launch control: a running cluster asks for one that has not started, and does its work. PTX ISA 9.1, sections 9.7.13.17 and
+// 9.7.13.18.
+//
+// The response is written like the bytes of a TMA load: through the async proxy, some time after the issue, and reported to an mbarrier.
+// Its bits are opaque; here they are the block indices of the first CTA and a word that is 1 for "canceled".
+#include "gpu/machine/simulate_program.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace tilewright::gpu::sim {
+
+constexpr int64_t responseBytes = 16;
+
+/// Starts a request: its response belongs to the request until its mbarrier has the bytes.
+static bool startRequest(Warp &warp, const Step &step, int64_t lane, Cta &target, uint64_t response, uint64_t barrier) {
+  if (!findBarrier(warp, step, lane, target, barrier)) return false;
+  Chunk chunk{response, responseBytes};
+  bool fits = &target == &warp.cta ? warp.touch(step, lane, response, responseBytes, Warp::Access::asyncWrite, responseBytes)
+                                   : warp.touchTarget(step, lane, target, chunk);
+  if (!fits) return false;
+  uint32_t id = target.newCopy(step.number);
+  for (int64_t i = 0; i < responseBytes; ++i)
+    target.state(response + uint64_t(i)).owner = id;
+  return true;
+}
+
+static bool tryCancel(Warp &warp, const Step &step) {
+  auto op = cast<ptx::ClcTryCancelOp>(step.op);
+  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!(acts >> lane & 1)) continue;
+    if (warp.cta.refusedCancel)
+      return warp.fail(step, "the CTA has seen a request fail, and must not make another one (PTX ISA 9.7.13.17)", lane,
+                       *warp.cta.refusedCancel);
+    LaunchRequest request{&warp, &step, warp.cta.local(warp.get(step, 0)[size_t(lane)]), warp.cta.local(warp.get(step, 1)[size_t(lane)]),
+                          op.getMulticast()};
+    for (const auto &cta : warp.cta.cluster.ctas) {
+      bool isTarget = op.getMulticast() || cta.get() == &warp.cta;
+      if (isTarget && !startRequest(warp, step, lane, *cta, request.response, request.barrier)) return false;
+    }
+    warp.cta.launchRequests.push_back(request);
+  }
+  return true;
+}
+
+/// Writes the response and reports its bytes, as a TMA load does.
+static bool respond(Cta &cta, const LaunchRequest &request, const std::array<uint32_t, 4> &words) {
+  auto barrier = cta.mbarriers.find(request.barrier);
+  if (barrier == cta.mbarriers.end()) return request.warp->fail(*request.step, "its mbarrier was invalidated before the response came");
+  std::memcpy(cta.at(request.response), words.data(), sizeof words);
+  for (int64_t i = 0; i < responseBytes; ++i)
+    cta.state(request.response + uint64_t(i)).owner = 0;
+  cta.noteWrite(request.response, responseBytes, barrier->second.component, barrier->second.phase + 1, 0, request.step->number);
+  barrier->second.transactions -= responseBytes;
+  completePhase(barrier->second);
+  return true;
+}
+
+bool runLaunchRequest(Cta &cta) {
+  LaunchRequest request = cta.launchRequests.front();
+  cta.launchRequests.pop_front();
+  Launch &launch = cta.cluster.launch;
+  ++launch.changes;
+  std::array<uint32_t, 4> words{};
+  if (std::optional<int64_t> number = launch.takeCluster()) {
+    std::array<int64_t, 3> first = launch.positionOf(*number, cta.program.kernel.getCluster());
+    words = {uint32_t(first[0]), uint32_t(first[1]), uint32_t(first[2]), 1};
+  }
+  for (const auto &target : cta.cluster.ctas)
+    if ((request.multicast || target.get() == &cta) && !respond(*target, request, words)) return false;
+  return true;
+}
+
+static bool query(Warp &warp, const Step &step) {
+  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+    if (!warp.active(lane)) continue;
+    uint64_t response = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
+    if (!warp.touch(step, lane, response, responseBytes, Warp::Access::read, responseBytes)) return false;
+    std::array<uint32_t, 4> words;
+    std::memcpy(words.data(), warp.cta.at(response), sizeof words);
+    bool canceled = words[3] == 1;
+    if (!canceled) warp.cta.refusedCancel = step.number;
+    warp.result(step, 0)[size_t(lane)] = canceled;
+    for (size_t i = 0; i < 3; ++i)
+      warp.result(step, 1 + i)[size_t(lane)] = canceled ? words[i] : 0xdeadbeef;
+  }
+  return true;
+}
+
+std::optional<int64_t> Launch::takeCluster() {
+  int64_t left = clusters[0] * clusters[1] * clusters[2] - nextCluster;
+  int64_t start = left > 0 ? int64_t(random() % uint64_t(left)) : 0;
+  for (int64_t i = 0; i < left; ++i) {
+    int64_t number = nextCluster + (start + i) % left;
+    if (canceled.insert(number).second) return number;
+  }
+  return std::nullopt;
+}
+
+std::array<int64_t, 3> Launch::positionOf(int64_t number, int64_t ctas) const {
+  return {number % clusters[0] * ctas, number / clusters[0] % clusters[1], number / (clusters[0] * clusters[1])};
+}
+
+void addLaunchControlHandlers(HandlerTable &table) {
+  table.handlers["ptx.clc_try_cancel"] = tryCancel;
+  table.handlers["ptx.clc_query"] = query;
+}
+
+} // namespace tilewright::gpu::sim

@@ -1,0 +1,32 @@
+// Rules of tcgen05 operations that the verifiers, the printer and the simulator share.
+#pragma once
+
+#include "gpu/machine/descriptors.h"
+#include "gpu/machine/ptx.h"
+
+#include <optional>
+
+namespace tilewright::gpu {
+
+constexpr int64_t tensorColumns = 512, tensorLanes = 128, lanesOfWarp = 32;
+
+/// Returns the cta_group of an operation that has one.
+std::optional<int64_t> ctaGroupOf(mlir::Operation *op);
+/// Returns the first operation inside `function` whose cta_group differs from that of an earlier one, or null.
+mlir::Operation *findOtherCtaGroup(mlir::Operation *function);
+
+/// Returns the registers of the smallest tcgen05.ld of a shape: 1, 2 or 4.
+int64_t registersOf(ptx::TensorShape shape);
+
+/// A place that a thread's register holds: the lane relative to the address, and the column for 32-bit registers without packing.
+struct TensorPlace {
+  int64_t lane, column;
+};
+/// Returns the place of register `reg` of thread `thread` of a load or store with `count` registers. Of m16x32bx2, threads 16 to 31 have
+/// the lanes of threads 0 to 15; `halfOffset` separates them.
+TensorPlace placeOf(ptx::TensorShape shape, int64_t thread, int64_t reg);
+
+/// Returns the parts of an MMA that the rules of descriptors concern.
+MmaForm formOf(ptx::Tcgen05MmaOp op);
+
+} // namespace tilewright::gpu

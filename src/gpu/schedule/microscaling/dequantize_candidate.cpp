@@ -1,0 +1,109 @@
+#include "gpu/schedule/microscaling/dequantize_candidate.h"
+
+#include "gpu/schedule/mma_waits.h"
+#include "support/target.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
+static bool isKnown(Operation *op) {
+  return isMemoryEffectFree(op) ||
+         isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+}
+
+bool DequantizeCandidate::match() {
+  if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
+    if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
+      if (mma) return false;
+      mma = found;
+    }
+  }
+  return mma && !mma.getPromotionInterval() && !mma.getUseC() && findOperands() && storesLater() && suits();
+}
+
+std::optional<StoredOperand> DequantizeCandidate::storedIn(Value buffer) {
+  StoredOperand stored{{}, {}, {0, 1}};
+  if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
+    stored.order = SmallVector<int32_t>(view.getOrder());
+    auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
+    if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
+    buffer = view.getBuffer();
+  }
+  stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
+  if (!stored.alloc || stored.alloc->getBlock() != loop.getBody() || stored.order.size() != 2) return {};
+  for (Operation *access : accessesOf(stored.alloc)) {
+    auto store = dyn_cast<ttg::StoreSharedOp>(access);
+    if ((store && stored.store) || (!store && access != mma)) return {};
+    if (store) stored.store = store;
+  }
+  if (!stored.store || stored.store->getBlock() != loop.getBody()) return {};
+  return stored;
+}
+
+bool DequantizeCandidate::findOperands() {
+  std::optional<StoredOperand> left = storedIn(mma.getA()), right = storedIn(mma.getB());
+  if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
+  first = *left;
+  second = *right;
+  Operation *begin = left->store, *end = right->store;
+  if (end->isBeforeInBlock(begin)) std::swap(begin, end);
+  if (begin->getNextNode() != end) return false;
+  fence = end->getNextNode();
+  if (!isa<ttg::FenceAsyncOp>(fence)) return false;
+  int64_t storesAndFences = 0;
+  for (Operation &op : loop.getBody()->without_terminator())
+    storesAndFences += isa<ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
+  return storesAndFences == 3 && waitsForIt();
+}
+
+/// The MMA is waited for in its iteration, and adds to what the loop carries.
+bool DequantizeCandidate::waitsForIt() {
+  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+  auto sum = dyn_cast<BlockArgument>(mma.getC());
+  return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
+         sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
+}
+
+/// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
+/// does not wait for the consumers' stores, and is ahead of them by a tile.
+bool DequantizeCandidate::storesLater() {
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
+    if (&op == (tiles ? tiles : loop)) break;
+    if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
+  }
+  if (!tiles) return true;
+  if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
+  WalkResult walk = tiles.walk([&](Operation *op) {
+    if (op->getNumRegions() != 0 && op != tiles && op != loop) return WalkResult::interrupt();
+    auto load = dyn_cast<tt::LoadOp>(op);
+    std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
+    if (unwritten) llvm::append_range(guards, *unwritten);
+    return unwritten ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
+/// Whether a CTA with both partitions starts with enough registers for the MMA's sums, and needs them all in the end. Each consumer warp
+/// group issues MMAs of two halves of its rows. The partition is one warp group, so its operand has at most as many rows as those of each
+/// consumer warp group, and each of its threads has one.
+bool DequantizeCandidate::suits() {
+  auto result = cast<RankedTensorType>(mma.getType());
+  int64_t warps = config.getWarps(), groups = warps / warpsOfGroup, sums = registersOf(result);
+  auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
+  int64_t depth = tile.getDimSize(dimOf(second, 0)), rows = tile.getDimSize(dimOf(second, 1));
+  bool hasTypes = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
+  bool hasHalves = result.getDimSize(0) % (2 * groups * wgmmaRows) == 0;
+  bool fits = sumsFitAtStart(Layout::wgmmaColumns(ttg::shapeOf(result), warps), 32, warps, target, /*partitionGroups=*/2) &&
+              sums + otherRegistersNextToSums <= consumerRegisters(warps, target, {producerRegisters, loaderRegisters});
+  bool isBalanced = rows >= threadsOfGroup && rows * groups <= result.getDimSize(0);
+  return hasTypes && hasHalves && fits && sums >= minDequantizedSums && isBalanced && depth >= minDequantizedDepth;
+}
+
+} // namespace tilewright::gpu

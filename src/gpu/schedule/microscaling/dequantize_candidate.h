@@ -1,0 +1,45 @@
+// A loop in which a dequantize partition may pay: one MMA whose operands go through buffers, and whose second operand threads dequantize.
+#pragma once
+
+#include "gpu/schedule/loop_schedule.h"
+
+namespace tilewright::gpu {
+
+/// An operand that goes through a buffer in the loop.
+struct StoredOperand {
+  ttg::StoreSharedOp store;
+  ttg::AllocOp alloc;
+  llvm::SmallVector<int32_t> order; ///< dimension i of the operand is dimension order[i] of the stored tile
+  bool isCopied() const { return llvm::isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
+};
+
+/// The parts of a loop that matter, and whether it suits.
+class DequantizeCandidate {
+public:
+  DequantizeCandidate(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target)
+      : loop(loop), config(config), target(target) {}
+
+  /// Finds the parts; false if the loop is not of this kind.
+  bool match();
+
+  mlir::scf::ForOp loop;
+  ttg::WgmmaOp mma;
+  StoredOperand first, second;
+  mlir::Operation *fence = nullptr; ///< after the stores
+  LaunchGuards guards;              ///< under which the loop suits
+
+  /// The dimension of the stored tile that is dimension `dim` of the operand.
+  static int64_t dimOf(const StoredOperand &operand, int64_t dim) { return operand.order[static_cast<size_t>(dim)]; }
+
+private:
+  std::optional<StoredOperand> storedIn(mlir::Value buffer);
+  bool findOperands();
+  bool waitsForIt();
+  bool storesLater();
+  bool suits();
+
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+};
+
+} // namespace tilewright::gpu

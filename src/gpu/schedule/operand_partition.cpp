@@ -1,0 +1,84 @@
+#include "gpu/schedule/operand_partition.h"
+
+#include "gpu/schedule/stage_index.h"
+#include "ir/refusal.h"
+#include "ir/slice.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+void markOperandPartition(Operation *op) {
+  op->setAttr(ttg::operandPartitionName, UnitAttr::get(op->getContext()));
+}
+
+bool hasOperandPartition(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(),
+                      [](ttg::StoreSharedOp store) { return store->hasAttr(ttg::operandPartitionName); });
+}
+
+Operation *firstReaderOfComputed(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  for (Operation &op : *loop.getBody())
+    for (ttg::StoreSharedOp store : schedule.computed)
+      if (llvm::is_contained(accessesOf(allocOf(store.getBuffer())), &op) && !isa<ttg::StoreSharedOp>(op)) return &op;
+  return loop.getBody()->getTerminator();
+}
+
+llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made) {
+  scf::ForOp loop = schedule.loop;
+  Location loc = loop.getLoc();
+  OpBuilder b(loop);
+  Operation *first = firstReaderOfComputed(schedule);
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
+    replaceByStages(b, allocOf(store.getBuffer()), schedule.stages, loop, stageIndex);
+  }
+  Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
+  if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
+  b.setInsertionPointAfter(fence);
+  for (Value barriers : empty)
+    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
+  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));
+  b.setInsertionPoint(first);
+  ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
+  return success();
+}
+
+/// True if the operation reads a stage of one of the buffers.
+static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
+  return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           auto stage = tt::lookThrough<ttg::ViewOp>(operand).getDefiningOp<ttg::StageOp>();
+           return stage && llvm::is_contained(buffers, stage->getOperand(0));
+         });
+}
+
+void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  Operation *first[2] = {nullptr, nullptr}; // of the consumers, and of the partition
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    Operation *&known = first[ofPartition.contains(&op)];
+    if (!known && readsStage(&op, buffers)) known = &op;
+  }
+  for (Operation *reader : first) {
+    if (!reader) continue;
+    OpBuilder b(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, loop.getLoc(), barriers, stageIndex, parity);
+    if (reader == first[1]) markOperandPartition(wait);
+  }
+}
+
+} // namespace tilewright::gpu

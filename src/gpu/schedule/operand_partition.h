@@ -1,0 +1,34 @@
+// A partition of its own that computes an operand of a loop's MMAs: a warp group that reads copies, computes the operand and stores it to a
+// circular buffer, ahead of the consumers. A step before schedule-loops marks its operations (`ttg.operand_partition`), and
+// specialize-warps makes a region of them. In iteration i, stage i mod stages:
+//   producer             wait: empty     start copies
+//   operand partition    wait: copied    read, compute, store    fence    arrive: empty, made
+//   consumers            wait: copied    read    wait: made    multiply, wait    arrive: empty
+#pragma once
+
+#include "gpu/schedule/loop_schedule.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace tilewright::gpu {
+
+/// Marks the operation as the partition's work.
+void markOperandPartition(mlir::Operation *op);
+/// True if such a partition computes an operand in this loop.
+bool hasOperandPartition(mlir::scf::ForOp loop);
+
+/// Returns the operations of an iteration that the partition's stores are computed from.
+llvm::SetVector<mlir::Operation *> operandPartitionOf(const LoopSchedule &schedule);
+/// Returns the first operation of an iteration that reads what the partition stores; the terminator if none does.
+mlir::Operation *firstReaderOfComputed(const LoopSchedule &schedule);
+
+/// Gives the computed operands circular buffers with the stages of the copies, which are empty when those are. After its stores the
+/// partition arrives at `empty`, because it has read the copies, and at `made`, for which the consumers wait before they read. Reports a
+/// bug if no fence follows the stores.
+mlir::LogicalResult fillByPartition(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, llvm::ArrayRef<mlir::Value> empty,
+                                    mlir::Value made);
+/// The partition and the consumers each wait at `barriers` where they first read a stage of `buffers`.
+void waitInPartitions(const LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
+                      mlir::Value parity);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,18 @@
+// Functions and formats of floats in one thread.
+#pragma once
+
+#include "gpu/thread/thread_context.h"
+
+namespace tilewright::gpu {
+
+/// Lowers an elementwise operation of arith.
+LogicalResult lowerElementwise(ThreadContext &t, mlir::Operation *op);
+/// Lowers an operation of math.
+LogicalResult lowerMath(ThreadContext &t, mlir::Operation *op);
+LogicalResult lowerFloatConversion(ThreadContext &t, mlir::Operation *op, bool towardZero);
+ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type from, Type to, bool towardZero);
+ThreadValues upcastBytes(ThreadContext &t, const ThreadValues &bytes, Type format); // to f32
+/// The function that libm calls `name`, of floats of 16 to 64 bits; null if it is not known.
+Value mathFunction(ThreadContext &t, llvm::StringRef name, mlir::ValueRange operands);
+
+} // namespace tilewright::gpu

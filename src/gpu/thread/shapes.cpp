@@ -1,0 +1,153 @@
+// Values that a thread knows from its position, and operations that only change which element a register stands for.
+#include "gpu/thread/lowering_table.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Lowers a constant tile with different elements: the bits of the element's index select between halves of the table.
+static LogicalResult lowerTable(ThreadContext &t, Operation *op, DenseElementsAttr table) {
+  constexpr int64_t largest = 256; // one select per element and register
+  if (table.getNumElements() > largest)
+    return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
+  Layout layout = ttg::layoutOf(op->getResult(0).getType());
+  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  ThreadValues elements, results;
+  for (Attribute element : table.getValues<Attribute>())
+    elements.push_back(t.constant(type, element));
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
+    Value index = flatIndex(t, layout, reg);
+    ThreadValues left = elements;
+    for (int64_t bit = 0; left.size() > 1; ++bit) {
+      Value isSet =
+          arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, index, t.i32(int64_t(1) << bit)), t.i32(0));
+      ThreadValues chosen;
+      for (size_t i = 0; i < left.size(); i += 2)
+        chosen.push_back(arith::SelectOp::create(t.b, isSet, left[i + 1], left[i]));
+      left = std::move(chosen);
+    }
+    results.push_back(left.front());
+  }
+  t.set(op->getResult(0), std::move(results));
+  return success();
+}
+
+static LogicalResult lowerConstant(ThreadContext &t, arith::ConstantOp op) {
+  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  Attribute value = op.getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (!dense.isSplat()) return lowerTable(t, op, dense);
+    value = dense.getSplatValue<Attribute>();
+  }
+  Value scalar = t.constant(type, value);
+  t.set(op->getResult(0), ThreadValues(static_cast<size_t>(t.threadValueCount(op->getResult(0).getType())), scalar));
+  return success();
+}
+
+static LogicalResult lowerProgramId(ThreadContext &t, tt::GetProgramIdOp op) {
+  t.set(op.getResult(), {programId(t, static_cast<int64_t>(op.getAxis()))});
+  return success();
+}
+
+static LogicalResult lowerProgramCount(ThreadContext &t, tt::GetNumProgramsOp op) {
+  t.set(op.getResult(), {programCount(t, static_cast<int64_t>(op.getAxis()))});
+  return success();
+}
+
+static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
+  t.set(op.getResult(), {t.warp});
+  return success();
+}
+
+static LogicalResult lowerRange(ThreadContext &t, tt::MakeRangeOp op) {
+  Layout layout = ttg::layoutOf(op.getType());
+  ThreadValues results;
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    results.push_back(arith::AddIOp::create(t.b, flatIndex(t, layout, reg), t.i32(op.getStart())));
+  t.set(op.getResult(), std::move(results));
+  return success();
+}
+
+static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, const std::function<uint32_t(uint32_t)> &map) {
+  Layout result = ttg::layoutOf(op->getResult(0).getType());
+  const ThreadValues &held = t.get(from);
+  ThreadValues results;
+  for (std::optional<int64_t> reg : sourceRegisters(result, ttg::layoutOf(from.getType()), map)) {
+    if (!reg) return bug(op, "its layout does not match that of its operand");
+    results.push_back(held[static_cast<size_t>(*reg)]);
+  }
+  t.set(op->getResult(0), std::move(results));
+  return success();
+}
+
+static LogicalResult lowerJoin(ThreadContext &t, tt::JoinOp op) {
+  ThreadValues results;
+  for (auto [first, second] : llvm::zip(t.get(op.getLhs()), t.get(op.getRhs()))) {
+    results.push_back(first);
+    results.push_back(second);
+  }
+  t.set(op.getResult(), std::move(results));
+  return success();
+}
+
+/// All threads hold the single element.
+static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
+  t.set(op.getResult(), {t.get(op.getSrc()).front()});
+  return success();
+}
+
+static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
+  std::optional<Halves> halves = ttg::layoutOf(op.getSrc().getType()).splitHalves();
+  if (!halves) return bug(op, "a thread does not hold both halves of what is split");
+  ThreadValues first, second;
+  for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc())))
+    (reg >> halves->registerBit & 1 ? second : first).push_back(value);
+  t.set(op.getOutLHS(), std::move(first));
+  t.set(op.getOutRHS(), std::move(second));
+  return success();
+}
+
+static LogicalResult lowerSplat(ThreadContext &t, tt::SplatOp op) {
+  t.set(op.getResult(), ThreadValues(static_cast<size_t>(t.threadValueCount(op.getType())), t.getScalar(op.getSrc())));
+  return success();
+}
+
+/// Elements keep their row-major index.
+static LogicalResult lowerExpandDims(ThreadContext &t, tt::ExpandDimsOp op) {
+  return mapRegisters(t, op, op.getSrc(), [](uint32_t flat) { return flat; });
+}
+
+static LogicalResult lowerReshape(ThreadContext &t, tt::ReshapeOp op) {
+  return mapRegisters(t, op, op.getSrc(), [](uint32_t flat) { return flat; });
+}
+
+static LogicalResult lowerBroadcast(ThreadContext &t, tt::BroadcastOp op) {
+  Dims fromShape = ttg::shapeOf(op.getSrc().getType()), toShape = ttg::shapeOf(op.getType());
+  return mapRegisters(t, op, op.getSrc(), [=](uint32_t flat) {
+    std::vector<int64_t> at = coordinatesOf(toShape, flat);
+    for (size_t i = 0; i < at.size(); ++i)
+      if (fromShape[i] == 1) at[i] = 0;
+    return flatOf(fromShape, at);
+  });
+}
+
+static LogicalResult lowerTrans(ThreadContext &t, tt::TransOp op) {
+  Dims fromShape = ttg::shapeOf(op.getSrc().getType()), toShape = ttg::shapeOf(op.getType());
+  SmallVector<int32_t> order(op.getOrder());
+  return mapRegisters(t, op, op.getSrc(), [=](uint32_t flat) {
+    std::vector<int64_t> at = coordinatesOf(toShape, flat), back(at.size());
+    for (size_t i = 0; i < at.size(); ++i)
+      back[static_cast<size_t>(order[i])] = at[i];
+    return flatOf(fromShape, back);
+  });
+}
+
+void addShapeLowerings(LoweringTable &table) {
+  addLowerings<lowerConstant, lowerProgramId, lowerProgramCount, lowerWarpId, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
+               lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit>(table);
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,161 @@
+// See tensor_accesses.h.
+#include "gpu/tiles/tensor_accesses.h"
+
+#include "gpu/tiles/map_plan.h"
+#include "support/artifact.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+using address::baseArgument, address::Indices, address::nameOf, address::Polynomial;
+
+bool isTmaTile(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && tile.getRank() >= 2;
+}
+
+Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
+  bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
+  if (!adds) return Failure{"TMA only replaces atomic additions"};
+  if (!op.use_empty()) return Failure{"its result is used"};
+  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
+  if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the whole system"};
+  return {};
+}
+
+//===------------------------------------------------------------------------------------------------------------- counting
+
+TensorAccesses::TensorAccesses(tt::FuncOp function) : function(function) {
+  function.walk([&](Operation *op) { count(op); });
+}
+
+TensorAccesses::Accesses &TensorAccesses::count(Value pointer, int64_t reads, int64_t writes) {
+  BlockArgument base = baseArgument(pointer);
+  Accesses &accesses = base ? byArgument[base] : unknown;
+  accesses.reads += reads;
+  accesses.writes += writes;
+  return accesses;
+}
+
+/// Overwriting stores do not count: they wait for the previous ones.
+void TensorAccesses::count(Operation *op) {
+  if (auto load = dyn_cast<tt::LoadOp>(op)) count(load.getPtr(), 1, 0);
+  if (auto store = dyn_cast<tt::StoreOp>(op); store && !store->hasAttr(tt::overwritesName))
+    count(store.getPtr(), 0, 1).stores.push_back(store);
+  auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
+  bool adds = atomic && checkOnlyAdds(atomic);
+  if (adds) ++count(atomic.getPtr(), 0, 0).adds;
+  if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) count(op->getOperand(0), 1, 1);
+  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+  maySignal |= assembly && !assembly.getPure();
+}
+
+//===------------------------------------------------------------------------------------------------------- disjoint stores
+
+/// True if two tiles of one tensor, each a box of the same map, are disjoint: along some dimension one ends before the other begins.
+static bool mapsAreDisjoint(Indices &indices, const MapPlan &x, Value xTile, const MapPlan &y, Value yTile) {
+  if (x.dims.size() != y.dims.size() || x.offset != y.offset) return false;
+  auto extent = [](Value tile, int64_t dim) { return dim < 0 ? 1 : cast<RankedTensorType>(tile.getType()).getDimSize(unsigned(dim)); };
+  bool disjoint = false;
+  for (auto [a, b] : llvm::zip(x.dims, y.dims)) {
+    if (a.stride != b.stride || a.bound != b.bound || a.placeholder || b.placeholder || a.clamped || b.clamped) return false;
+    disjoint |= indices.isProven(a.start - b.start, extent(yTile, b.tileDim), INT64_MAX) ||
+                indices.isProven(b.start - a.start, extent(xTile, a.tileDim), INT64_MAX);
+  }
+  return disjoint;
+}
+
+/// True if at most one of two operations runs: they are in two branches of an scf.if that no loop repeats.
+static bool areExclusive(Operation *x, Operation *y) {
+  for (Operation *around = x->getParentOp(); around; around = around->getParentOp()) {
+    if (!around->isAncestor(y)) continue;
+    auto branch = dyn_cast<scf::IfOp>(around);
+    bool repeats = around->getParentOfType<scf::ForOp>() || around->getParentOfType<scf::WhileOp>();
+    return branch && !repeats &&
+           branch.getThenRegion().isAncestor(x->getParentRegion()) != branch.getThenRegion().isAncestor(y->getParentRegion());
+  }
+  return false;
+}
+
+/// True if each element of a map's tensor has one index: no row begins before the previous one ends. A launch guard checks that.
+static bool hasOneIndexEach(Indices &indices, const MapPlan &plan) {
+  for (size_t i = 0; i + 1 < plan.dims.size(); ++i) {
+    const MapDimension &dim = plan.dims[i];
+    std::optional<Polynomial> length = i == 0 ? dim.bound : product(dim.bound, dim.stride);
+    if (dim.bound.isZero() || !length || !indices.assumeNonNegative(plan.dims[i + 1].stride - *length)) return false;
+  }
+  return true;
+}
+
+/// Returns the launch guards under which no two of the stores write to one address; null if they may.
+std::optional<LaunchGuards> TensorAccesses::disjointStoresGuards(const Accesses &accesses) const {
+  address::FailedGuards failedGuards = ttg::failedGuardsOf(function);
+  Indices indices(function, failedGuards);
+  std::vector<MapPlan> plans;
+  bool compared = false;
+  for (size_t i = 0; i < accesses.stores.size(); ++i) {
+    tt::StoreOp store = accesses.stores[i];
+    if (!isTmaTile(store.getValue().getType())) return {};
+    Result<MapPlan> plan = planVerifiedMap(store, indices, store.getPtr(), store.getMask(), ttg::shapeOf(store.getValue().getType()));
+    if (!plan) return {};
+    for (size_t j = 0; j < i; ++j) {
+      tt::StoreOp other = accesses.stores[j];
+      if (areExclusive(store, other)) continue;
+      if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue()))
+        return {};
+      compared = true;
+    }
+    plans.push_back(std::move(*plan));
+  }
+  if (compared && !hasOneIndexEach(indices, plans.front())) return {};
+  return indices.guards();
+}
+
+LaunchGuards TensorAccesses::mergeDisjointStores() {
+  LaunchGuards all;
+  for (auto &[base, accesses] : byArgument) {
+    if (accesses.stores.size() < 2 || int64_t(accesses.stores.size()) != accesses.writes) continue;
+    std::optional<LaunchGuards> guards = disjointStoresGuards(accesses);
+    if (!guards) continue;
+    llvm::append_range(all, *guards);
+    accesses.writes = 1;
+  }
+  return all;
+}
+
+//===-------------------------------------------------------------------------------------------------------- what TMA may do
+
+/// TMA copies are not ordered with other accesses to their memory, so no other argument may access it. Returns the guards that this
+/// needs.
+Result<LaunchGuards> TensorAccesses::checkOtherAccesses(BlockArgument base, bool writes) const {
+  LaunchGuards guards;
+  for (const auto &[argument, count] : byArgument) {
+    if (argument == base || !(count.changes() || (writes && count.reads))) continue;
+    std::optional<LaunchGuard> guard = ttg::noAliasGuard(base, argument);
+    if (!guard) return Failure{nameOf(argument) + " may overlap " + nameOf(base)};
+    guards.push_back(*guard);
+  }
+  return guards;
+}
+
+Result<LaunchGuards> TensorAccesses::checkRead(BlockArgument base) const {
+  if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is unknown"};
+  if (byArgument.lookup(base).changes()) return Failure{"the kernel writes to " + nameOf(base)};
+  return checkOtherAccesses(base, /*writes=*/false);
+}
+
+Result<LaunchGuards> TensorAccesses::checkWrite(BlockArgument base, bool adds) const {
+  const Accesses count = byArgument.lookup(base);
+  if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
+  if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
+  if (adds && count.writes) return Failure{"the kernel also stores to " + nameOf(base)};
+  if (!adds && count.adds) return Failure{"the kernel also adds to " + nameOf(base)};
+  if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
+  if (adds && maySignal) return Failure{"inline assembly may signal other programs before the TMA addition completes"};
+  return checkOtherAccesses(base, /*writes=*/true);
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,48 @@
+// What a kernel does with the tensors of its arguments, and so what TMA may do. TMA accesses are not ordered with accesses of threads to
+// the same memory: a tensor gets no map if the kernel both reads and writes it, or writes it by two stores that may overlap. A launch guard
+// checks that the tensors of two arguments are disjoint.
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace tilewright::gpu {
+
+/// True for tiles that TMA copies, if their addresses permit.
+bool isTmaTile(mlir::Type type);
+/// Succeeds if an atomic operation is an addition that does not order other accesses, and its result is unused.
+Result<void> checkOnlyAdds(tt::AtomicRMWOp op);
+
+class TensorAccesses {
+public:
+  explicit TensorAccesses(tt::FuncOp function);
+
+  /// Counts stores of one tensor as one if no two of them write to one address, in one execution of their block. Then they need no order.
+  /// Returns the launch guards under which that holds.
+  LaunchGuards mergeDisjointStores();
+  /// Returns the guards under which TMA may read the tensor of an argument.
+  Result<LaunchGuards> checkRead(mlir::BlockArgument base) const;
+  /// Returns the guards under which TMA may write to the tensor, or add to it.
+  Result<LaunchGuards> checkWrite(mlir::BlockArgument base, bool adds) const;
+
+private:
+  /// Counts the reads, writes and additions of one tensor.
+  struct Accesses {
+    int64_t reads = 0, writes = 0, adds = 0;
+    llvm::SmallVector<tt::StoreOp> stores;
+    bool changes() const { return writes || adds; }
+  };
+
+  Accesses &count(mlir::Value pointer, int64_t reads, int64_t writes);
+  void count(mlir::Operation *op);
+  std::optional<LaunchGuards> disjointStoresGuards(const Accesses &accesses) const;
+  Result<LaunchGuards> checkOtherAccesses(mlir::BlockArgument base, bool writes) const;
+
+  tt::FuncOp function;
+  llvm::MapVector<mlir::BlockArgument, Accesses> byArgument;
+  Accesses unknown;       ///< through pointers that no argument is known to be the base of
+  bool maySignal = false; ///< inline assembly may tell other programs that a tensor is written
+};
+
+} // namespace tilewright::gpu

@@ -1,0 +1,32 @@
+// See buffer_accesses.h.
+#include "gpu/ttg/buffer_accesses.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::AllocOp allocOf(Value buffer) {
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (auto alloc = dyn_cast<ttg::AllocOp>(op)) return alloc;
+    if (!isa<ttg::StageOp, ttg::ViewOp>(op)) return {};
+    buffer = op->getOperand(0);
+  }
+  return {};
+}
+
+static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {
+  for (Operation *user : buffer.getUsers()) {
+    if (isa<ttg::StageOp, ttg::ViewOp>(user))
+      collectAccesses(user->getResult(0), accesses);
+    else
+      accesses.push_back(user);
+  }
+}
+
+SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
+  SmallVector<Operation *> accesses;
+  collectAccesses(alloc.getResult(), accesses);
+  return accesses;
+}
+
+} // namespace tilewright::gpu

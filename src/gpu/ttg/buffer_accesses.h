@@ -1,0 +1,13 @@
+// The accesses of a buffer in shared memory, through its stages and views.
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+
+namespace tilewright::gpu {
+
+/// Returns the alloc that stages and views refer to; null for anything else.
+ttg::AllocOp allocOf(mlir::Value buffer);
+/// Returns every operation that reads or writes the buffer.
+llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
+
+} // namespace tilewright::gpu

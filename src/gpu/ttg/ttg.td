@@ -1,0 +1,382 @@
+// The ttg dialect: tiles with layouts and asynchronous execution. A tile's type gets a layout (`tensor<64x32xf32, #ttg.layout<...>>`),
+// which maps registers of threads to elements. Tiles may be in shared memory (buffers), copies may be asynchronous, and waits are explicit.
+// tt, arith, math and scf operations stay unchanged, on tiles with layouts. lower-to-threads lowers all of them to ptx.
+#ifndef TILEWRIGHT_TTG_TD
+#define TILEWRIGHT_TTG_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def TTGDialect : Dialect {
+  let name = "ttg";
+  let cppNamespace = "::tilewright::ttg";
+  let summary = "tiles with layouts, buffers in shared memory, asynchronous copies";
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::tilewright::ptx::PtxDialect", "::tilewright::tt::TTDialect"];
+  let extraClassDeclaration = [{
+    // `ttg.barrier all`, as upstream prints gpu.barrier in tt IR from 3.7 on.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
+  }];
+}
+
+//===--------------------------------------------------------------------------------------------------- attributes, types
+
+class TTGAttr<string name, string text> : AttrDef<TTGDialect, name> { let mnemonic = text; }
+
+def TTG_Layout : TTGAttr<"Layout", "layout"> {
+  let summary = "the elements that each register of each thread holds: a gpu::Layout, as the encoding of a tile's type";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, ArrayRefParameter<"uint32_t">:$reg, ArrayRefParameter<"uint32_t">:$lane,
+                        ArrayRefParameter<"uint32_t">:$warp, ArrayRefParameter<"uint32_t">:$block);
+  let hasCustomAssemblyFormat = 1; // #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], ...], warp [], block []>
+  let extraClassDeclaration = [{
+    static LayoutAttr get(::mlir::MLIRContext *context, const ::tilewright::gpu::Layout &layout);
+    ::tilewright::gpu::Layout layout() const;
+  }];
+}
+def TTG_Shared : TTGAttr<"Shared", "shared"> {
+  let summary = "the position of each element of a tile in a buffer: a gpu::SharedLayout";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, ArrayRefParameter<"uint32_t">:$bases, "int64_t":$elementBits);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static SharedAttr get(::mlir::MLIRContext *context, const ::tilewright::gpu::SharedLayout &layout);
+    ::tilewright::gpu::SharedLayout layout() const;
+  }];
+}
+def TTG_Config : TTGAttr<"Config", "config"> {
+  let summary = "the compile configuration of a kernel; the attribute `ttg.config` of its tt.func. maxRegisters 0: no limit";
+  let parameters = (ins "int64_t":$warps, "int64_t":$ctas, "int64_t":$stages, "int64_t":$maxRegisters, "::mlir::StringAttr":$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_TensorMap : TTGAttr<"TensorMap", "tensor_map"> {
+  let summary = "how the launcher creates a tensor map; the attribute `ttg.tensor_map` of a !ptx.tensor_map argument, which follow all "
+                "other arguments. `base`: the pointer's argument. `offset` (elements), `dims` and `strides` (elements, from the second "
+                "dimension on) are polynomials over the kernel's arguments. Each is a list of terms [coefficient, argument, argument, "
+                "...]. Dimensions are innermost first; one without terms has no bound. `box` and `swizzle` (bytes) are [] and 0 until a "
+                "buffer is chosen";
+  let parameters = (ins "int64_t":$base, "::mlir::ArrayAttr":$offset, "::mlir::ArrayAttr":$dims, "::mlir::ArrayAttr":$strides,
+                        "::mlir::DenseI64ArrayAttr":$box, "::mlir::Type":$element, "int64_t":$swizzle);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def TTG_LaunchGuard : TTGAttr<"LaunchGuard", "launch_guard"> {
+  let summary = "an assumption of the kernel about its launches, in the list `ttg.launch_guards` of its tt.func: a LaunchGuard, with its "
+                "values as numbersOf encodes them";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::DenseI64ArrayAttr":$numbers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+// ---- decisions of passes and their reasons. Later passes read some of them; explain reports all of them.
+
+def TTG_MmaKind : I32EnumAttr<"MmaKind", "the instruction of a dot",
+  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
+  let summary = "how a dot is computed; the attribute `ttg.dot_choice` of a tt.dot, from assign-layouts to select-tensor-cores. "
+                "`columns`: of one wgmma. `aInRegisters`: operand A is in registers, not in shared memory. `reason`: shown to users, why "
+                "no better instruction is possible";
+  let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_Remark : TTGAttr<"Remark", "remark"> {
+  let summary = "what a pass has decided and why, as text for users; an element of the list `ttg.remarks` of the kernel. `about`: the "
+                "location of an operation, or a layout";
+  let parameters = (ins StringRefParameter<>:$pass, "::mlir::Attribute":$about, StringRefParameter<>:$text);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+// ---- the software pipeline of a loop
+
+def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
+  let summary = "when and where an operation of a pipelined loop runs. `id`: the operation's attribute `ttg.id`. `stage`: the iteration that "
+                "runs stage s of iteration i runs stage s - d of iteration i + d. `order`: its position within an iteration, among the "
+                "operations of the schedule. `partition`: 0 the consumer warps, 1 the producer warp, 2 the operand partition";
+  let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, "int64_t":$partition);
+  let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
+}
+def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TMA, cp.async or threads; or, loads to registers",
+  [I32EnumAttrCase<"tma", 0>, I32EnumAttrCase<"copy_async", 1>, I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"registers", 3>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
+  let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
+                "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
+                "at the stage's empty barrier if a producer warp fills the buffer";
+  let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
+  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
+}
+def TTG_AsyncEdge : TTGAttr<"AsyncEdge", "async_edge"> {
+  let summary = "an MMA that stays in flight: that of iteration i has finished after operation `until` of iteration i + `distance`";
+  let parameters = (ins "int64_t":$mma, "int64_t":$until, "int64_t":$distance);
+  let assemblyFormat = "`<` $mma `->` $until `distance` $distance `>`";
+}
+def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
+  let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
+                "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
+                "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
+                "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
+                "`registersForWords`: registers of a thread that loads of several iterations may take. "
+                "`reason`: shown to users, why there are fewer stages than requested";
+  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
+                        OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
+                        OptionalArrayRefParameter<"::tilewright::ttg::CircularBufferAttr">:$buffers,
+                        OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges, DefaultValuedParameter<"bool", "false">:$crossTile,
+                        DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
+                        DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
+                        DefaultValuedParameter<"int64_t", "0">:$registersForWords, OptionalParameter<"::mlir::StringAttr">:$reason);
+  let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
+    (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
+    (`stores_per_warp_group` $storesPerWarpGroup^)?
+    (`registers_for_words` $registersForWords^)? (`reason` $reason^)? `>`}];
+  let extraClassDeclaration = [{
+    /// Stages of the circular buffers that copies fill; 1 without any.
+    int64_t getStages() const;
+    /// True if an MMA runs in another iteration than the rest of the loop.
+    bool shiftsMma() const;
+  }];
+}
+
+class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }
+
+def TTG_Buffer : TTGType<"Buffer", "buffer"> {
+  let summary = "`depth` adjacent tiles in shared memory";
+  let parameters = (ins "int64_t":$depth, "::mlir::Type":$elementType, TTG_Shared:$layout);
+  let assemblyFormat = "`<` $depth `x` $elementType `,` qualified($layout) `>`"; // the layout has the tile's shape
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<int64_t> getShape() const { return getLayout().getShape(); }
+    /// Distance between two tiles: a multiple of 1024, the alignment of every swizzle.
+    int64_t tileBytes() const;
+  }];
+}
+def TTG_Barriers : TTGType<"Barriers", "barriers"> {
+  let summary = "`count` mbarriers in shared memory";
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+}
+
+def TTG_Map : Type<CPred<"::llvm::isa<::tilewright::ptx::TensorMapType>($_self)">, "tensor map">,
+              BuildableType<"$_builder.getType<::tilewright::ptx::TensorMapType>()">;
+def TTG_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">, "tile">;
+def TTG_Any : Type<CPred<"true">, "any type">;
+
+//===---------------------------------------------------------------------------------------------------------- operations
+
+class TTGOp<string name, list<Trait> traits = []> : Op<TTGDialect, name, traits>;
+class TTGEffect<string name, list<Trait> traits = []> : TTGOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+
+def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
+  let summary = "the same tile in another layout";
+  let arguments = (ins TTG_Tile:$src);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+}
+
+def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
+  let summary = "unpacks bytes that hold two e2m1 values each, the first in the low half, to bf16 or f16; `dim` of the tile becomes twice "
+                "as long. `small`: the values times 2^-6, which the same bits have with e4m3's exponent bias";
+  let arguments = (ins TTG_Tile:$bytes, I32Attr:$dim, UnitAttr:$small);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$bytes attr-dict `:` type($bytes) `->` type($result)";
+}
+
+// ---- CTAs of a cluster. ptx.cluster_rank is the rank of this CTA.
+
+def TTG_ReadClusterOp : TTGEffect<"read_cluster"> {
+  let summary = "all-gather in the cluster: the tile of each CTA, one result per CTA; all CTAs must take part. `peer`: only the tile of the "
+                "CTA whose rank differs in these bits";
+  let arguments = (ins TTG_Tile:$src, OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$peer);
+  let results = (outs Variadic<TTG_Tile>:$results);
+  let assemblyFormat = "$src (`peer` $peer^)? attr-dict `:` type($src) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+// ---- buffers
+
+def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer in shared memory, live from its first to its last use (in a loop: one buffer for all iterations). "
+                "allocate-shared stores its address in the attribute `ttg.offset`";
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def TTG_StageOp : TTGOp<"stage", [Pure]> {
+  let summary = "one tile of a circular buffer";
+  let arguments = (ins TTG_Buffer:$buffer, I32:$index);
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_ViewOp : TTGOp<"view", [Pure]> {
+  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]";
+  let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order);
+  let results = (outs TTG_Buffer:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_LoadSharedOp : TTGOp<"load_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from shared memory to registers";
+  let arguments = (ins TTG_Buffer:$buffer);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+}
+def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile from registers to shared memory";
+  let arguments = (ins TTG_Tile:$src, TTG_Buffer:$buffer);
+  let assemblyFormat = "$src `,` $buffer attr-dict `:` type($src) `,` type($buffer)";
+}
+
+// ---- waiting
+
+def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
+  let summary = "a barrier of all threads of a partition (ttg.warp_specialize), or of the kernel if it has none; with `allWarps`, of all "
+                "partitions";
+  let arguments = (ins UnitAttr:$allWarps);
+  let assemblyFormat = "attr-dict";
+}
+def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
+  let summary = "orders previous shared-memory accesses of threads before later accesses of TMA and wgmma. `interleavedStores`: the stores "
+                "before it do not alias the loads that they depend on, so lower-to-threads interleaves them";
+  let arguments = (ins UnitAttr:$interleavedStores);
+  let assemblyFormat = "attr-dict";
+}
+def TTG_AllocBarriersOp : TTGEffect<"alloc_barriers"> {
+  let summary = "mbarriers for `arrivals` arrivals a phase, initialized and visible to the whole CTA (it ends with a barrier). Their "
+                "address is assigned as for alloc, but they share it with nothing";
+  let arguments = (ins DefaultValuedAttr<I32Attr, "1">:$arrivals);
+  let results = (outs TTG_Barriers:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
+  let summary = "one thread arrives and announces `bytes`";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32Attr:$bytes, Optional<I1>:$predicate);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $bytes (`if` $predicate^)? attr-dict `:` type($barriers)";
+}
+def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
+  let summary = "every thread waits for the phase of this parity";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity);
+  let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
+  let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
+                "of all CTAs of the cluster";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas);
+  let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
+}
+
+// ---- asynchronous copies
+
+def TTG_CopyAsyncOp : TTGEffect<"copy_async"> {
+  let summary = "cp.async of the elements at a tile of pointers to a buffer; zeros where the mask is false";
+  let arguments = (ins TTG_Tile:$pointers, TTG_Buffer:$buffer, Optional<TTG_Tile>:$mask);
+  let assemblyFormat = "$pointers `,` $buffer (`,` $mask^ `:` type($mask))? attr-dict `:` type($pointers) `->` type($buffer)";
+}
+def TTG_CopyCommitOp : TTGEffect<"copy_commit"> { let assemblyFormat = "attr-dict"; }
+def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
+  let summary = "waits until all but the latest `pending` committed groups of this thread are complete (copies of other threads need a "
+                "barrier, too)";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+// A map's dimension i < rank of the tile runs along the tile's dimension order[i]; other dimensions of the map have extent 1 in the box.
+// `coordinates`: the tile's first element, one for each dimension of the map, innermost first, in elements; they may be out of bounds.
+def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
+  let summary = "one thread starts the copy of a tile to a buffer; TMA reports the bytes to the barrier (barrier_expect announces them). "
+                "The map's box and swizzle are the buffer's. `multicast`: the CTAs of the cluster read the same tile, and each loads a part "
+                "of it for all";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, TTG_Barriers:$barriers, I32:$index,
+                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */, UnitAttr:$multicast);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
+                       "`:` type($buffer) `,` type($barriers)";
+}
+def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
+  let summary = "one thread starts the copy of a buffer to memory, as a separate bulk group; fence_async and a barrier must come before. "
+                "With `adds` each element is added to memory atomically, in no order. `perWarpGroup`: one thread of each warp group starts "
+                "the copy of the rows that its group computed";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, UnitAttr:$adds, UnitAttr:$perWarpGroup);
+  let assemblyFormat = "$buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
+}
+def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
+  let summary = "the thread that started the stores waits until all but `pending` of them have read their buffers; a barrier must follow "
+                "before reuse. `untilWritten`: waits until their writes are complete. TMA stores are unordered with respect to stores of "
+                "threads; after this wait, threads may store to the same addresses";
+  let arguments = (ins I32Attr:$pending, UnitAttr:$untilWritten);
+  let assemblyFormat = "$pending attr-dict";
+}
+// Loads and stores that TMA can do, with tiles as values, until buffers are chosen.
+def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "loads a tile through a tensor map; zeros outside the map's bounds";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order,
+                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
+}
+def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "stores a tile through a tensor map, but nothing outside its bounds. `adds`: as in tma_store";
+  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order, UnitAttr:$adds);
+  let assemblyFormat = "$src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
+}
+
+// ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
+
+def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
+  let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA), b [K, N] "
+                "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
+                "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
+                "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
+                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c";
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
+                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent);
+  let results = (outs TTG_Tile:$d);
+  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+}
+def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
+  let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
+                "registers) through that may be used afterwards";
+  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles);
+  let results = (outs Variadic<TTG_Tile>:$results);
+  let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
+                            [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
+  let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
+}
+def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
+  let summary = "d = a * b + c by multiply-add instructions in c's type, in any layout; threads read the elements of a [.., M, K] and b "
+                "[.., K, N] that they need";
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_Tile:$c);
+  let results = (outs TTG_Tile:$d);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `->` type($d)";
+}
+
+// ---- partitions: warps of a CTA that run programs of their own
+
+def TTG_WarpSpecializeOp : TTGOp<"warp_specialize", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "the kernel's warps run the default region, and other warps run the partitions, all at the same time. The number of warps of "
+                "a partition is a power of two. Each partition begins a new warp group, because registers move between whole warp groups. "
+                "`requestedRegisters`: of a thread of each partition; the default region gets the rest. A region may use values from outside; "
+                "with `captures` every partition has an argument for each of them. Upstream Triton's text form is read";
+  let arguments = (ins Variadic<TTG_Any>:$captures, DenseI32ArrayAttr:$partitionNumWarps,
+                       OptionalAttr<DenseI32ArrayAttr>:$requestedRegisters);
+  let results = (outs Variadic<TTG_Any>:$results);
+  let regions = (region SizedRegion<1>:$defaultRegion, VariadicRegion<SizedRegion<1>>:$partitions);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The first warp of a partition, where the default region has `defaultWarps`; after the last partition, the number of all warps.
+    int64_t firstWarp(int64_t defaultWarps, size_t partition);
+    /// The requested registers of each warp group of the partitions; empty if there is no request.
+    ::llvm::SmallVector<int64_t> registersOfGroups();
+    /// Replaces the partitions' arguments by what they capture.
+    void captureImplicitly();
+  }];
+}
+def TTG_WarpYieldOp : TTGOp<"warp_yield", [Pure, Terminator, HasParent<"WarpSpecializeOp">]> {
+  let summary = "ends the default region of a ttg.warp_specialize, with its results";
+  let arguments = (ins Variadic<TTG_Any>:$values);
+  let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
+}
+def TTG_WarpReturnOp : TTGOp<"warp_return", [Pure, Terminator, HasParent<"WarpSpecializeOp">]> {
+  let summary = "ends a partition of a ttg.warp_specialize";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // TILEWRIGHT_TTG_TD

@@ -1,0 +1,106 @@
+"""Kernels in C++: types, mistakes, and the messages of the C++ compilers."""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = Path(__file__).resolve().parent / "cpp"
+COMPILERS = [name for name in ("clang++-22", "clang++-16", "g++") if shutil.which(name)]
+TYPES = ["bool", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "float8e5", "float8e5b16", "float8e4",
+         "float8e4b8", "float8e4b15", "half", "bfloat16", "float", "double"]
+
+
+def compile_command(compiler, *arguments):
+    return [compiler, "-std=c++20", f"-I{ROOT / 'include'}", *map(str, arguments)]
+
+
+def program_of(source, folder, *flags, compiler="clang++-22"):
+    library = ROOT / "build" / "lib"
+    program = folder / "program"
+    made = subprocess.run(compile_command(compiler, *flags, source, f"-L{library}", f"-Wl,-rpath,{library}", "-ltilewright", "-pthread", "-o", program),
+                          capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr[:4000]
+    return program
+
+
+def test_the_headers_agree_with_the_tables():
+    checked = subprocess.run([sys.executable, ROOT / "tools" / "cpp_language.py", "--check"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("types", [TYPES[i:i + 3] for i in range(0, len(TYPES), 3)], ids="-".join)
+def test_types_of_operators_and_builtins(types, tmp_path):
+    program = program_of(PROGRAMS / "types.cpp", tmp_path, "-Wno-unused-value", f"-DPART={', '.join(types)}")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=600)
+    assert done.stdout == "the types agree\n", done.stdout
+
+
+def blocks_of(compiler, text):
+    """The errors of a compiler, each with the lines of messages.cpp that it names."""
+    if compiler.startswith("g++"):
+        text = re.sub(r"(?m)^(.*: In (?:instantiation|substitution|function|member|static).*)$", r"@@\1", text)
+        blocks = text.split("@@")
+    else:
+        blocks = re.split(r"(?m)^(?=\S+: error: )", text)
+    return [(block, {int(line) for line in re.findall(r"messages\.cpp:(\d+):", block)}) for block in blocks]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_messages_of_the_compilers(compiler):
+    source = PROGRAMS / "messages.cpp"
+    limit = "-fmax-errors=0" if compiler.startswith("g++") else "-ferror-limit=0"
+    done = subprocess.run(compile_command(compiler, "-fsyntax-only", limit, source), capture_output=True, text=True)
+    assert done.returncode != 0
+    blocks = blocks_of(compiler, done.stderr)
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        code, _, sentence = line.partition(" // ")
+        if number < 3 or not sentence:
+            continue
+        assert any(sentence.strip() in block and number in lines for block, lines in blocks), f"line {number}: {line}\n{done.stderr[:3000]}"
+
+
+EXPECTED_MISUSE = {
+    "keep": "accepted",
+    "another kernel": "this tile belongs to another kernel",
+    "after the branch": "a value that was made in a loop, a branch or a function that has ended",
+    "break": "break_() is not inside of a loop",
+    "continue": "continue_() is not inside of a loop",
+    "capture": "a function that combines elements uses a variable of the kernel",
+    "condition": "the condition of a while loop contains a loop or a branch",
+    "undefined": "'x' is not defined here",
+    "too large": "5000000000 is out of range for int32",
+    "outside": "a tile is used outside of a kernel",
+    "names": "names 1 parameters, and the kernel has 2",
+    "range": "argument 1 of 'write(out, n)' does not fit",
+    "threads": "0 wrong",
+}
+
+
+@pytest.mark.parametrize("compiler", [name for name in COMPILERS if name != "clang++-16"])
+def test_mistakes_that_only_a_launch_can_see(compiler, tmp_path):
+    source = PROGRAMS / "misuse.cpp"
+    done = subprocess.run([program_of(source, tmp_path, compiler=compiler)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    reports = {name: text for name, text in re.findall(r"(?ms)^== (.*?)\n(.*?)(?=^== |\Z)", done.stdout)}
+    assert reports.keys() == EXPECTED_MISUSE.keys()
+    lines = source.read_text().splitlines()
+    for name, text in reports.items():
+        assert EXPECTED_MISUSE[name] in text, text
+        place = re.search(r"misuse\.cpp:(\d+)", text)
+        if name not in ("keep", "names", "range", "threads"):
+            assert "// " in lines[int(place.group(1)) - 1], text  # the line of the mistake, which has a comment
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_compile_time(compiler):
+    """A translation unit with one example takes 3 seconds of CPU time at most."""
+    import resource
+    command = compile_command(compiler, "-c", "-o", "/dev/null", ROOT / "examples" / "cpp" / "03_matmul_basic.cpp")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 3
