@@ -188,6 +188,7 @@ def run_check(tool, env, count):
 
 def run_pytest(name, options, build, env, scratch, count, *arguments):
     """Follows the events that tests/conftest.py writes."""
+    scratch.mkdir(exist_ok=True)
     folder, events, log = root / "tests" / name, scratch / f"{name}.events", scratch / f"{name}.log"
     events.touch()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", options.jobs, "--dist", "loadgroup",
@@ -231,7 +232,7 @@ def run_arm(options, build, env, scratch, count):
     if missing := [program for program in programs if shutil.which(program) is None]:
         return count.skip(f"arm: {' and '.join(missing)} not installed (tools/setup.sh --arm)")
     for level in ("neon", "sve256"):
-        run_pytest("run", options, build, env, scratch, count, f"--arm={level}", "--sample", options.sample or 2)
+        run_pytest("run", options, build, env, scratch / level, count, f"--arm={level}", "--sample", options.sample or 2)
 
 
 def run_format(options, build, env, scratch, count):
