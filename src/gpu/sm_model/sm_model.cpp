@@ -578,6 +578,7 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
     prediction.isComplete = sm.isComplete;
     miss = missFraction(sm.traffic, launch, static_cast<double>(all) / static_cast<double>(ofOne));
   }
+  cycles = std::max(cycles, 1.0); // of an empty kernel or grid
   prediction.tensorCores = busy.tensor / schedulers / cycles;
   prediction.clock = rates.clock + (rates.busyClock - rates.clock) * std::min(1.0, prediction.tensorCores);
   prediction.seconds = cycles / prediction.clock + rates.launchSeconds;
