@@ -65,11 +65,10 @@ static gpu::ModeledLaunch modeledFrom(const llvm::json::Object &launch, const Ji
   return modeled;
 }
 
-/// Returns the busiest units of a prediction.
+/// Returns the busiest unit of a prediction.
 static std::string limitsOf(const gpu::LaunchPrediction &prediction) {
-  auto busy = prediction.busyUnits();
-  llvm::sort(busy, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
-  return busy.front().first + " " + std::to_string(std::lround(100 * std::min(busy.front().second, 1.0))) + " %";
+  auto [unit, fraction] = prediction.busyUnits().front();
+  return unit + " " + std::to_string(std::lround(100 * std::min(fraction, 1.0))) + " %";
 }
 
 static std::optional<Compared> compare(const llvm::json::Object &row, const std::string &machine, Diagnostics &diagnostics) {

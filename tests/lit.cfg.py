@@ -7,7 +7,7 @@ import lit.formats
 config.name = "tilewright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".py", ".test"]
-config.excludes = ["lit.cfg.py", "conftest.py", "CMakeLists.txt", "Inputs", "python", "run", "fuzz", "device", "conformance", "clients", "wheel"]
+config.excludes = ["lit.cfg.py", "conftest.py", "CMakeLists.txt", "Inputs", "python", "run", "fuzz", "device", "unit", "conformance", "clients", "wheel"]
 config.test_source_root = os.path.dirname(__file__)
 
 root = os.path.dirname(config.test_source_root)

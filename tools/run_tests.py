@@ -238,7 +238,7 @@ def run_arm(options, build, env, scratch, count):
     if missing := [program for program in programs if shutil.which(program) is None]:
         return count.skip(f"arm: {' and '.join(missing)} not installed (tools/setup.sh --arm)")
     for level in ("neon", "sve256"):
-        run_pytest("run", options, build, env, scratch, count, f"--arm={level}", "--sample", options.sample or 2)
+        run_pytest("run", options, build, env, scratch / level, count, f"--arm={level}", "--sample", options.sample or 2)
 
 
 def run_format(options, build, env, scratch, count):

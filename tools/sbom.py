@@ -24,6 +24,7 @@ import uuid
 LINKED = [
     ("MLIR", r"libMLIR.*", "Apache-2.0 WITH LLVM-exception", "Multi-level intermediate representation"),
     ("LLVM", r"libLLVM.*", "Apache-2.0 WITH LLVM-exception", "Optimizer and code generators for x86-64, AArch64 and NVPTX"),
+    ("LLD", r"liblld.*", "Apache-2.0 WITH LLVM-exception", "Linker of ELF files"),
     ("zlib", r"libz", "Zlib", "Compression"),
     ("zstd", r"libzstd", "BSD-3-Clause", "Compression"),
     ("glibc", r"libc_nonshared", "LGPL-2.1-or-later", "The part of the C library that every shared library has, with an exception for linking"),

@@ -92,11 +92,11 @@ static bool isIdentifier(llvm::StringRef name) {
 
 /// A call of the interface: its builder, unless that cannot be used, and its place.
 namespace {
-struct Call {
+struct BuilderCall {
   KernelTrace *trace = nullptr;
   SourceRange place;
 
-  Call(TwBuilder *builder, const TwPlace *given) {
+  BuilderCall(TwBuilder *builder, const TwPlace *given) {
     if (!builder || builder->isFinished) return;
     trace = &*builder->trace;
     place = builder->places.rangeOf(given);
@@ -169,7 +169,7 @@ void twBuilderFree(TwBuilder *builder) {
 }
 
 static TwValue addParameter(TwBuilder *builder, const char *name, const std::string &annotation, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return 0;
   if (!name || !isIdentifier(name))
     return call.fail("a parameter's name is '" + std::string(name ? name : "") + "', which is not an identifier"), 0;
@@ -229,7 +229,7 @@ TwValue twBuilderString(TwBuilder *builder, const char *value) {
 }
 
 TwValue twBuilderTuple(TwBuilder *builder, const TwValue *values, size_t count) {
-  Call call(builder, nullptr);
+  BuilderCall call(builder, nullptr);
   if (!call.ok()) return 0;
   if (count > 0 && !values) return call.fail("the values of a tuple are null"), 0;
   return call.trace->tuple(std::vector<TwValue>(values, values + count));
@@ -237,7 +237,7 @@ TwValue twBuilderTuple(TwBuilder *builder, const TwValue *values, size_t count) 
 
 TwValue twBuilderCall(TwBuilder *builder, const char *path, const TwCallArgument *arguments, size_t count, const TwTileType *result,
                       const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return 0;
   if (!path) return call.fail("the name of a builtin is null"), 0;
   std::optional<std::string> type = call.type(result);
@@ -246,7 +246,7 @@ TwValue twBuilderCall(TwBuilder *builder, const char *path, const TwCallArgument
 }
 
 void twBuilderRun(TwBuilder *builder, const char *path, const TwCallArgument *arguments, size_t count, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return;
   if (!path) return call.fail("the name of a builtin is null"), void();
   if (std::optional<std::vector<KernelTrace::Named>> given = call.arguments(arguments, count)) call.trace->run(path, *given, call.place);
@@ -258,7 +258,7 @@ TwValue twBuilderOperator(TwBuilder *builder, TwOperator op, TwValue left, TwVal
                                                ast::BinaryOp::bitand_,  ast::BinaryOp::bitor_, ast::BinaryOp::bitxor};
   static constexpr ast::CompareOp compares[] = {ast::CompareOp::eq, ast::CompareOp::ne, ast::CompareOp::lt,
                                                 ast::CompareOp::le, ast::CompareOp::gt, ast::CompareOp::ge};
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return 0;
   std::optional<std::string> type = call.type(result);
   if (!type) return 0;
@@ -276,63 +276,63 @@ TwValue twBuilderOperator(TwBuilder *builder, TwOperator op, TwValue left, TwVal
 }
 
 TwValue twBuilderItem(TwBuilder *builder, TwValue tuple, size_t index, const TwTileType *result, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   std::optional<std::string> type = call.ok() ? call.type(result) : std::nullopt;
   return type ? call.trace->item(tuple, index, *type, call.place) : 0;
 }
 
 TwValue twBuilderVariable(TwBuilder *builder, TwValue value, const TwTileType *given, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   std::optional<std::string> type = call.ok() ? call.type(given) : std::nullopt;
   return type ? call.trace->variable(value, *type, call.place) : 0;
 }
 
 void twBuilderAssign(TwBuilder *builder, TwValue variable, TwValue value, const TwTileType *given, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (std::optional<std::string> type = call.ok() ? call.type(given) : std::nullopt) call.trace->assign(variable, value, *type, call.place);
 }
 
 // ---- control flow
 
 TwValue twBuilderFor(TwBuilder *builder, const TwCallArgument *arguments, size_t count, const TwTileType *, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   std::optional<std::vector<KernelTrace::Named>> given = call.ok() ? call.arguments(arguments, count) : std::nullopt;
   return given ? call.trace->beginFor(*given, call.place) : 0;
 }
 void twBuilderIf(TwBuilder *builder, TwValue condition, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->beginIf(condition, call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->beginIf(condition, call.place);
 }
 void twBuilderElse(TwBuilder *builder, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->beginElse(call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->beginElse(call.place);
 }
 void twBuilderWhile(TwBuilder *builder, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->beginWhile(call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->beginWhile(call.place);
 }
 void twBuilderDo(TwBuilder *builder, TwValue condition, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->beginBody(condition, call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->beginBody(condition, call.place);
 }
 void twBuilderBreak(TwBuilder *builder, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->exitLoop(true, call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->exitLoop(true, call.place);
 }
 void twBuilderContinue(TwBuilder *builder, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->exitLoop(false, call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->exitLoop(false, call.place);
 }
 void twBuilderReturn(TwBuilder *builder, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->returns(call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->returns(call.place);
 }
 void twBuilderEnd(TwBuilder *builder) {
-  if (Call call(builder, nullptr); call.ok()) call.trace->end(call.place);
+  if (BuilderCall call(builder, nullptr); call.ok()) call.trace->end(call.place);
 }
 
 void twBuilderFunction(TwBuilder *builder, TwValue *parameters, size_t count, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return std::fill_n(parameters, parameters ? count : 0, 0), void();
   if (!parameters || count == 0) return call.fail("a function has no parameters"), void();
   llvm::copy(call.trace->beginFunction(count, call.place), parameters);
 }
 
 TwValue twBuilderEndFunction(TwBuilder *builder, const TwValue *results, size_t count, const TwPlace *place) {
-  Call call(builder, place);
+  BuilderCall call(builder, place);
   if (!call.ok()) return 0;
   if (!results || count == 0) return call.fail("a function has no results"), 0;
   return call.trace->endFunction(std::vector<TwValue>(results, results + count), call.place);
@@ -340,7 +340,7 @@ TwValue twBuilderEndFunction(TwBuilder *builder, const TwValue *results, size_t 
 
 // ---- tuning
 
-static std::optional<std::vector<std::string>> namesOf(Call &call, const char *const *names, size_t count) {
+static std::optional<std::vector<std::string>> namesOf(BuilderCall &call, const char *const *names, size_t count) {
   std::vector<std::string> result;
   for (size_t i = 0; i < count; ++i) {
     if (!names || !names[i]) return call.fail("the name of a parameter is null"), std::nullopt;
@@ -356,7 +356,7 @@ static ast::Expr *integerNode(TwBuilder *builder, int64_t value) {
 }
 
 void twBuilderConfig(TwBuilder *builder, const TwConfig *config) {
-  Call call(builder, nullptr);
+  BuilderCall call(builder, nullptr);
   if (!call.ok()) return;
   if (!config) return call.fail("a configuration is null"), void();
   TwConfig copy;
@@ -387,7 +387,7 @@ void twBuilderConfig(TwBuilder *builder, const TwConfig *config) {
 }
 
 static void setNames(TwBuilder *builder, const char *const *names, size_t count, std::vector<std::string> KernelTrace::*list) {
-  Call call(builder, nullptr);
+  BuilderCall call(builder, nullptr);
   if (!call.ok()) return;
   if (std::optional<std::vector<std::string>> found = namesOf(call, names, count)) call.trace->*list = std::move(*found);
 }
@@ -402,15 +402,15 @@ void twBuilderRestoreValue(TwBuilder *builder, const char *const *names, size_t 
 }
 
 void twBuilderCase(TwBuilder *builder, TwValue parameter, int64_t value, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.trace->beginCase(parameter, integerNode(builder, value), call.place);
+  if (BuilderCall call(builder, place); call.ok()) call.trace->beginCase(parameter, integerNode(builder, value), call.place);
 }
 
 void twBuilderAnySize(TwBuilder *builder) {
-  if (Call call(builder, nullptr); call.ok()) call.trace->anySize = true;
+  if (BuilderCall call(builder, nullptr); call.ok()) call.trace->anySize = true;
 }
 
 void twBuilderHeuristic(TwBuilder *builder, const char *parameter, TwRule rule, void *context) {
-  Call call(builder, nullptr);
+  BuilderCall call(builder, nullptr);
   if (!call.ok()) return;
   if (!parameter || !rule) return call.fail("a rule, or the name of its parameter, is null"), void();
   Value function = nativeFunctionOfHost(parameter, [rule, context, name = std::string(parameter)](const NativeCall &given) -> MaybeValue {
@@ -430,7 +430,7 @@ void twBuilderHeuristic(TwBuilder *builder, const char *parameter, TwRule rule, 
 // ---- the end
 
 void twBuilderError(TwBuilder *builder, const char *text, const char *advice, const TwPlace *place) {
-  if (Call call(builder, place); call.ok()) call.fail(text ? text : "", advice ? advice : "");
+  if (BuilderCall call(builder, place); call.ok()) call.fail(text ? text : "", advice ? advice : "");
 }
 
 TwModule *twBuilderFinish(TwBuilder *builder, TwError **error) {

@@ -169,12 +169,9 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
 /// Returns what the prediction says of the busiest units.
 static std::string predictionText(const LaunchTime &time) {
   if (time.busy.empty()) return ", roughly: the model ignores dependences within a program";
-  std::vector<std::pair<std::string, double>> busy = time.busy;
-  llvm::sort(busy, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
   constexpr size_t shown = 3;
-  busy.resize(std::min(busy.size(), shown));
   std::string text = ", by a model of an SM. Busy: ";
-  for (auto [index, unit] : llvm::enumerate(busy))
+  for (auto [index, unit] : llvm::enumerate(llvm::ArrayRef(time.busy).take_front(shown)))
     text += (index ? ", " : "") + unit.first + " " + std::to_string(std::lround(100 * std::min(unit.second, 1.0))) + " %";
   return text;
 }

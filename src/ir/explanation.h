@@ -84,7 +84,8 @@ struct LaunchTime {
   double memory = 0, arithmetic = 0;                  // times at the peak rates; the larger one is the lower bound
   double bytesPerSecond = 0, operationsPerSecond = 0; // the peak rates
   double predicted = 0;
-  /// The busy fractions of an SM's units by the model of an SM, with their names; empty: the prediction ignores dependences.
+  /// The busy fractions of an SM's units by the model of an SM, with their names, the busiest first; empty: the prediction ignores
+  /// dependences.
   std::vector<std::pair<std::string, double>> busy;
   std::vector<double> measured; // the median, the 20th and the 80th percentile; empty: it did not run
 };

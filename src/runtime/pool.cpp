@@ -500,7 +500,7 @@ private:
       int64_t first = next.fetch_add(take, std::memory_order_relaxed);
       if (first >= job.programs) break;
       job.body(job.context, first, std::min(first + take, job.programs), arena);
-      if (now() - before < chunkNanoseconds / 2) chunk *= 2;
+      if (now() - before < chunkNanoseconds / 2) chunk = std::min(2 * chunk, job.programs);
     }
     busyNanoseconds.fetch_add(now() - start, std::memory_order_relaxed);
   }

@@ -112,6 +112,9 @@ private:
   };
   std::optional<Bounds> boundsOf(scf::ForOp loop, int depth) {
     Integer low = valueOf(loop.getLowerBound(), depth), high = valueOf(loop.getUpperBound(), depth), step = valueOf(loop.getStep(), depth);
+    if (loop.getUnsignedCmp() && loop.getStep().getType().isInteger(32))
+      for (Integer *bound : {&low, &high})
+        if (*bound) *bound = static_cast<uint32_t>(**bound);
     if (!low || !high || !step || *step <= 0) return std::nullopt;
     return Bounds{*low, std::max<int64_t>((*high - *low + *step - 1) / *step, 0), *step};
   }

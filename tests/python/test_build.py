@@ -179,6 +179,7 @@ def test_a_shared_library_chooses_a_specialization(tmp_path):
 
 def test_wrong_launches_are_errors(tmp_path, monkeypatch):
     build(tmp_path, signatures=SIGNATURES[1:], target="cpu:sse2,cuda:sm_80")
+    runtime()
     library = ctypes.CDLL(str(tmp_path / "libscale.so"), ctypes.RTLD_GLOBAL)
     x, factor = aligned(64), ctypes.c_float(1)
     grid = [ctypes.c_int64(extent) for extent in (1, 1, 1)]

@@ -561,4 +561,4 @@ def test_settings_are_listed():
                 read |= set(re.findall(r"""["'](TILEWRIGHT_[A-Z_]+)["']""", file.read_text()))
                 read |= set(re.findall(r'(?:getenv|variable|isSwitchedOn)\("(\w+)"[,)]', file.read_text()))
     read -= {"HOME", "PATH", "PYTHONPATH", "TERM", "TMPDIR", "VIRTUAL_ENV", "WORLD_SIZE"}
-    assert read - rows <= {"TILEWRIGHT_INTERNAL_", "TILEWRIGHT_VERSION"} and {row for row in rows if row.startswith("TILEWRIGHT")} <= read
+    assert read - rows <= {"TILEWRIGHT_INTERNAL_", "TILEWRIGHT_KERNELS_", "TILEWRIGHT_TEST_HOST", "TILEWRIGHT_VERSION"} and {row for row in rows if row.startswith("TILEWRIGHT")} <= read

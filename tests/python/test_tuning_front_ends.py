@@ -96,25 +96,26 @@ C_PROGRAM = textwrap.dedent("""
         _fields_ = [("integer", ctypes.c_int64), ("string", ctypes.c_char_p), ("pointer", ctypes.c_void_p)]
 
     class Argument(ctypes.Structure):
-        _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("type", ctypes.c_int), ("bytes", ctypes.c_int64), ("value", Value),
-                    ("device", ctypes.c_int32)]
+        _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("type", ctypes.c_int), ("bytes", ctypes.c_int64), ("value", Value),
+                    ("device", ctypes.c_int32), ("readOnly", ctypes.c_int32)]
 
     class Grid(ctypes.Structure):
-        _fields_ = [("extent", ctypes.c_int64 * 3), ("rank", ctypes.c_int32)]
+        _fields_ = [("size", ctypes.c_size_t), ("extent", ctypes.c_int64 * 3), ("rank", ctypes.c_int32)]
 
     INT, STRING, POINTER, F32 = 2, 5, 6, 11
     library = ctypes.CDLL("{library}")
     library.twErrorText.restype = ctypes.c_char_p
     for name in ("twModuleFromFile", "twKernelFind"):
         getattr(library, name).restype = ctypes.c_void_p
-    error, grid = ctypes.c_void_p(), Grid((32, 1, 1), 1)
+    error, grid = ctypes.c_void_p(), Grid(ctypes.sizeof(Grid), (32, 1, 1), 1)
     module = library.twModuleFromFile(b"kernel.py", ctypes.byref(error))
     assert module, library.twErrorText(error)
     kernel = library.twKernelFind(ctypes.c_void_p(module), b"which", ctypes.byref(error))
     assert kernel, library.twErrorText(error)
     x = (ctypes.c_float * 1000)()
-    arguments = (Argument * 3)(Argument(b"x_ptr", POINTER, F32, 4000, Value(pointer=ctypes.addressof(x))),
-                               Argument(b"n", INT, 0, 0, Value(integer={n})), Argument(b"mode", STRING, 0, 0, Value(string=b"fast")))
+    size = ctypes.sizeof(Argument)
+    arguments = (Argument * 3)(Argument(size, b"x_ptr", POINTER, F32, 4000, Value(pointer=ctypes.addressof(x))),
+                               Argument(size, b"n", INT, 0, 0, Value(integer={n})), Argument(size, b"mode", STRING, 0, 0, Value(string=b"fast")))
     assert library.twLaunch(ctypes.c_void_p(kernel), ctypes.byref(grid), None, None, arguments, 3, None, ctypes.byref(error)), \\
         library.twErrorText(error)
     print(int(x[0]))

@@ -308,17 +308,17 @@ TEST_F(Embed, WrongTypesAndExtents) {
 /// Runs tasks on threads of its own.
 class Threads : public Executor {
 public:
-  int64_t threads() const override { return 3; }
-  void run(int64_t count, const std::function<void(int64_t)> &task) override {
+  int64_t threads() const override { return count; }
+  void run(int64_t tasks, const std::function<void(int64_t)> &task) override {
     ++runs;
     if (throws) throw std::runtime_error("no threads today");
     std::vector<std::thread> all;
-    for (int64_t i = 0; i < (skips ? 0 : count); ++i)
+    for (int64_t i = 0; i < (skips ? 0 : tasks); ++i)
       all.emplace_back([&, i] { task(i); });
     for (std::thread &each : all)
       each.join();
   }
-  int64_t runs = 0;
+  int64_t count = 3, runs = 0;
   bool throws = false, skips = false;
 };
 
@@ -337,6 +337,22 @@ TEST_F(Embed, ProgramsRunOnTheCallersThreads) {
   executor.throws = false, executor.skips = true;
   auto skipped = product.launch(8, {a, c, 512}, {.executor = &executor});
   EXPECT_NE(skipped.error().find("did not run all programs of kernel 'product'"), std::string::npos) << skipped.error();
+}
+
+/// Short programs are handed out in growing chunks, which many tasks keep small.
+TEST_F(Embed, ManyTasksShareShortPrograms) {
+  Kernel scale = kernel("scale");
+  constexpr int64_t n = 100'000, block = 64;
+  std::vector<float> x(n, 2.0f), out(n);
+  Threads executor;
+  executor.count = 32;
+  for (int64_t launch = 0; launch < 3; ++launch) {
+    auto done = scale.launch((n + block - 1) / block, {x, out, n, {"BLOCK", block}}, {.executor = &executor});
+    ASSERT_TRUE(done) << done.error();
+  }
+  EXPECT_GT(executor.runs, 0);
+  EXPECT_EQ(std::count(out.begin(), out.end(), out[0]), n);
+  EXPECT_NE(out[0], 0.0f);
 }
 
 /// Counts the bytes in use.

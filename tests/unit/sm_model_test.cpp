@@ -158,6 +158,30 @@ TEST(SmModel, Mbarriers) {
   EXPECT_FALSE(predict(64, "", body(false), {{}, {1, 1, 1}, 32, {}}).isComplete);
 }
 
+TEST(SmModel, AnEmptyKernelKeepsNothingBusy) {
+  LaunchPrediction empty = predict(128, "", "", {{}, {1000, 1, 1}, 32, {}});
+  for (const auto &[unit, fraction] : empty.busyUnits())
+    EXPECT_EQ(fraction, 0) << unit;
+  EXPECT_GE(empty.seconds, rates().launchSeconds);
+}
+
+/// 3'000'000'000 is negative as a signed number of 32 bits.
+TEST(SmModel, UnsignedLoops) {
+  auto seconds = [](const std::string &kind) {
+    return secondsWithoutLaunch(predict(128, "%n: i32", R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1000000 : i32
+  %one = arith.constant 1.0 : f32
+  %sum = scf.for )" + kind + R"( %i = %c0 to %n step %c1 iter_args(%x = %one) -> (f32) : i32 {
+    %next = arith.addf %x, %one : f32
+    scf.yield %next : f32
+  })",
+                                        {{int64_t(-1294967296)}, {rates().sms, 1, 1}, 32, {}}));
+  };
+  EXPECT_GT(seconds("unsigned"), 3000 * arithmeticLatency / rates().clock);
+  EXPECT_LT(seconds(""), 3000 / rates().clock);
+}
+
 TEST(SmModel, RatesOfAMachine) {
   EXPECT_EQ(smRates("sm_90a", "NVIDIA H200, measured")->gpu, "H200");
   EXPECT_EQ(smRates("sm_90a", "H100 SXM, data sheet")->gpu, "H100");

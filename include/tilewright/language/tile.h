@@ -175,9 +175,12 @@ public:
     static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
                   "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
     detail::trace &t = detail::tracing(where);
-    TwValue typed = detail::record(
-        t, "cast", {{"input", detail::id_of(t, number, where)}, {"dtype", detail::id_of(t, detail::element<T>::name, where)}},
-        &detail::type_info<tile>::value, where);
+    TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where), typed = 0;
+    if constexpr (std::is_same_v<T, double>) // a cast would round the number to fp32 first, as tl.cast does
+      typed = detail::record(t, "full", {{"shape", twBuilderTuple(t.builder, nullptr, 0)}, {"value", value}, {"dtype", type}},
+                             &detail::type_info<tile>::value, where);
+    else
+      typed = detail::record(t, "cast", {{"input", value}, {"dtype", type}}, &detail::type_info<tile>::value, where);
     static_cast<detail::value &>(*this) = {typed, t.serial};
   }
   template <typename U, int... Other>

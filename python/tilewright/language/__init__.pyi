@@ -1812,8 +1812,8 @@ def extern_elementwise(lib_name: str, lib_path: str, args: Sequence[_TensorLike]
     """
 @overload
 def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_TensorLike], dtype: _DType, is_pure: bool, pack: int) -> tensor:
-    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
-    interpreter and the simulator cannot run assembly.
+    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax or AArch64 on CPUs. A kernel for both tests
+    `tl.target_info.is_cuda()`. The interpreter and the simulator cannot run assembly.
 
     - asm: the text. `$0` is the first result.
     - constraints: LLVM's constraints, results first: "=r,r,r".
@@ -1832,8 +1832,8 @@ def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_TensorLik
     """
 @overload
 def inline_asm_elementwise(asm: str, constraints: str, args: Sequence[_TensorLike], dtype: Sequence[_DType], is_pure: bool, pack: int) -> builtins.tuple[tensor, ...]:
-    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax on CPUs. A kernel for both tests `tl.target_info.is_cuda()`. The
-    interpreter and the simulator cannot run assembly.
+    """Applies assembly of the target to each element: PTX on GPUs, x86 in AT&T syntax or AArch64 on CPUs. A kernel for both tests
+    `tl.target_info.is_cuda()`. The interpreter and the simulator cannot run assembly.
 
     - asm: the text. `$0` is the first result.
     - constraints: LLVM's constraints, results first: "=r,r,r".

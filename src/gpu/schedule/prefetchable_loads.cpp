@@ -32,7 +32,7 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
 
 static bool isZero(Value value) {
   if (auto splat = value.getDefiningOp<tt::SplatOp>()) value = splat.getSrc();
-  return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
 }
 
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {

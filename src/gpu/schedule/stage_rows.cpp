@@ -76,7 +76,7 @@ private:
     auto tile = cast<RankedTensorType>(load.getType());
     constexpr unsigned narrow = 16;
     auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    bool zeros = !load.getOther() || matchPattern(load.getOther(), m_AnyZeroFloat());
+    bool zeros = !load.getOther() || matchPattern(load.getOther(), m_PosZeroFloat());
     Layout layout = ttg::layoutOf(tile);
     return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == maxAccessBytes &&
            zeros && !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);

@@ -27,7 +27,7 @@ static int64_t bitsOf(Type type) {
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
 }
 
-static int64_t bytesOf(TypeRange types) {
+int64_t bytesOf(TypeRange types) {
   int64_t bits = 0;
   for (Type type : types)
     bits += std::max<int64_t>(bitsOf(type), 8);

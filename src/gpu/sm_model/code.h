@@ -50,6 +50,9 @@ struct Code {
 
 Code decode(mlir::Region &region, const SmRates &rates);
 
+/// Returns the bytes of one value of each type; a bool takes one.
+int64_t bytesOf(mlir::TypeRange types);
+
 /// Computes an integer operation of one result. Nothing if it is not such an operation.
 Integer compute(mlir::Operation *op, llvm::ArrayRef<Integer> operands);
 

@@ -51,6 +51,12 @@ struct BusyTimes {
   double tensor = 0, issue = 0, fp32 = 0, alu = 0, special = 0, shared = 0, l2 = 0;
 };
 
+/// How many operations there are to execute.
+struct Steps {
+  double all = 0;         // of one SM's CTAs
+  double ofBusiestSm = 0; // 0: not known
+};
+
 /// One SM and its CTAs.
 class Sm {
 public:
@@ -62,8 +68,10 @@ public:
     loadLatency = rates.l2Latency + missFraction * rates.memoryLatency;
   }
 
+  /// Counts the operations of so many CTAs.
+  Steps countSteps(int64_t ctas);
   /// Runs CTAs until all are done or `maxSteps` operations have been executed. Returns the cycles of all.
-  double run(int64_t ctas);
+  double run(int64_t ctas, const Steps &counted);
 
   BusyTimes busy;
   /// The bytes that each argument's accesses move; those of stores at odd places.
@@ -303,13 +311,6 @@ bool Sm::executeTogether(size_t index, const Node &node, double time) {
 
 //===---------------------------------------------------------------------------------------------------------------- memory
 
-static int64_t bytesOfTypes(TypeRange types) {
-  int64_t bytes = 0;
-  for (Type type : types)
-    bytes += type.isIntOrFloat() ? std::max(type.getIntOrFloatBitWidth() / 8, 1u) : 8;
-  return bytes;
-}
-
 /// Returns the argument from which an address is computed, or 0 if it is not known.
 static int64_t baseOf(Value address) {
   for (int depth = 0; depth < 64; ++depth) {
@@ -329,17 +330,20 @@ static int64_t baseOf(Value address) {
   return 0;
 }
 
-static int64_t baseOfMap(Value map) {
+/// Returns how the launcher makes a tensor map, or null.
+static ttg::TensorMapAttr recipeOf(Value map) {
   auto argument = cast<BlockArgument>(map);
   auto kernel = cast<tt::FuncOp>(argument.getOwner()->getParentOp());
-  auto spec = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+  return kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+}
+
+static int64_t baseOfMap(Value map) {
+  ttg::TensorMapAttr spec = recipeOf(map);
   return spec ? spec.getBase() : 0;
 }
 
 static double boxBytes(Value map) {
-  auto argument = cast<BlockArgument>(map);
-  auto kernel = cast<tt::FuncOp>(argument.getOwner()->getParentOp());
-  auto spec = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+  ttg::TensorMapAttr spec = recipeOf(map);
   if (!spec) return 0;
   double bytes = static_cast<double>(spec.getElement().getIntOrFloatBitWidth()) / 8;
   for (int64_t extent : spec.getBox().asArrayRef())
@@ -364,11 +368,11 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
   };
   llvm::TypeSwitch<Operation *>(node.op)
       .Case<ptx::LoadGlobalOp>([&](ptx::LoadGlobalOp load) {
-        double bytes = bytesOfAccess(warp, node, load.getAddress(), load.getPredicate(), bytesOfTypes(load.getValues().getTypes()));
+        double bytes = bytesOfAccess(warp, node, load.getAddress(), load.getPredicate(), bytesOf(load.getValues().getTypes()));
         setReady(bytes > 0 ? moveBytes(time, bytes, 2 * baseOf(load.getAddress())) + loadLatency : time);
       })
       .Case<ptx::StoreGlobalOp>([&](ptx::StoreGlobalOp store) {
-        double bytes = bytesOfAccess(warp, node, store.getAddress(), store.getPredicate(), bytesOfTypes(store.getValues().getTypes()));
+        double bytes = bytesOfAccess(warp, node, store.getAddress(), store.getPredicate(), bytesOf(store.getValues().getTypes()));
         moveBytes(time, bytes, 2 * baseOf(store.getAddress()) + 1);
       })
       .Case<ptx::AtomicOp, ptx::CompareSwapOp>([&](auto) { setReady(moveBytes(time, 32 * 32, 0) + 2 * rates.l2Latency); })
@@ -474,12 +478,17 @@ double Sm::stepsOfBusiestSm() const {
   return most;
 }
 
-double Sm::run(int64_t count) {
+Steps Sm::countSteps(int64_t count) {
+  wanted = count;
+  return {totalSteps(count), stepsOfBusiestSm()};
+}
+
+double Sm::run(int64_t count, const Steps &counted) {
   constexpr double maxSteps = 500'000;
   wanted = count;
   for (int64_t cta = 0; cta < std::min(count, resident); ++cta)
     start(ctaStartLatency);
-  double all = totalSteps(count), steps = 0, halfTime = 0, now = 0;
+  double all = counted.all, steps = 0, halfTime = 0, now = 0;
   double budget = std::min(all, maxSteps), half = 0;
   while (!queue.empty() && steps < maxSteps) {
     auto [time, index] = queue.top();
@@ -507,7 +516,7 @@ double Sm::run(int64_t count) {
   isComplete = !isStuck;
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
-  double scale = std::max(all / steps, 1.0), most = stepsOfBusiestSm() / all;
+  double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;
   for (double BusyTimes::*field :
        {&BusyTimes::tensor, &BusyTimes::issue, &BusyTimes::fp32, &BusyTimes::alu, &BusyTimes::special, &BusyTimes::shared, &BusyTimes::l2})
     busy.*field *= scale;
@@ -516,7 +525,7 @@ double Sm::run(int64_t count) {
   return most > 0 ? cycles * most : cycles;
 }
 
-static int64_t residentCtas(ptx::KernelAttr kernel, int64_t registers, const SmRates &) {
+static int64_t residentCtas(ptx::KernelAttr kernel, int64_t registers) {
   constexpr int64_t maxCtas = 32, sharedOfSM = 233472, reserved = 1024, registersOfSM = 65536;
   int64_t threads = kernel.getThreads();
   int64_t ctas = std::min(maxCtas, residentWarps * 32 / threads);
@@ -537,13 +546,15 @@ static double missFraction(ArrayRef<double> traffic, const ModeledLaunch &launch
 }
 
 std::vector<std::pair<std::string, double>> LaunchPrediction::busyUnits() const {
-  return {{"tensor cores", tensorCores},
-          {"instruction issue", issue},
-          {"arithmetic", arithmetic},
-          {"special functions", special},
-          {"shared memory", shared},
-          {"L2 cache", l2},
-          {"memory", memory}};
+  std::vector<std::pair<std::string, double>> units = {{"tensor cores", tensorCores},
+                                                       {"instruction issue", issue},
+                                                       {"arithmetic", arithmetic},
+                                                       {"special functions", special},
+                                                       {"shared memory", shared},
+                                                       {"L2 cache", l2},
+                                                       {"memory", memory}};
+  llvm::sort(units, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
+  return units;
 }
 
 /// Gives each pointer an address of its own, so that distances between the accesses of a warp are known.
@@ -566,18 +577,21 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   int64_t cluster = std::max<int64_t>(kernel.getCluster(), 1);
   int64_t all = launch.grid[0] * launch.grid[1] * launch.grid[2] * cluster;
   int64_t ofOne = (all + rates.sms - 1) / rates.sms;
-  int64_t resident = std::min(residentCtas(kernel, launch.registers, rates), ofOne);
+  int64_t resident = std::min(residentCtas(kernel, launch.registers), ofOne);
   prediction.ctasPerSM = resident;
   double sms = static_cast<double>(rates.sms), miss = 1, cycles = 0;
   BusyTimes busy;
+  std::optional<Steps> counted;
   // How much of the traffic goes to memory follows from the traffic, which the first run counts.
   for (int round = 0; round < 2; ++round) {
     Sm sm(code, kernel, launch, rates, resident, miss);
-    cycles = sm.run(ofOne);
+    if (!counted) counted = sm.countSteps(ofOne);
+    cycles = sm.run(ofOne, *counted);
     busy = sm.busy;
     prediction.isComplete = sm.isComplete;
     miss = missFraction(sm.traffic, launch, static_cast<double>(all) / static_cast<double>(ofOne));
   }
+  cycles = std::max(cycles, 1.0); // of an empty kernel or grid
   prediction.tensorCores = busy.tensor / schedulers / cycles;
   prediction.clock = rates.clock + (rates.busyClock - rates.clock) * std::min(1.0, prediction.tensorCores);
   prediction.seconds = cycles / prediction.clock + rates.launchSeconds;

@@ -38,6 +38,7 @@ struct LaunchPrediction {
   double tensorCores = 0, issue = 0, arithmetic = 0, special = 0, shared = 0, l2 = 0, memory = 0;
   double clock = 0;      ///< Hz
   int64_t ctasPerSM = 0; ///< resident at the same time
+  /// Returns these fractions with the names of the units, the busiest first.
   std::vector<std::pair<std::string, double>> busyUnits() const;
   bool isComplete = true; ///< false: the model met a wait that it could not resolve, and stopped there
 };

@@ -100,6 +100,8 @@ void Warp::evaluate(const Node &node) {
 int64_t Warp::iterationsOf(const Node &loop) const {
   Integer low = get(loop.operands[0]), high = get(loop.operands[1]), step = get(loop.operands[2]);
   if (!low || !high || !step || *step <= 0) return 1;
+  if (auto unsignedLoop = cast<scf::ForOp>(loop.op); unsignedLoop.getUnsignedCmp() && unsignedLoop.getStep().getType().isInteger(32))
+    low = static_cast<uint32_t>(*low), high = static_cast<uint32_t>(*high);
   return std::max<int64_t>((*high - *low + *step - 1) / *step, 0);
 }
 

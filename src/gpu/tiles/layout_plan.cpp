@@ -115,7 +115,7 @@ static int64_t unalignedElements(Operation *op, const AccessProperties &properti
   if (!load->getParentOfType<scf::ForOp>() || !feedsDot(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
   if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
-  if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat())) return 0;
+  if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat())) return 0;
   int64_t count = std::min(maxAccessBytes / properties.bytes, properties.contiguity);
   return count * properties.bytes >= minAligned ? count : 0;
 }
