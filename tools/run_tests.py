@@ -6,7 +6,7 @@ The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              lit     everything under tests/ that lit finds, that every diagnostic has a test, and the words and sentences of sources and documents
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
-             sm_75   a part of the same cases, on the simulator with code for this GPU; likewise sm_120a
+             sm_75   a fifth of the same cases, on the simulator with code for this GPU; likewise sm_120a. With --sample 100, all of them
              arm     a sample of tests/run as code for 64-bit ARM, under qemu-aarch64 (tools/setup.sh --arm installs what it needs)
              format  with --format: clang-format has nothing to change
 Each suite runs --jobs tests at a time, and all share one fresh kernel cache. The slowest tests are listed at the end. A suite that should
@@ -188,8 +188,8 @@ def run_check(tool, env, count):
 
 
 def run_target(target, options, build, env, scratch, count):
-    """The cases of tests/run on the simulator of another GPU than the default. The default GPU runs them all, so a part is enough."""
-    run_pytest("run", options, build, env, scratch / target, count, "--gpu-target", f"cuda:{target}", "--sample", 10)
+    """Cases of tests/run on the simulator of another GPU than the default, which runs all of them."""
+    run_pytest("run", options, build, env, scratch / target, count, "--gpu-target", f"cuda:{target}", "--sample", options.sample or 20)
 
 
 def run_pytest(name, options, build, env, scratch, count, *arguments):

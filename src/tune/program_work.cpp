@@ -82,14 +82,25 @@ private:
     return isa<FloatType>(type) ? "float8" : "int8";
   }
 
+  /// Two operands of e2m1 take half the time of float8.
+  void countDot(Operation &op, double operations, double times) {
+    if (auto scaled = dyn_cast<tt::DotScaledOp>(op)) {
+      bool arePairs = scaled.getAElemType() == tt::ScaleDotElemType::E2M1 && scaled.getBElemType() == tt::ScaleDotElemType::E2M1;
+      work.dotOperations["float8"] += arePairs ? operations / 2 : operations;
+    } else {
+      work.dotOperations[operandsOf(cast<tt::DotOp>(op))] += operations;
+    }
+    double bytes = bytesOf(op.getResult(0).getType());
+    work.sumBytes = std::max(work.sumBytes, bytes);
+    work.sumTraffic += 2 * bytes * times;
+  }
+
   void count(Operation &op, double times) {
     LineWork done;
     double operations = arithmeticOf(&op) * times;
-    if (auto dot = dyn_cast<tt::DotOp>(op)) {
+    if (isa<tt::DotOp, tt::DotScaledOp>(op)) {
       done.dots = operations;
-      work.dotOperations[operandsOf(dot)] += operations;
-      work.sumBytes = std::max(work.sumBytes, bytesOf(dot.getType()));
-      work.sumTraffic += 2 * bytesOf(dot.getType()) * times;
+      countDot(op, operations, times);
     } else {
       done.arithmetic = operations;
       if (isFunction(&op)) done.functions = operations;

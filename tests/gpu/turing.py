@@ -1,16 +1,19 @@
 # Turing: MMAs of half the depth, copies to shared memory through registers, reductions of a warp by shuffles, bf16 in fp32.
 # DEFINE: %{type} =
 # DEFINE: %{sum} =
-# DEFINE: %{compile} = tilewright compile %s --kernel product --signature '*%{type}:16, *%{type}:16, *%{sum}:16, i32:16, 64, 64, 32' --target cuda:sm_75 --emit ptx
-# DEFINE: %{run} = tilewright run %s --kernel product --arg a="randint(-3,4):%{type}[32,128]" --arg b="randint(-3,4):%{type}[128,32]" --arg c=zeros:%{sum}[32,32] --arg k=128 --arg M=32 --arg N=32 --arg K=64 --grid 1
+# DEFINE: %{compile} = tilewright compile %s --kernel matmul --signature '*%{type}:16, *%{type}:16, *%{sum}:16, i32:16, 64, 64, 32' --target cuda:sm_75 --emit ptx
+# DEFINE: %{run} = tilewright run %s --kernel matmul --arg a="randint(-3,4):%{type}[32,128]" --arg b="randint(-3,4):%{type}[128,32]" --arg c=zeros:%{sum}[32,32] --arg k=128 --arg M=32 --arg N=32 --arg K=64 --grid 1
+# DEFINE: %{explain} = tilewright explain %s --kernel matmul --signature '*%{type}:16, *%{type}:16, *%{sum}:16, i32:16, 64, 64, 32' --target cuda:sm_75
 # REDEFINE: %{type} = fp16
 # REDEFINE: %{sum} = fp32
 # RUN: %{compile} | FileCheck %s --check-prefix=FP16
+# RUN: %{explain} | FileCheck %s --check-prefix=SHAPE16
 # REDEFINE: %{sum} = fp16
 # RUN: %{compile} | FileCheck %s --check-prefix=SUMS
 # REDEFINE: %{type} = i8
 # REDEFINE: %{sum} = i32
 # RUN: %{compile} | FileCheck %s --check-prefix=INT8
+# RUN: %{explain} | FileCheck %s --check-prefix=SHAPE8
 # REDEFINE: %{type} = bf16
 # REDEFINE: %{sum} = fp32
 # RUN: %{compile} | FileCheck %s --check-prefix=BF16
@@ -33,12 +36,14 @@ import triton.language as tl
 # FP16: ldmatrix.sync.aligned.m8n8.x4
 # FP16-NOT: m16n8k16
 # FP16: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
+# SHAPE16: 64x32 f16 * 32x64 f16 -> 64x64 f32: mma.sync m16n8k8, A and B in registers; no wgmma
+# SHAPE8: 64x32 i8 * 32x64 i8 -> 64x64 i32: mma.sync m8n8k16, A and B in registers; no wgmma
 # SUMS: mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
 # INT8-COUNT-4: mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32
 # BF16-NOT: mma.sync
 # BF16: fma.rn.f32
 @triton.jit
-def product(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmul(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     acc = tl.zeros((M, N), c.dtype.element_ty)
     for start in range(0, k, K):

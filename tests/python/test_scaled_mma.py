@@ -42,6 +42,24 @@ def scaled(
     tl.store(c_ptr + m[:, None] * columns + n[None, :], acc, mask=(m[:, None] < rows) & (n[None, :] < columns))
 
 
+@triton.jit
+def scaled_by_descriptors(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    a_tiles = tl.make_tensor_descriptor(a_ptr, [rows, depth], [depth, 1], [M, K])
+    b_tiles = tl.make_tensor_descriptor(b_ptr, [columns, depth], [depth, 1], [N, K])
+    scales = tl.make_tensor_descriptor(a_scale_ptr, [rows, depth // GROUP], [depth // GROUP, 1], [M, K // GROUP])
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    columns_of_tile, groups = n + tl.arange(0, N), tl.arange(0, K // GROUP)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in tl.range(0, depth, K, num_stages=3):
+        at = b_scale_ptr + columns_of_tile[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :]
+        b_scale = tl.load(at, mask=columns_of_tile[:, None] < columns)
+        acc = tl.dot_scaled(a_tiles.load([m, k]), scales.load([m, k // GROUP]), A, b_tiles.load([n, k]).T, b_scale, B, acc)
+    tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N]).store([m, n], acc)
+
+
 def numbers(rows, depth, kind, seed):
     """(the numbers as float64, their bits as the kernel reads them): [rows, depth], all finite."""
     bits = np.random.default_rng(seed).integers(0, 16 if kind == "e2m1" else 256, (rows, depth)).astype(np.uint8)
@@ -74,7 +92,7 @@ def exponents(rows, groups, low=120, high=135, seed=4):
     return np.random.default_rng(seed).integers(low, high, (rows, groups)).astype(np.uint8)
 
 
-def check(sizes, blocks, kinds, scales, group=32, target="sm_120a", warps=4):
+def check(sizes, blocks, kinds, scales, group=32, target="sm_120a", warps=4, kernel=scaled):
     (m, n, k), (block_m, block_n, block_k) = sizes, blocks
     a, a_bits = numbers(m, k, kinds[0], 1)
     b, b_bits = numbers(n, k, kinds[1], 2)
@@ -82,12 +100,12 @@ def check(sizes, blocks, kinds, scales, group=32, target="sm_120a", warps=4):
     arguments = dict(M=block_m, N=block_n, K=block_k, GROUP=group, A=kinds[0], B=kinds[1], num_warps=warps)
     isPair = kinds == ("e2m1", "e2m1") and any(scale is not None for scale in scales)
     with triton.engine("simulate", check_bounds=True, target=f"cuda:{target}"):
-        scaled[(-(-m // block_m), -(-n // block_n))](a_bits, scales[0], b_bits, scales[1], c, m, n, k, **arguments)
+        kernel[(-(-m // block_m), -(-n // block_n))](a_bits, scales[0], b_bits, scales[1], c, m, n, k, **arguments)
     x, y = a * factors(scales[0], group, k), b * factors(scales[1], group, k)
     np.testing.assert_array_equal(c, reference(x, y, 64 if isPair else 32))
-    kernel = scaled.warmup(a_bits, scales[0], b_bits, scales[1], c, m, n, k, **arguments, grid=(1,), arch=target)
-    assert kernel.asm["cubin" if shutil.which("ptxas") else "ptx"]
-    return kernel
+    compiled = kernel.warmup(a_bits, scales[0], b_bits, scales[1], c, m, n, k, **arguments, grid=(1,), arch=target)
+    assert compiled.asm["cubin" if shutil.which("ptxas") else "ptx"]
+    return compiled
 
 
 def instructions(kernel):
@@ -117,6 +135,15 @@ def test_formats(kinds, given):
 def test_sizes(kinds, sizes, blocks, warps):
     m, n, k = sizes
     check(sizes, blocks, kinds, (exponents(m, k // 32), exponents(n, k // 32, seed=5)), warps=warps)
+
+
+@pytest.mark.parametrize("sizes, blocks", [((64, 64, 1024), (64, 32, 512)), ((100, 48, 1024), (32, 32, 512))])
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e5m2", "e4m3")])
+def test_descriptors(kinds, sizes, blocks):
+    """TMA copies operands and scales, ahead of the loop."""
+    m, n, k = sizes
+    kernel = check(sizes, blocks, kinds, (exponents(m, k // 32), exponents(n, k // 32, seed=5)), kernel=scaled_by_descriptors)
+    assert all(text in kernel.asm["ptx"] for text in ("cp.async.bulk.tensor", "ldmatrix", "block_scale")) and "multicast" not in kernel.asm["ptx"]
 
 
 @pytest.mark.parametrize("target", ["sm_120a", "sm_121a"])

@@ -1,5 +1,5 @@
-// mma.sync of formats with 4 to 8 bits: every element of the fragments is placed by the formulas of the PTX manual, every number is decoded
-// here from its fields, and the sums are compared exactly.
+// mma.sync of formats with 4 to 8 bits. The formulas of the PTX manual place every element of the fragments. Every number is decoded here
+// from its fields, and the sums are compared exactly.
 #include "simulate_text.h"
 
 #include <array>
@@ -66,10 +66,10 @@ std::string kernelOf(const Form &form) {
   ptx.store_global %to, %d#0, %d#1, %d#2, %d#3 : f32, f32, f32, f32)");
 }
 
-/// A product whose numbers and scales are random, and how it lies in the registers of a warp.
-class Product {
+/// Random numbers and scales of a dot, in the registers of a warp.
+class Operands {
 public:
-  explicit Product(const Form &form) : form(form), words(32 * wordsOfLane, 0xa5a5a5a5) {
+  explicit Operands(const Form &form) : form(form), words(32 * wordsOfLane, 0xa5a5a5a5) {
     for (int lane = 0; lane < 32; ++lane)
       for (int reg = 0; reg < 8; ++reg)
         word(lane, reg) = 0;
@@ -112,8 +112,8 @@ private:
           code = int(random() % (1U << format.bits()));
         while (format.bits() == 8 && (code & 0x7f) >= (format.exponentBits == 4 ? 0x7f : 0x7c)); // NaN, infinity
         numbers[size_t(row * form.k + column)] = format.decode(code);
-        uint32_t place = uint32_t(code) << (form.k == 32 && format.bits() == 4 ? 2 : 0);
-        word(lane, first + i / inRegister) |= place << (i % inRegister * bits);
+        uint32_t shifted = uint32_t(code) << (form.k == 32 && format.bits() == 4 ? 2 : 0);
+        word(lane, first + i / inRegister) |= shifted << (i % inRegister * bits);
       }
   }
 
@@ -149,23 +149,23 @@ TEST(SimulateScaledMma, EveryFormAndSelector) {
       {e2m1, e2m1, 64, 4, ue4m3, 0, 0, 0, 0}, {e2m1, e2m1, 64, 4, ue4m3, 0, 0, 1, 3},
   };
   for (const Form &form : forms) {
-    Product product(form);
+    Operands operands(form);
     std::vector<float> out(128, -1);
     Launch run;
-    run.pointer(product.registers()).pointer(out);
+    run.pointer(operands.registers()).pointer(out);
     ASSERT_EQ(simulateText(kernelOf(form), run), "");
-    EXPECT_EQ(out, product.expected()) << form.a.number << " * " << form.b.number << ", k " << form.k << ", scales " << form.vector;
+    EXPECT_EQ(out, operands.expected()) << form.a.number << " * " << form.b.number << ", k " << form.k << ", scales " << form.vector;
   }
 }
 
 TEST(SimulateScaledMma, ScalesOfZeroAndNan) {
   Form form{e4m3, e4m3, 32, 1, ue8m0, 0, 0, 0, 0};
-  Product product(form);
-  product.word(0, 12) = 0xff; // row 0
-  product.word(4, 12) = 0;    // row 1: 2^-127
+  Operands operands(form);
+  operands.word(0, 12) = 0xff; // row 0
+  operands.word(4, 12) = 0;    // row 1: 2^-127
   std::vector<float> out(128, -1);
   Launch run;
-  run.pointer(product.registers()).pointer(out);
+  run.pointer(operands.registers()).pointer(out);
   ASSERT_EQ(simulateText(kernelOf(form), run), "");
   EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
   EXPECT_EQ(out[16], 4); // row 1 keeps its sum, lane 4's: the products are too small
@@ -174,10 +174,10 @@ TEST(SimulateScaledMma, ScalesOfZeroAndNan) {
 
 TEST(SimulateScaledMma, FormsThatDoNotExist) {
   auto problem = [](Form form) {
-    Product product(form);
+    Operands operands(form);
     std::vector<float> out(128, -1);
     Launch run;
-    run.pointer(product.registers()).pointer(out);
+    run.pointer(operands.registers()).pointer(out);
     return simulateText(kernelOf(form), run);
   };
   auto says = [&](const Form &form, const std::string &text) { EXPECT_NE(problem(form).find(text), std::string::npos) << problem(form); };
@@ -186,11 +186,11 @@ TEST(SimulateScaledMma, FormsThatDoNotExist) {
   says({e2m1, e2m1, 64, 2, ue8m0, 1, 0, 0, 0}, "takes scales from a byte that is a multiple of their number");
   says({e4m3, e4m3, 32, 1, ue4m3, 0, 0, 0, 0}, "takes scales of ue8m0 for K = 32");
   Form negative{e2m1, e2m1, 64, 4, ue4m3, 0, 0, 0, 0};
-  Product product(negative);
-  product.word(8, 12) |= 0x80;
+  Operands operands(negative);
+  operands.word(8, 12) |= 0x80;
   std::vector<float> out(128, -1);
   Launch run;
-  run.pointer(product.registers()).pointer(out);
+  run.pointer(operands.registers()).pointer(out);
   EXPECT_NE(simulateText(kernelOf(negative), run).find("a scale of ue4m3 has a sign"), std::string::npos);
 }
 

@@ -56,6 +56,7 @@ struct Explainer::Impl {
 private:
   void nameLayouts(tt::FuncOp kernel);
   void visitDot(tt::DotOp dot);
+  void visitScaledDot(tt::DotScaledOp dot);
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
   std::string accessText(mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);

@@ -101,7 +101,7 @@ void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
   walkLoop(loop, [&](Operation *op) {
     if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
       add(op, isWarpSpecialized ? "producer warp" : "copies", stages - 1);
-    else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp>(op))
+    else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
       add(op, "dots", 0);
     else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
       add(op, "memory", 0);

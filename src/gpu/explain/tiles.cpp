@@ -1,8 +1,10 @@
 // Remarks on tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layout_cost.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "ir/address/indices.h"
+#include "ir/scaled_dot.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -56,7 +58,7 @@ void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
       for (Value carried : loop.getRegionIterArgs())
         tiles.addUse(carried.getType(), lineOf(op->getLoc()), "carried by the loop", true);
     bool moves = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::DescriptorLoadOp, ttg::DescriptorStoreOp>(op);
-    bool worth = moves || isa<tt::DotOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
+    bool worth = moves || isa<tt::DotOp, tt::DotScaledOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
     if (isa<tt::StoreOp, ttg::DescriptorStoreOp>(op))
       tiles.addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), lineOf(op->getLoc()), "store",
                    true);
@@ -64,6 +66,7 @@ void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
       for (Value result : op->getResults())
         tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), worth);
     if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
+    if (auto dot = dyn_cast<tt::DotScaledOp>(op)) visitScaledDot(dot);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
     if (moves) seeAccess(op, axes);
   });
@@ -77,6 +80,16 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
     Value pointer = op->getOperand(0);
     if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[{lineOf(op->getLoc()), baseOf(pointer)}] = text;
   });
+}
+
+static GpuTarget targetOf(Operation *op) {
+  return *gpuTarget(ttg::configOf(op->getParentOfType<tt::FuncOp>()).getTarget().getValue());
+}
+
+/// Returns the instruction for operands of this width.
+static std::string mmaOf(Operation *dot, int64_t bits) {
+  if (targetOf(dot).deepMma) return "mma.sync m16n8k" + std::to_string(256 / bits);
+  return bits == 8 ? "mma.sync m8n8k16" : "mma.sync m16n8k" + std::to_string(128 / bits);
 }
 
 void Explainer::Impl::visitDot(tt::DotOp dot) {
@@ -98,7 +111,7 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
     break;
   case ttg::MmaKind::mma:
-    found.instruction = "mma.sync m16n8k" + std::to_string(step);
+    found.instruction = mmaOf(dot, tileBits(getElementTypeOrSelf(a)));
     found.operands = "A and B in registers";
     found.aInShared = false;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
@@ -110,6 +123,24 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + found.instruction});
   if (threads) found.instruction += " instructions";
   if (!found.reason.empty()) found.reason = (threads ? "; no tensor cores: " : "; no wgmma: ") + found.reason;
+  dots.push_back(std::move(found));
+}
+
+void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
+  ScaledMma mma = *scaledMma(dot, targetOf(dot));
+  tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
+  std::string depth = std::to_string(a.depth()), kind = mma.k == 64 ? "mxf4nvf4" : mma.vector ? "mxf8f6f4" : "f8f6f4";
+  FoundDot found{dot.getLoc(),
+                 std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
+                     std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
+                 "mma.sync m16n8k" + std::to_string(mma.k) + " " + kind,
+                 mma.vector ? "A, B and scales in registers" : "A and B in registers",
+                 "",
+                 splitText(dot),
+                 /*aInShared=*/false};
+  tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
+  tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B of " + found.instruction});
+  tiles.families.push_back({ttg::layoutOf(dot.getType()), "accumulator of " + found.instruction});
   dots.push_back(std::move(found));
 }
 

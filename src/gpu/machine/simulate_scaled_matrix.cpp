@@ -40,9 +40,9 @@ static std::vector<double> gather(const Warp &warp, const Step &step, size_t fir
     for (int64_t reg = 0; reg < registers; ++reg)
       for (int64_t i = 0; i < inRegister; ++i) {
         int64_t row = lane / 4 + 8 * (reg % halfStep), column = lane % 4 * inRegister + i + k / 2 * (reg / halfStep);
-        uint64_t place = warp.get(step, first + size_t(reg))[size_t(lane)] >> (i * bits);
-        if (bits == 8 && format == ptx::Format::e2m1) place >>= 2;
-        numbers[size_t(row * k + column)] = decode(tensorFormat(format), uint32_t(place));
+        uint64_t code = warp.get(step, first + size_t(reg))[size_t(lane)] >> (i * bits);
+        if (bits == 8 && format == ptx::Format::e2m1) code >>= 2;
+        numbers[size_t(row * k + column)] = decode(tensorFormat(format), uint32_t(code));
       }
   return numbers;
 }

@@ -206,11 +206,12 @@ int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layo
   return layout.registersPerThread() / vector * (quarters * streamedSectorCost / 4 + instructionCost);
 }
 
-int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits) {
+int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits, int64_t sharedBytes) {
   if (classifyConversion(from, to) < Conversion::shuffle) return 0;
   int64_t byMemory = slotsOfExchange(optimalScratch(from, to, elementBits));
-  std::optional<ShufflePlan> shuffle = planShuffle(from, to);
-  return shuffle ? std::min(byMemory, slotsOfShuffles(*shuffle, from.registersPerThread(), elementBits)) : byMemory;
+  if (std::optional<ShufflePlan> shuffle = planShuffle(from, to))
+    if (int64_t cost = slotsOfShuffles(*shuffle, from.registersPerThread(), elementBits); cost <= byMemory) return cost;
+  return elementCount(from.shape) * elementBits / 8 <= sharedBytes ? byMemory : impossibleConversion;
 }
 
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits) {

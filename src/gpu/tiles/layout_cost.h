@@ -51,8 +51,11 @@ int64_t storeCost(const AccessProperties &properties, const Layout &layout);
 /// Returns the cost of a store whose rows are much longer than a thread's part of them. It includes memory bandwidth, where partial lines
 /// cost more than whole ones.
 int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout);
-/// Returns the issue slots of the conversion that is planned for elements of this width (gpu/schedule/scratch).
-int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits);
+/// More than any cost, and far from overflow.
+constexpr int64_t impossibleConversion = INT64_MAX / 2;
+/// Returns the issue slots of the conversion that is planned for elements of this width (gpu/schedule/scratch). It is impossible if it
+/// passes through shared memory, of which a CTA has `sharedBytes`, and the tile does not fit there.
+int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits, int64_t sharedBytes);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);
 int64_t scanCost(const Layout &layout, int64_t dim);

@@ -277,12 +277,12 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
 LayoutPlan::Priced LayoutPlan::cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const {
   constexpr int64_t wordBits = 32; // shuffles would have to unpack narrower elements from shared words
   Priced best{tileLayout, streamedStoreCost(store.properties, tileLayout)};
-  int64_t bits = store.properties.bytes * 8;
+  int64_t bits = store.properties.bytes * 8, sharedBytes = gpuTarget(config.getTarget().getValue())->sharedBytes;
   SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.properties, warps));
   if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.properties));
   for (const Layout &layout : layouts) {
     int64_t total = streamedStoreCost(store.properties, layout);
-    if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits);
+    if (total < best.cost) total += plannedConversionCost(tileLayout, layout, bits, sharedBytes);
     if (total < best.cost) best = {layout, total};
   }
   return best;

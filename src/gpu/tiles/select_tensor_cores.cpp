@@ -218,14 +218,14 @@ private:
     for (MutableOperandRange scales : {dot.getAScaleMutable(), dot.getBScaleMutable()})
       for (OpOperand &scale : scales)
         operands.push_back({&scale, 1});
-    SmallVector<Value> places =
+    SmallVector<Value> sources =
         llvm::map_to_vector(operands, [&](auto each) { return throughShared(dot, each.first->get(), each.second); });
     storePending(dot);
     llvm::SmallSetVector<Operation *, 4> unused;
-    for (auto [operand, place] : llvm::zip(operands, places)) {
+    for (auto [operand, source] : llvm::zip(operands, sources)) {
       Value tile = operand.first->get();
       addIfFree(unused, tile);
-      operand.first->set(inRegisters(place, tile, dot.getLoc()));
+      operand.first->set(inRegisters(source, tile, dot.getLoc()));
     }
     eraseUnused(unused);
   }
