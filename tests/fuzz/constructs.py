@@ -298,5 +298,31 @@ def swizzle(g):
     g.add(f"{i} * {columns} + {j}", "int32")
 
 
+def scaled_operand(g, kind, transposed):
+    """A tile of codes of a format, from any integers of the program; with e2m1, two in a byte. Their numbers have four significant bits."""
+    kept, added = {"e2m1": ("0xff", "0"), "e4m3": ("0x87", "0x38"), "e5m2": ("0x83", "0x3c")}[kind]
+    text = f"(({g.integer('int32')} & {kept}) | {added}).to(tl.uint8)"
+    return f"tl.permute({text}, (1, 0))" if transposed else text
+
+
+def dot_scaled(g):
+    """A square of numbers in microscaling formats. Numbers times scales are exact in bf16, and so are the sums in fp32."""
+    if g.rank != 2 or min(g.shape) < 16 or g.shape[1] < 32:
+        return
+    rows, columns = g.shape
+    kinds = g.rng.choice([("e2m1", "e2m1"), ("e2m1", "e2m1"), ("e4m3", "e5m2"), ("e4m3", "e4m3")])
+    depth = columns * (2 if kinds[0] == "e2m1" else 1)
+    group = g.rng.choice([16, 32]) if kinds[0] == "e2m1" else 32
+    scales = []
+    for step in g.rng.sample([1, 3, 5, 7], 2):
+        number = f"(tl.arange(0, {rows})[:, None] * {step} + tl.arange(0, {depth // group})[None, :]) & 3"
+        scales.append(f"({number}).to(tl.float8e4nv)" if group == 16 else f"(({number}) + 126).to(tl.uint8)")
+    if group == 32:
+        scales = [scale if g.chance(0.8) else "None" for scale in scales]
+    name, (a, b) = g.fresh("d"), (scaled_operand(g, kind, side) for side, kind in enumerate(kinds))
+    g.line(f"{name} = tl.dot_scaled({a}, {scales[0]}, '{kinds[0]}', {b}, {scales[1]}, '{kinds[1]}')")
+    g.add(last(g, f"tl.sum(({name} * 256).to(tl.int64) * tl.arange(1, {rows + 1})[None, :], 1, keep_dims=True)") + ".to(tl.int32)", "int32")
+
+
 CONSTRUCTS = [sort, topk, indices, reduce_pair, scan_pair, scan_multiply, interleave, call, call, data_branch, data_branch, counted_loop, counted_loop,
-              descriptor, descriptor, block_pointer, short_float, whole_float, bits, bits, random_bits, exchange, masked_histogram, swizzle]
+              descriptor, descriptor, block_pointer, short_float, whole_float, bits, bits, random_bits, exchange, masked_histogram, swizzle, dot_scaled]

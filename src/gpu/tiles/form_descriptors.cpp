@@ -50,7 +50,7 @@ bool comesFromDot(Value tile) {
   return tt::dependsOn(tile, [](Value value) {
     Operation *op = value.getDefiningOp();
     if (!isa<RankedTensorType>(value.getType())) return tt::Search::skip;
-    if (isa_and_nonnull<tt::DotOp>(op)) return tt::Search::found;
+    if (isa_and_nonnull<tt::DotOp, tt::DotScaledOp>(op)) return tt::Search::found;
     bool passes = !op || isElementwise(op) || isa<scf::ForOp, scf::IfOp, tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op);
     return passes ? tt::Search::follow : tt::Search::skip;
   });
@@ -243,6 +243,7 @@ private:
 
   Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
+    if (bytesOf(tile.getType()) / config.getCtas() > target.sharedBytes) return Failure{"shared memory is too small for its tile"};
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planVerifiedMap(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
