@@ -72,10 +72,13 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
-  llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
-  llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
-  mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  /// After it, the consumers release what that partition stored, by empty barriers of its own. The copies' `releaseAfter` then releases the
+  /// stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
+  mlir::Operation *computedReleaseAfter = nullptr;
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  llvm::SmallVector<AsyncEdge> edges;          ///< MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   bool crossTile = false;      ///< the first copies of the loop's next run start after this one
   bool continued = false;      ///< the circular buffers are those of the pipelined loop before it

@@ -104,7 +104,8 @@ def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TM
 def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
   let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
                 "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
-                "at the stage's empty barrier if a producer warp fills the buffer";
+                "at the stage's empty barrier if a producer warp or an operand partition fills the buffer. 0 for a buffer that threads fill: "
+                "it is released with the copies";
   let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
   let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
 }

@@ -17,6 +17,13 @@ static ttg::BufferType plainBuffer(RankedTensorType tile) {
   return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
 }
 
+Operation *ownUpdateOf(scf::ForOp loop, unsigned i) {
+  BlockArgument carried = loop.getRegionIterArg(i);
+  Operation *made = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
+  bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
+  return alone && isElementwiseOnTiles(made) && made->getNumOperands() == 2 ? made : nullptr;
+}
+
 namespace {
 
 class MaximaCarrier {
@@ -27,9 +34,8 @@ public:
   scf::ForOp run() {
     for (unsigned i = 0, end = loop.getNumRegionIterArgs(); i < end; ++i) {
       BlockArgument carried = loop.getRegionIterArg(i);
-      Operation *made = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
-      bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
-      if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
+      Operation *made = ownUpdateOf(loop, i);
+      if (!made) continue;
       Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
       for (Relayout *side : {&right, &left}) {
         std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
