@@ -1,6 +1,6 @@
 """A separate warp group dequantizes the second operand of a dot, row by row, into a circular buffer. Two consumer warp groups dequantize the first
 one in registers, half of its rows at a time, while the MMAs of the other half run. A producer starts the copies. The dequantize partition also loads
-the scales of both. It passes those of the first operand through shared memory."""
+the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16 bytes. It passes those of the first operand through shared memory."""
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=PTX
 # RUN: tilewright explain %s --kernel scaled --target cuda:sm_90a --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=WHY
@@ -64,8 +64,8 @@ the scales of both. It passes those of the first operand through shared memory."
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.barrier_arrive
 # CHECK-NEXT: ttg.barrier_arrive
-# CHECK: tt.load {{.*}}{ttg.aligned_words} : tensor<256x2x!tt.ptr<i64>
-# CHECK: tt.load {{.*}}{ttg.aligned_words} : tensor<128x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<256x2x!tt.ptr<i64>
+# CHECK: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # CHECK: scf.yield
 
 # After the loop, it compares the exponents that it has seen, and passes on the result.

@@ -77,6 +77,7 @@ struct LoopSchedule {
   mlir::Operation *computedReleaseAfter = nullptr;
   llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
   llvm::SmallVector<AsyncEdge> edges;          ///< MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one

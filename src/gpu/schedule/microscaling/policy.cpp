@@ -24,8 +24,18 @@ static bool releasesCopiesEarly(const LoopSchedule &schedule) {
   return loop.getBody()->getOps<ttg::UnpackE2m1Op>().empty() || !carriesMaxima(loop);
 }
 
+/// True if the partition makes all loads of tiles to registers. If the consumers load scales as well, 16 bytes at a time for the partition
+/// are no gain (docs/heuristics.md, `widenedRowBytes`).
+static bool partitionLoadsAlone(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  return llvm::all_of(loop.getBody()->getOps<tt::LoadOp>(),
+                      [&](tt::LoadOp load) { return !isa<RankedTensorType>(load.getType()) || ofPartition.contains(load); });
+}
+
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
   if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
+  schedule.loadsWholeRows = partitionLoadsAlone(schedule);
   ttg::WgmmaWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
