@@ -116,7 +116,7 @@ LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CircularBuffer &circular, mlir::Block *body);
 
-/// Whether all CTAs of a cluster load the same tile in every iteration, so
+/// True if all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
 /// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
@@ -162,6 +162,9 @@ mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::
 /// Lets the schedule's MMAs stay in flight. Returns the wait that drains those of the previous iteration.
 mlir::Operation *keepInFlight(LoopSchedule &schedule);
 
+/// Returns the loop at the top of the kernel whose body has this loop: over the tiles of a persistent program, if it is one. Null if there
+/// is none.
+mlir::scf::ForOp tileLoopOf(mlir::scf::ForOp loop);
 /// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
 /// is none.
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
@@ -171,6 +174,9 @@ llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
 
+/// Returns the store to shared memory that writes what a TMA store takes from its buffer: the last one before it in its block. Null if
+/// there is none.
+ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store);
 /// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
@@ -179,7 +185,7 @@ struct TileStore {
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
+/// True if each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
 /// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
 /// Lets them do that, once stores stay in flight: a warpgroup only synchronizes its own warps.

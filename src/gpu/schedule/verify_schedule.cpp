@@ -16,7 +16,7 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- schedules
 
-/// Whether `op` stands in the block at or after `earlier`.
+/// True if `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
 }
@@ -157,8 +157,7 @@ static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
     if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
       return "a load cannot run ahead: " + *obstacle;
   if (!schedule.crossTile) return {};
-  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  bool isPersistent = schedule.warpSpecialized ? tiles && isa<tt::FuncOp>(tiles->getParentOp()) : bool(persistentLoop(schedule));
+  bool isPersistent = bool(schedule.warpSpecialized ? tileLoopOf(loop) : persistentLoop(schedule));
   return isPersistent ? std::nullopt : std::optional<std::string>("the loop around it is not one over tiles");
 }
 
