@@ -2,6 +2,7 @@
 
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/operand_partition.h"
 #include "ir/slice.h"
 
@@ -51,8 +52,8 @@ private:
   /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
   scf::ForOp tilesOf(unsigned i) {
     auto init = dyn_cast<BlockArgument>(loop.getInitArgs()[i]);
-    auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
-    if (!tiles || loop->getParentOp() != tiles || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
+    scf::ForOp tiles = tileLoopOf(loop);
+    if (!init || !tiles || init.getOwner() != tiles.getBody() || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
     bool goesOn = loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == loop.getResult(i);
     return goesOn ? tiles : scf::ForOp();
   }
