@@ -66,9 +66,9 @@ mlir::Operation *drainPrevious(Expansion &e);
 //===-------------------------------------------------------------------------------------------------------- issue_copies.cpp
 
 /// Starts the copies of one iteration to a circular buffer, at the insertion point. `operands`: those of all loads, one after the other.
-/// `exists`: an i1, whether there is such an iteration; null if there is.
-mlir::LogicalResult issueCopies(Expansion &e, size_t circular, llvm::ArrayRef<mlir::Value> operands, mlir::Value stageIndex,
-                                mlir::Value exists);
+/// `exists`: an i1, whether there is such an iteration; null if there is. Returns the copies.
+mlir::FailureOr<llvm::SmallVector<mlir::Operation *>> issueCopies(Expansion &e, size_t circular, llvm::ArrayRef<mlir::Value> operands,
+                                                                  mlir::Value stageIndex, mlir::Value exists);
 /// Starts the copies of the first iterations, to the stages from `first` on. `existsAt` and `operandsAt` compute what an iteration needs,
 /// where it is needed.
 mlir::LogicalResult startFirst(Expansion &e, mlir::Value first, llvm::function_ref<mlir::Value(int64_t)> existsAt,
