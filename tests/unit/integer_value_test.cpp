@@ -71,7 +71,9 @@ TEST_F(IntegerValue, AllPairsOfBytes) {
 TEST_F(IntegerValue, Shifts) {
   for (int a = -128; a < 128; ++a)
     for (int b = 0; b < 8; ++b) {
-      auto shifted = [&](const char *name) { return computeInteger(parse("%a: i8, %b: i8", std::string("%c = arith.") + name + " %a, %b : i8"), {a, b}); };
+      auto shifted = [&](const char *name) {
+        return computeInteger(parse("%a: i8, %b: i8", std::string("%c = arith.") + name + " %a, %b : i8"), {a, b});
+      };
       if (a % 16 != 0) continue; // a parse for each
       EXPECT_EQ(shifted("shli"), static_cast<int8_t>((a & 255) << b));
       EXPECT_EQ(shifted("shrui"), static_cast<int8_t>((a & 255) >> b));

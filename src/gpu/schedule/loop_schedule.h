@@ -164,7 +164,7 @@ mlir::Operation *keepInFlight(LoopSchedule &schedule);
 
 /// Returns the loop at the top of the kernel whose body has this loop: over the tiles of a persistent program, if it is one. Null if there
 /// is none.
-mlir::scf::ForOp tileLoopOf(mlir::scf::ForOp loop);
+mlir::scf::ForOp topLevelLoopAround(mlir::scf::ForOp loop);
 /// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
 /// is none.
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);

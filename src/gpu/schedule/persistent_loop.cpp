@@ -38,13 +38,13 @@ static bool mayWait(Operation *op, scf::ForOp loop) {
          (load && tt::isVolatileLoad(load)) || op->getName().getStringRef() == "gpu.barrier";
 }
 
-scf::ForOp tileLoopOf(scf::ForOp loop) {
+scf::ForOp topLevelLoopAround(scf::ForOp loop) {
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
   return tiles && isa<tt::FuncOp>(tiles->getParentOp()) ? tiles : scf::ForOp();
 }
 
 scf::ForOp persistentLoop(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop, tiles = tileLoopOf(loop);
+  scf::ForOp loop = schedule.loop, tiles = topLevelLoopAround(loop);
   if (!tiles || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
   if (schedule.edges.empty() || schedule.drainsAtWait()) return {};
   IntegerAttr step;

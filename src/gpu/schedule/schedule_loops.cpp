@@ -213,7 +213,7 @@ private:
   /// The same for a loop whose copies have a producer: it fills the circular buffer for the next tile while this one is stored, if the
   /// circular buffer's bytes have no other use meanwhile.
   int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages) {
-    scf::ForOp tiles = tileLoopOf(schedule.loop);
+    scf::ForOp tiles = topLevelLoopAround(schedule.loop);
     if (!tiles) return stages;
     SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {

@@ -157,7 +157,7 @@ static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
     if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
       return "a load cannot run ahead: " + *obstacle;
   if (!schedule.crossTile) return {};
-  bool isPersistent = bool(schedule.warpSpecialized ? tileLoopOf(loop) : persistentLoop(schedule));
+  bool isPersistent = bool(schedule.warpSpecialized ? topLevelLoopAround(loop) : persistentLoop(schedule));
   return isPersistent ? std::nullopt : std::optional<std::string>("the loop around it is not one over tiles");
 }
 

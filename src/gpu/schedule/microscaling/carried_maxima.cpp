@@ -52,7 +52,7 @@ private:
   /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
   scf::ForOp tilesOf(unsigned i) {
     auto init = dyn_cast<BlockArgument>(loop.getInitArgs()[i]);
-    scf::ForOp tiles = tileLoopOf(loop);
+    scf::ForOp tiles = topLevelLoopAround(loop);
     if (!init || !tiles || init.getOwner() != tiles.getBody() || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
     bool goesOn = loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == loop.getResult(i);
     return goesOn ? tiles : scf::ForOp();

@@ -73,7 +73,7 @@ bool DequantizeCandidate::waitsForIt() {
 /// True if nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
 /// does not wait for the consumers' stores, and is ahead of them by a tile.
 bool DequantizeCandidate::storesLater() {
-  scf::ForOp tiles = tileLoopOf(loop);
+  scf::ForOp tiles = topLevelLoopAround(loop);
   if (!isa<tt::FuncOp>((tiles ? tiles : loop)->getParentOp())) return false;
   for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
     if (&op == (tiles ? tiles : loop)) break;
