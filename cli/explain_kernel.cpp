@@ -173,15 +173,17 @@ static bool addObjectScratch(Inquiry &inquiry, Diagnostics &diagnostics) {
 static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
   CompileRequest &request = inquiry.request;
   if (inquiry.wantsStages) inquiry.stages.emplace(std::string(request.kernel.file()->name()));
+  ModeledVersion compiled; // so that the prediction of its time compiles nothing again
   request.onStep = [&](const StepDone &done) {
+    if (request.gpu && inquiry.launch) compiled.see(done);
     if (done.module && request.gpu) explainStep(inquiry.gpu, done.step, *done.module);
     if (inquiry.stages) inquiry.stages->see(done);
   };
   request.onExplained = [&](const Explanation &explanation) { inquiry.explanation = explanation; };
   if (request.gpu) {
-    std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
-    if (!artifact) return false;
-    inquiry.explanation = inquiry.gpu.explanation(*artifact);
+    compiled.artifact = compileForGpu(request, diagnostics);
+    if (!compiled.artifact) return false;
+    inquiry.explanation = inquiry.gpu.explanation(*compiled.artifact);
   } else if (!emitStage(request, inquiry.wantsStages ? Stage::assembly : Stage::loops,
                         diagnostics)) { // everything is decided once there are loops
     return false;
@@ -189,7 +191,7 @@ static bool ask(Inquiry &inquiry, Diagnostics &diagnostics) {
     return false;
   }
   const DescribedLaunch *launch = inquiry.launch ? &*inquiry.launch : nullptr;
-  return explainTime(request, launch, inquiry.grid, inquiry.explanation, diagnostics);
+  return explainTime(request, launch, inquiry.grid, compiled, inquiry.explanation, diagnostics);
 }
 
 /// Returns all lines of the kernel's file, because the kernel may call other functions of it.

@@ -5,7 +5,6 @@
 #include "cli/on_device.h"
 #include "tune/estimate.h"
 #include "tune/measure.h"
-#include "tune/predict_launch.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -64,11 +63,12 @@ static RemarkSection heavyLines(const ProgramWork &work, const std::map<SourceLi
 }
 
 /// Replaces the estimate by the prediction of the model of an SM, if it has rates for the GPU. False after an error.
-static bool predictBySm(const CompileRequest &request, const DescribedLaunch &launch, LaunchTime &time, Diagnostics &diagnostics) {
+static bool predictBySm(const CompileRequest &request, const DescribedLaunch &launch, const ModeledVersion &compiled, LaunchTime &time,
+                        Diagnostics &diagnostics) {
   const gpu::SmRates *rates = gpu::smRates(request.gpu->name, time.machine);
   if (!rates) return true;
   gpu::ModeledLaunch modeled = modeledLaunch(request.args, launch.choice.arguments, launch.grid.extent);
-  std::optional<gpu::LaunchPrediction> prediction = predictGpuLaunch(request, std::move(modeled), *rates, diagnostics);
+  std::optional<gpu::LaunchPrediction> prediction = predictGpuLaunch(request, std::move(modeled), *rates, &compiled, diagnostics);
   if (!prediction) return false;
   if (!prediction->isComplete) return true;
   time.predicted = prediction->seconds;
@@ -76,8 +76,8 @@ static bool predictBySm(const CompileRequest &request, const DescribedLaunch &la
   return true;
 }
 
-bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid, Explanation &explanation,
-                 Diagnostics &diagnostics) {
+bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, const std::optional<Grid> &grid,
+                 const ModeledVersion &compiled, Explanation &explanation, Diagnostics &diagnostics) {
   CompileRequest plain = request;
   plain.onStep = nullptr, plain.onExplained = nullptr;
   llvm::ArrayRef<Argument> arguments = launch ? llvm::ArrayRef<Argument>(launch->choice.arguments) : llvm::ArrayRef<Argument>();
@@ -109,7 +109,7 @@ bool explainTime(const CompileRequest &request, const DescribedLaunch *launch, c
     double fromMemory = work->bytes > 0 ? std::min(moved * std::max(1.0, touched / work->bytes), all * touched) : moved;
     time.predicted = std::max(
         {predictSeconds(*work, *programs, fromMemory, peaks, request.gpu ? &*request.gpu : nullptr), time.memory, time.arithmetic});
-    if (request.gpu && launch && !predictBySm(request, *launch, time, diagnostics)) return false;
+    if (request.gpu && launch && !predictBySm(request, *launch, compiled, time, diagnostics)) return false;
     explanation.sections.insert(explanation.sections.begin(),
                                 heavyLines(*work, waste, peaks, all, std::min(1.0, moved / (all * work->bytes))));
   }

@@ -85,7 +85,8 @@ static std::optional<Compared> compare(const llvm::json::Object &row, const std:
     const gpu::SmRates *rates = request ? gpu::smRates(request->gpu->name, machine) : nullptr;
     if (!rates) return std::nullopt;
     gpu::ModeledLaunch modeled = modeledFrom(*launch, *kernel.function, request->args);
-    std::optional<gpu::LaunchPrediction> prediction = predictGpuLaunch(*request, std::move(modeled), *rates, diagnostics);
+    std::optional<gpu::LaunchPrediction> prediction =
+        predictGpuLaunch(*request, std::move(modeled), *rates, /*compiled=*/nullptr, diagnostics);
     if (!prediction) return std::nullopt;
     compared.predicted += prediction->seconds;
     if (prediction->seconds > longest) longest = prediction->seconds, compared.limits = limitsOf(*prediction);

@@ -144,6 +144,7 @@ def run_lit(options, build, env, scratch, count):
     run_check("check_diagnostics.py", env, count)
     run_check("check_tree.py", env, count)
     run_check("check_heuristics.py", env, count)
+    run_check("check_attributes.py", env, count)
     run_check("check_prose.py", env, count)
     report = scratch / "lit.json"
     lit = [sys.executable, "-c", "from lit.main import main; main()"]

@@ -1,8 +1,11 @@
 #include "tune/predict_launch.h"
 
+#include "driver/context.h"
+#include "driver/ir_text.h"
 #include "support/artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
 
 namespace tilewright {
 
@@ -23,25 +26,36 @@ static std::vector<std::string> failedGuards(const GpuArtifact &artifact, const 
   return failed;
 }
 
+void ModeledVersion::see(const StepDone &done) {
+  if (done.module && done.step == "choose-occupancy") threads = irText(*done.module);
+}
+
+/// Runs the model on the text of a version. Null after an error.
+static std::optional<gpu::LaunchPrediction> predict(const std::string &threads, const gpu::ModeledLaunch &launch,
+                                                    const gpu::SmRates &rates) {
+  ContextHold context = ContextHold::any();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(threads, &*context);
+  return module ? std::optional(gpu::predictLaunch(*module, launch, rates)) : std::nullopt;
+}
+
 std::optional<gpu::LaunchPrediction> predictGpuLaunch(CompileRequest request, gpu::ModeledLaunch launch, const gpu::SmRates &rates,
-                                                      Diagnostics &diagnostics) {
-  request.onStep = {}, request.onExplained = {};
+                                                      const ModeledVersion *compiled, Diagnostics &diagnostics) {
+  ModeledVersion own;
+  request.onStep = [&](const StepDone &done) { own.see(done); };
+  request.onExplained = {};
   constexpr int maxVersions = 3; // a version may have guards of its own
-  for (int version = 0; version < maxVersions; ++version) {
-    std::unique_ptr<GpuArtifact> artifact = compileForGpu(request, diagnostics);
-    if (!artifact) return std::nullopt;
-    if (launch.registers == 0 && artifact->registers > 0) launch.registers = artifact->registers;
-    std::vector<std::string> failed = failedGuards(*artifact, launch);
-    if (failed.empty()) break;
+  for (int version = 0;; ++version) {
+    if (!compiled || !compiled->artifact) {
+      own.artifact = compileForGpu(request, diagnostics);
+      if (!own.artifact) return std::nullopt;
+      compiled = &own;
+    }
+    if (launch.registers == 0 && compiled->artifact->registers > 0) launch.registers = compiled->artifact->registers;
+    std::vector<std::string> failed = failedGuards(*compiled->artifact, launch);
+    if (failed.empty() || version == maxVersions) return predict(compiled->threads, launch, rates);
     request.failedGuards.insert(request.failedGuards.end(), failed.begin(), failed.end());
+    compiled = nullptr;
   }
-  std::optional<gpu::LaunchPrediction> prediction;
-  constexpr llvm::StringRef modeled = "choose-occupancy";
-  request.onStep = [&](const StepDone &done) {
-    if (done.step == modeled) prediction = gpu::predictLaunch(*done.module, launch, rates);
-  };
-  if (!emitAfter(request, "", modeled, diagnostics)) return std::nullopt;
-  return prediction;
 }
 
 /// Appends the values of an argument, in the order of the kernel's arguments in IR.

@@ -7,10 +7,20 @@
 
 namespace tilewright {
 
-/// Compiles the request and predicts its launch. `launch.arguments` and `launch.tensorBytes`: one entry for each argument of the kernel in
-/// IR; `launch.registers` is taken from the assembler where it is 0 and one is found. Null after an error.
+/// A compiled version of a kernel, as the model of an SM takes it.
+struct ModeledVersion {
+  std::unique_ptr<GpuArtifact> artifact;
+  std::string threads; ///< IR text: the program of one thread
+
+  /// Keeps the text, when the compilation has come to it. For CompileRequest::onStep.
+  void see(const StepDone &done);
+};
+
+/// Predicts a launch of the request's kernel. `launch.arguments` and `launch.tensorBytes`: one entry for each argument of the kernel in IR;
+/// `launch.registers` is taken from the assembler where it is 0 and one is found. `compiled`: what compiling the request has made; null, or
+/// without an artifact: nothing. The kernel is compiled only for that, and if the launch fails guards of a version. Null after an error.
 std::optional<gpu::LaunchPrediction> predictGpuLaunch(CompileRequest request, gpu::ModeledLaunch launch, const gpu::SmRates &rates,
-                                                      Diagnostics &diagnostics);
+                                                      const ModeledVersion *compiled, Diagnostics &diagnostics);
 
 /// Describes a launch with these arguments of a kernel that is compiled for `specs`.
 gpu::ModeledLaunch modeledLaunch(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments, std::array<int64_t, 3> grid);

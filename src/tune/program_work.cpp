@@ -2,6 +2,7 @@
 
 #include "driver/program.h"
 #include "gpu/tiles/split_k_in_cluster.h"
+#include "ir/integer_value.h"
 #include "ir/tt.h"
 #include "ir/work.h"
 #include "runtime/cuda/device.h"
@@ -14,8 +15,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <algorithm>
 
 using namespace mlir;
@@ -23,8 +22,6 @@ using namespace mlir;
 namespace tilewright {
 
 namespace {
-
-using Integer = std::optional<int64_t>;
 
 /// One program of a launch: its ID and the grid's extents; unknown if no launch is described.
 struct Program {
@@ -160,26 +157,7 @@ private:
     llvm::SmallVector<Integer, 3> of;
     for (mlir::Value operand : op->getOperands())
       of.push_back(valueOf(operand, depth + 1));
-    if (auto choice = dyn_cast<arith::SelectOp>(op)) return of[0] ? of[*of[0] ? 1 : 2] : std::nullopt;
-    if (!llvm::all_of(of, [](Integer number) { return number.has_value(); })) return std::nullopt;
-    return computed(op, *of[0], of.size() > 1 ? *of[1] : 0);
-  }
-
-  static Integer computed(Operation *op, int64_t a, int64_t b) {
-    return llvm::TypeSwitch<Operation *, Integer>(op)
-        .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return a; })
-        .Case<arith::AddIOp>([&](auto) { return a + b; })
-        .Case<arith::SubIOp>([&](auto) { return a - b; })
-        .Case<arith::MulIOp>([&](auto) { return a * b; })
-        .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) { return b > 0 ? Integer(a / b) : std::nullopt; })
-        .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return b > 0 ? Integer(a % b) : std::nullopt; })
-        .Case<arith::MinSIOp>([&](auto) { return std::min(a, b); })
-        .Case<arith::MaxSIOp>([&](auto) { return std::max(a, b); })
-        .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
-          return arith::applyCmpPredicate(compare.getPredicate(), APInt(64, static_cast<uint64_t>(a), true),
-                                          APInt(64, static_cast<uint64_t>(b), true));
-        })
-        .Default([](Operation *) { return std::nullopt; });
+    return computeInteger(op, of);
   }
 
   llvm::ArrayRef<Integer> arguments;

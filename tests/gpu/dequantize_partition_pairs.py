@@ -22,7 +22,7 @@ no scales, the dequantize partition loads those of the second one in words of se
 
 # MIXED: partition1() num_warps(4) {
 # MIXED: ttg.unpack_e2m1
-# MIXED: tt.load {{.*}}{ttg.aligned_words} : tensor<128x2x!tt.ptr<i64>
+# MIXED: tt.load {{.*}}{ttg.aligned_words, ttg.vector = 2 : i32} : tensor<128x2x!tt.ptr<i64>
 # MIXED: scf.yield
 
 # PTX-NOT: prmt.b32 {{.*}}, 1178878528

@@ -100,6 +100,17 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
         assert [event["prefetch_distance"] for event in timeline["events"] if event["worker"] == "producer warp"] == [3, 3]
 
 
+def test_copies_of_one_loop_have_the_distances_of_its_schedule():
+    """Threads read one operand from its stage before the barrier of an iteration, the MMA reads the other one after it: four and two iterations."""
+    source = ROOT / "tests" / "gpu" / "scales_by_words.py"
+    done = subprocess.run([COMMAND, "explain", f"{source}:scaled", "--target", "cuda:sm_90a", "--num-warps", "8", "--num-stages", "4", "--json", "--signature",
+                           "a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16"], capture_output=True, text=True, check=True)
+    (timeline,) = json.loads(done.stdout)["timelines"]
+    text = source.read_text().splitlines()
+    copies = {text[event["line"] - 1].split()[0]: event["prefetch_distance"] for event in timeline["events"] if event["worker"] == "copies"}
+    assert timeline["stages"] == 4 and copies == {"x": 4, "y": 2}
+
+
 def test_spilled_registers_are_told_by_line():
     done = subprocess.run([COMMAND, "explain", f"{ROOT}/tests/cli/Inputs/slow.py:long_row", "--target", "cuda:sm_80", "--num-warps", "1", "--json",
                            "--signature", "*fp32:16, *fp32:16, 16384"], capture_output=True, text=True, check=True)

@@ -349,6 +349,12 @@ TEST_F(Schedule, ComputedOperandsWithoutTheirPolicyAreCaught) {
   EXPECT_EQ(verifyComputed(made), "its policy has no loops in which a partition computes an operand");
   made.policy = "dequantize-partition";
   EXPECT_EQ(verifyComputed(made), std::nullopt);
+  made.computedReleaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
+  made.edges.front().until = made.loop.getBody()->getTerminator();
+  EXPECT_EQ(verifyComputed(made), "a stage of a computed operand is released while it is still being read");
+  made.computedReleaseAfter = nullptr;
+  made.circularBuffers.front().releaseAfter = nullptr;
+  EXPECT_EQ(verifyComputed(made), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;
   EXPECT_EQ(verifyComputed(made), "a partition computes an operand, but no producer copies for it");
   made.operandPartition = false;

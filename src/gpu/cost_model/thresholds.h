@@ -39,6 +39,7 @@ constexpr int64_t minMmasToDrainLate = 3;         ///< the last MMA stays in fli
 constexpr int64_t maxAlternatingMmas = 2;         ///< MMAs alternate with arithmetic, and stages are refilled after the first one
 constexpr int64_t minScaleBytesAtTop = 4;         ///< of a row's scales, from which on they are loaded at the top of an iteration
 constexpr int64_t widenedLoadBytes = 8;           ///< bytes of the word of scales that a thread loads for several iterations
+constexpr int64_t widenedRowBytes = 16;           ///< the same where the dequantize partition alone loads scales
 constexpr int64_t maxForwardedScales = 8;         ///< columns of scales in an iteration that the dequantize partition forwards, at most
 constexpr int64_t minDequantizedDepth = 32;       ///< elements along K of a dequantized operand, at least
 

@@ -2,6 +2,7 @@
 #include "gpu/explain/findings.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
 
@@ -40,8 +41,7 @@ static std::string polynomialText(tt::FuncOp kernel, Attribute terms) {
 }
 
 static std::string mapText(tt::FuncOp kernel, Value map) {
-  auto argument = cast<BlockArgument>(map);
-  auto recipe = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+  ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
   if (!recipe) return "a tensor";
   std::vector<std::string> dims, strides, box;
   for (Attribute bound : recipe.getDims())

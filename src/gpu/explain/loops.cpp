@@ -88,7 +88,8 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   if (made.getStages() > 1) seeTimeline(loop, made.getStages());
 }
 
-/// Records which warps execute each operation of an iteration. Copies belong to a later one, by the number of stages minus one.
+/// Records which warps execute each operation of an iteration, and the iteration that it works for, as far as the schedule says that. A
+/// producer warp runs ahead as far as the stages permit.
 void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
   Timeline timeline{lineOf(loop.getLoc()), stages, {}};
   bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);
@@ -99,8 +100,9 @@ void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
     if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
   };
   walkLoop(loop, [&](Operation *op) {
+    bool isProducers = op->hasAttr(ttg::producerName);
     if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
-      add(op, isWarpSpecialized ? "producer warp" : "copies", stages - 1);
+      add(op, isProducers ? "producer warp" : "copies", isProducers ? stages - 1 : 0);
     else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
       add(op, "dots", 0);
     else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)

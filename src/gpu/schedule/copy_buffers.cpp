@@ -2,6 +2,7 @@
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
 
 #include "mlir/IR/Builders.h"
@@ -47,7 +48,7 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   auto argument = dyn_cast<BlockArgument>(map);
   if (!argument || argument.getOwner() != &function.getBody().front()) return bug(op, "its tensor map is not an argument of the kernel");
   constexpr StringLiteral name = ttg::tensorMapName;
-  auto recipe = function.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), name);
+  ttg::TensorMapAttr recipe = ttg::tensorMapOf(argument);
   if (!recipe) return bug(op, "its tensor map has no " + name.str());
   std::optional<TmaBox> box = boxOf(buffer, order);
   SmallVector<int64_t> extents(box->box.begin(), box->box.end());
@@ -64,7 +65,7 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
     return map;
   }
   for (BlockArgument other : function.getArguments())
-    if (function.getArgAttrOfType<ttg::TensorMapAttr>(other.getArgNumber(), name) == wanted) return Value(other);
+    if (ttg::tensorMapOf(other) == wanted) return Value(other);
   auto attributes = b.getDictionaryAttr(b.getNamedAttr(name, wanted));
   unsigned last = function.getNumArguments();
   if (failed(function.insertArgument(last, map.getType(), attributes, argument.getLoc()))) return failure();

@@ -35,10 +35,11 @@ struct Expansion {
   bool fence;                                          ///< TMA writes where threads read
   std::vector<StageBuffers> stageBuffers;              ///< of each circular buffer
   std::vector<llvm::SmallVector<mlir::Value>> sources; ///< operands of each circular buffer's loads, in an iteration
-  mlir::Value stageIndex, parity;                      ///< of an iteration
-  mlir::Operation *lastStage = nullptr;                ///< the stages of an iteration stand at its top, up to here
-  mlir::Operation *top = nullptr;                      ///< and what else stands there, up to here
-  mlir::Operation *drained = nullptr;                  ///< the wait that drains the previous iteration's MMAs; null: none are in flight
+  mlir::Value computedEmpty;            ///< mbarriers at which readers of computed operands arrive; null: those of the copies
+  mlir::Value stageIndex, parity;       ///< of an iteration
+  mlir::Operation *lastStage = nullptr; ///< the stages of an iteration stand at its top, up to here
+  mlir::Operation *top = nullptr;       ///< and what else stands there, up to here
+  mlir::Operation *drained = nullptr;   ///< the wait that drains the previous iteration's MMAs; null: none are in flight
 
   /// Returns where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
   mlir::Operation *positionOf(mlir::Operation *op) const;
@@ -65,9 +66,9 @@ mlir::Operation *drainPrevious(Expansion &e);
 //===-------------------------------------------------------------------------------------------------------- issue_copies.cpp
 
 /// Starts the copies of one iteration to a circular buffer, at the insertion point. `operands`: those of all loads, one after the other.
-/// `exists`: an i1, whether there is such an iteration; null if there is.
-mlir::LogicalResult issueCopies(Expansion &e, size_t circular, llvm::ArrayRef<mlir::Value> operands, mlir::Value stageIndex,
-                                mlir::Value exists);
+/// `exists`: an i1, whether there is such an iteration; null if there is. Returns the copies.
+mlir::FailureOr<llvm::SmallVector<mlir::Operation *>> issueCopies(Expansion &e, size_t circular, llvm::ArrayRef<mlir::Value> operands,
+                                                                  mlir::Value stageIndex, mlir::Value exists);
 /// Starts the copies of the first iterations, to the stages from `first` on. `existsAt` and `operandsAt` compute what an iteration needs,
 /// where it is needed.
 mlir::LogicalResult startFirst(Expansion &e, mlir::Value first, llvm::function_ref<mlir::Value(int64_t)> existsAt,

@@ -13,21 +13,22 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Starts one copy by TMA.
-static LogicalResult copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
-                               Value full, Value stageIndex, Value exists) {
+static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
+                                        Value full, Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
   bool forAll = e.schedule.warpSpecialized && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config);
   auto type = cast<ttg::BufferType>(buffer.getType());
   int64_t parts = forAll ? *partsPerBox(type, e.config.getCtas()) : 1;
   FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
   if (failed(map)) return failure();
-  e.assignToProducer(ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
-                                            load.getEvict(), /*multicast=*/forAll));
-  return success();
+  Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
+                                              load.getEvict(), /*multicast=*/forAll);
+  e.assignToProducer(started);
+  return started;
 }
 
 /// Starts one copy by cp.async.
-static void copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
+static Operation *copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
   Location loc = load.getLoc();
   auto tile = cast<RankedTensorType>(load.getType());
   auto bits = RankedTensorType::get(tile.getShape(), e.b.getI1Type(), tile.getEncoding());
@@ -36,11 +37,13 @@ static void copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operands, Va
   auto async = ttg::CopyAsyncOp::create(e.b, loc, operands[0], buffer, mask);
   for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
     async->setAttr(attribute.getName(), attribute.getValue());
+  return async;
 }
 
-LogicalResult issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+FailureOr<SmallVector<Operation *>> issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, Value stageIndex, Value exists) {
   const CircularBuffer &circular = e.schedule.circularBuffers[index];
   const StageBuffers &stageBuffers = e.stageBuffers[index];
+  SmallVector<Operation *> started;
   if (circular.tma)
     e.assignToProducer(ttg::BarrierExpectOp::create(e.b, circular.copies.front().load->getLoc(), stageBuffers.full, stageIndex,
                                                     static_cast<int32_t>(stageBuffers.bytes), exists));
@@ -48,12 +51,15 @@ LogicalResult issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, 
     ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
     operands = operands.drop_front(own.size());
     Value buffer = ttg::StageOp::create(e.b, copy.load->getLoc(), ttg::AllocOp(copy.alloc).getType(), stages, stageIndex);
-    if (auto load = dyn_cast<tt::LoadOp>(copy.load))
-      copyByThreads(e, load, own, buffer, exists);
-    else if (failed(copyByTma(e, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists)))
-      return failure();
+    if (auto load = dyn_cast<tt::LoadOp>(copy.load)) {
+      started.push_back(copyByThreads(e, load, own, buffer, exists));
+      continue;
+    }
+    FailureOr<Operation *> tma = copyByTma(e, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists);
+    if (failed(tma)) return failure();
+    started.push_back(*tma);
   }
-  return success();
+  return started;
 }
 
 LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
@@ -90,7 +96,10 @@ static LogicalResult copyLater(Expansion &e, Operation *place) {
     Value &exists = existing[distance], &target = targets[distance];
     if (!exists) exists = iterations.existsLater(e.b, distance);
     if (!target) target = stageAround(e.b, e.loc, e.stageIndex, distance, e.stages);
-    if (failed(issueCopies(e, index, iterations.later(e.b, e.sources[index], distance), target, exists))) return failure();
+    FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, iterations.later(e.b, e.sources[index], distance), target, exists);
+    if (failed(started)) return failure();
+    for (Operation *op : *started)
+      op->setAttr(ttg::iterationOffsetName, e.b.getI32IntegerAttr(static_cast<int32_t>(distance)));
   }
   return success();
 }

@@ -121,7 +121,7 @@ SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, 
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
-/// Whether `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
+/// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
 static Value isBeyond(OpBuilder &b, Location loc, Value room, Value step, int64_t iterations) {
   llvm::APInt known;
   bool overflows = iterations > 1;

@@ -21,7 +21,7 @@ public:
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
   /// Before the loop, of its iteration number `iteration`.
   llvm::SmallVector<mlir::Value> ofIteration(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iteration);
-  /// Whether that iteration exists, as an i1.
+  /// Returns whether that iteration exists, as an i1.
   mlir::Value existsLater(mlir::OpBuilder &b, int64_t iterations);
   mlir::Value existsIteration(mlir::OpBuilder &b, int64_t iteration);
   /// The number of iterations modulo `modulus`, as an i32, before the loop.

@@ -32,6 +32,7 @@ public:
       add(circular.copyAfter);
       add(circular.releaseAfter);
     }
+    add(schedule.computedReleaseAfter);
     inOrder = ops.takeVector();
     llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   }
@@ -66,7 +67,7 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, text(reason));
+                                      schedule.registersForWords, schedule.loadsWholeRows, text(reason));
   }
 
 private:
@@ -110,7 +111,8 @@ private:
       stores.push_back(idOf(store));
       if (store->hasAttr(ttg::operandPartitionName)) addOp(store, 0, 0, operands);
     }
-    if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, 0);
+    if (!stores.empty())
+      addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, anchors.orderAfter(schedule.computedReleaseAfter));
     for (tt::LoadOp load : schedule.registerLoads) {
       addOp(load, 1, 0, consumers);
       loads.push_back(idOf(load));
@@ -146,6 +148,7 @@ public:
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
+    schedule.loadsWholeRows = made.getLoadsWholeRows();
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())
@@ -207,7 +210,9 @@ private:
       schedule.computedStages = buffer.getDepth();
       for (Operation *writer : writers)
         schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
-      return success();
+      FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
+      if (succeeded(releaseAfter)) schedule.computedReleaseAfter = *releaseAfter;
+      return releaseAfter;
     }
     if (buffer.getKind() == ttg::BufferKind::registers) {
       for (Operation *writer : writers)

@@ -72,10 +72,14 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
-  llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
-  llvm::SmallVector<AsyncEdge> edges;             ///< MMAs in flight; without any, an iteration waits for all of its own
-  mlir::Operation *shiftedMma = nullptr;          ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  /// After it, the consumers release what that partition stored, by empty barriers of its own. The copies' `releaseAfter` then releases the
+  /// stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
+  mlir::Operation *computedReleaseAfter = nullptr;
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
+  llvm::SmallVector<AsyncEdge> edges;          ///< MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   bool crossTile = false;      ///< the first copies of the loop's next run start after this one
   bool continued = false;      ///< the circular buffers are those of the pipelined loop before it
@@ -112,7 +116,7 @@ LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CircularBuffer &circular, mlir::Block *body);
 
-/// Whether all CTAs of a cluster load the same tile in every iteration, so
+/// True if all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
 /// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
@@ -158,6 +162,9 @@ mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::
 /// Lets the schedule's MMAs stay in flight. Returns the wait that drains those of the previous iteration.
 mlir::Operation *keepInFlight(LoopSchedule &schedule);
 
+/// Returns the loop at the top of the kernel whose body has this loop: over the tiles of a persistent program, if it is one. Null if there
+/// is none.
+mlir::scf::ForOp topLevelLoopAround(mlir::scf::ForOp loop);
 /// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
 /// is none.
 mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
@@ -167,6 +174,9 @@ llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
 /// Lets the stores of a loop stay in flight until their buffer is written again.
 void letStoresRun(mlir::scf::ForOp loop);
 
+/// Returns the store to shared memory that writes what a TMA store takes from its buffer: the last one before it in its block. Null if
+/// there is none.
+ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store);
 /// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
@@ -175,7 +185,7 @@ struct TileStore {
   ttg::TmaStoreWaitOp wait;
 };
 llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// Whether each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
+/// True if each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
 /// (per_warp_group_store.cpp).
 bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
 /// Lets them do that, once stores stay in flight: a warpgroup only synchronizes its own warps.

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Whether values are the same in all CTAs: they are computed from arguments and program numbers alone. Bounds of loops around them are
+/// True if values are the same in all CTAs: they are computed from arguments and program numbers alone. Bounds of loops around them are
 /// among the values.
 static bool isSameInBlocks(ValueRange values) {
   return !tt::dependsOn(values, [](Value value) {

@@ -5,6 +5,7 @@
 #include "ir/slice.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -27,6 +28,16 @@ Operation *firstReaderOfComputed(const LoopSchedule &schedule) {
   return loop.getBody()->getTerminator();
 }
 
+ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  Operation *reader = firstReaderOfComputed(schedule);
+  ttg::LoadSharedOp last;
+  for (auto load : loop.getBody()->getOps<ttg::LoadSharedOp>())
+    if (!ofPartition.contains(load) && load->isBeforeInBlock(reader)) last = load;
+  return last;
+}
+
 llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   llvm::SetVector<Operation *> part;
@@ -37,7 +48,21 @@ llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
   return part;
 }
 
-LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, ArrayRef<Value> empty, Value made) {
+/// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
+/// phase of parity 1.
+static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Value stageIndex, Value parity) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  auto isAccess = [&](Operation &op) {
+    return isa<ttg::LoadSharedOp>(op) ? ofPartition.contains(&op) : isa<ttg::StoreSharedOp>(op) && op.hasAttr(ttg::operandPartitionName);
+  };
+  OpBuilder b(&*llvm::find_if(*loop.getBody(), isAccess));
+  auto one = arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1));
+  Value before = arith::XOrIOp::create(b, loop.getLoc(), parity, one);
+  markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stageIndex, before));
+}
+
+LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, const PartitionBarriers &barriers) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -46,14 +71,15 @@ LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value pa
     b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
     replaceByStages(b, allocOf(store.getBuffer()), schedule.stages, loop, stageIndex);
   }
+  if (barriers.computedEmpty) waitUntilEmpty(schedule, barriers.computedEmpty, stageIndex, parity);
   Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
   if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
   b.setInsertionPointAfter(fence);
-  for (Value barriers : empty)
-    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers, stageIndex, Value()));
-  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, made, stageIndex, Value()));
+  for (Value empty : barriers.empty)
+    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, Value()));
+  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers.made, stageIndex, Value()));
   b.setInsertionPoint(first);
-  ttg::BarrierWaitOp::create(b, loc, made, stageIndex, parity);
+  ttg::BarrierWaitOp::create(b, loc, barriers.made, stageIndex, parity);
   return success();
 }
 

@@ -8,6 +8,7 @@
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -18,7 +19,7 @@ namespace tilewright::gpu {
 
 constexpr int64_t groups = 2;
 
-/// Whether each warpgroup's registers hold one half of the rows.
+/// True if each warpgroup's registers hold one half of the rows.
 static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
   Layout layout = ttg::layoutOf(tile);
   uint32_t half = static_cast<uint32_t>(tile.getNumElements() / groups);
@@ -30,21 +31,15 @@ static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
   return layout.basesOf(Axis::warp).size() == warpGroupBit + 1;
 }
 
-/// Whether the halves of the buffer are boxes of TMA, with rows one after another.
+/// True if the halves of the buffer are boxes of TMA, with rows one after another.
 static bool hasBoxes(ttg::BufferType type) {
   std::optional<TmaBox> box = tmaBox(type.getLayout().layout());
   return box && box->order == Dims{1, 0} && box->spanBytes != 0 && box->box[1] / groups * box->spanBytes % swizzleAlignment == 0;
 }
 
-static ttg::TensorMapAttr recipeOf(Value map) {
-  auto argument = cast<BlockArgument>(map);
-  return cast<tt::FuncOp>(argument.getOwner()->getParentOp())
-      .getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
-}
-
 /// Returns the launch guards under which rows through both maps are the same rows, or never overlap. Null if they may overlap.
 static std::optional<LaunchGuards> sameRowsGuards(Value map, Value other) {
-  ttg::TensorMapAttr x = recipeOf(map), y = recipeOf(other);
+  ttg::TensorMapAttr x = ttg::tensorMapOf(map), y = ttg::tensorMapOf(other);
   if (x.getBase() != y.getBase()) {
     Block *kernel = cast<BlockArgument>(map).getOwner();
     auto baseOf = [&](ttg::TensorMapAttr recipe) { return kernel->getArgument(static_cast<unsigned>(recipe.getBase())); };
@@ -55,7 +50,7 @@ static std::optional<LaunchGuards> sameRowsGuards(Value map, Value other) {
   return isSame ? std::optional(LaunchGuards()) : std::nullopt;
 }
 
-/// Whether nothing else in the kernel writes to memory, and the loop's end is the kernel's.
+/// True if nothing else in the kernel writes to memory, and the loop's end is the kernel's.
 static bool storesAlone(scf::ForOp tiles, size_t stores) {
   for (Operation *op = tiles->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
     if (!isMemoryEffectFree(op)) return false;
@@ -93,7 +88,7 @@ static void barrierInGroup(OpBuilder &b, Location loc) {
 /// The map's box becomes the box of one warpgroup.
 static void halveBox(Value map, ttg::BufferType type) {
   auto argument = cast<BlockArgument>(map);
-  ttg::TensorMapAttr recipe = recipeOf(map);
+  ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
   SmallVector<int64_t> box(recipe.getBox().asArrayRef());
   box[1] = type.getShape()[0] / groups;
   Builder b(map.getContext());
@@ -109,7 +104,7 @@ void storePerWarpGroup(scf::ForOp tiles) {
   for (ttg::TmaStoreOp store : stores)
     ttg::relyOn(function, *sameRowsGuards(stores.front().getMap(), store.getMap()));
   for (ttg::TmaStoreOp store : stores) {
-    for (Operation *next : {store->getPrevNode()->getPrevNode(), store.getOperation()}) {
+    for (Operation *next : {writeOf(store).getOperation(), store.getOperation()}) {
       b.setInsertionPoint(next);
       barrierInGroup(b, next->getLoc());
     }

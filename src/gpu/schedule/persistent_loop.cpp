@@ -29,7 +29,7 @@ static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
          llvm::all_of(inner.sourcesOfFirst(values), [&](Value source) { return outer.canClone(source); });
 }
 
-/// Whether a loop over tiles with such an operation may only load where its author says: it
+/// True if a loop over tiles with such an operation may only load where its author says: it
 /// waits until others have written what is loaded, or it has a second loop with its own circular buffer.
 static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
@@ -38,10 +38,14 @@ static bool mayWait(Operation *op, scf::ForOp loop) {
          (load && tt::isVolatileLoad(load)) || op->getName().getStringRef() == "gpu.barrier";
 }
 
-scf::ForOp persistentLoop(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
+scf::ForOp topLevelLoopAround(scf::ForOp loop) {
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
+  return tiles && isa<tt::FuncOp>(tiles->getParentOp()) ? tiles : scf::ForOp();
+}
+
+scf::ForOp persistentLoop(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop, tiles = topLevelLoopAround(loop);
+  if (!tiles || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
   if (schedule.edges.empty() || schedule.drainsAtWait()) return {};
   IntegerAttr step;
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
@@ -54,15 +58,19 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
 }
 
+ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store) {
+  for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode())
+    if (auto write = dyn_cast<ttg::StoreSharedOp>(op); write && write.getBuffer() == store.getBuffer()) return write;
+  return {};
+}
+
 SmallVector<TileStore> storesOf(scf::ForOp loop) {
   SmallVector<TileStore> stores;
   for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
-    Operation *fence = store->getPrevNode(), *write = fence ? fence->getPrevNode() : nullptr;
     if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
-    if (!isa_and_nonnull<ttg::FenceAsyncOp>(fence) || !isa_and_nonnull<ttg::StoreSharedOp>(write)) continue;
-    if (cast<ttg::StoreSharedOp>(write).getBuffer() == alloc) stores.push_back({alloc, cast<ttg::StoreSharedOp>(write), store, wait});
+    if (ttg::StoreSharedOp write = writeOf(store)) stores.push_back({alloc, write, store, wait});
   }
   return stores;
 }

@@ -47,7 +47,7 @@ std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
 
-/// Whether cp.async can do what the load and the store to its buffer do.
+/// True if cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
@@ -161,7 +161,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
   }
 }
 
-/// Whether a buffer is filled in the loop for MMAs alone, which stand after it.
+/// True if a buffer is filled in the loop for MMAs alone, which stand after it.
 static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
   return llvm::all_of(accessesOf(alloc), [&](Operation *access) {

@@ -22,7 +22,7 @@ class SharedBudget {
 public:
   SharedBudget(tt::FuncOp function, const GpuTarget &target) : function(function), target(target) {}
 
-  /// Whether these buffers, and barriers of so many bytes, fit as well.
+  /// True if these buffers, and barriers of so many bytes, fit as well.
   bool fits(ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const {
     SmallVector<DeeperBuffer> all(reserved);
     llvm::append_range(all, more);
@@ -41,7 +41,7 @@ private:
   int64_t reservedBarriers = 0;
 };
 
-/// Whether an iteration loads tiles itself, not in a loop of its own.
+/// True if an iteration loads tiles itself, not in a loop of its own.
 bool loadsTiles(scf::ForOp loop) {
   WalkResult walk = loop.getBody()->walk([&](Operation *op) {
     bool load = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
@@ -79,7 +79,7 @@ private:
 
   //===-------------------------------------------------------------------------------------------------------- partitions
 
-  /// Whether a producer warp starts the copies of all loops.
+  /// True if a producer warp starts the copies of all loops.
   bool choosePartitions() {
     notWarpSpecialized = warpSpecializationObstacle(function, config, target);
     if (notWarpSpecialized) return false; // reported for loops that load ahead
@@ -101,7 +101,7 @@ private:
     function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), reason));
   }
 
-  /// Whether the warp groups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
+  /// True if the warp groups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
     if (!tiles || !canStorePerWarpGroup(tiles)) return false;
@@ -130,7 +130,7 @@ private:
   /// partition.
   static int64_t barriersOf(const LoopSchedule &schedule) {
     llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = schedule.operandPartition;
+    int64_t barriers = schedule.operandPartition + (schedule.computedReleaseAfter != nullptr);
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
@@ -213,8 +213,8 @@ private:
   /// The same for a loop whose copies have a producer: it fills the circular buffer for the next tile while this one is stored, if the
   /// circular buffer's bytes have no other use meanwhile.
   int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages) {
-    auto tiles = dyn_cast<scf::ForOp>(schedule.loop->getParentOp());
-    if (!tiles || !isa<tt::FuncOp>(tiles->getParentOp())) return stages;
+    scf::ForOp tiles = topLevelLoopAround(schedule.loop);
+    if (!tiles) return stages;
     SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
     for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
       if (!schedule.loop->isBeforeInBlock(next)) continue;
@@ -231,7 +231,7 @@ private:
     return affordable;
   }
 
-  /// Whether a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
+  /// True if a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
   /// fit. If so, `reserved` gets them.
   bool mayContinue(const LoopSchedule &schedule, SmallVectorImpl<DeeperBuffer> &reserved) {
     if (left->loop->getBlock() != schedule.loop->getBlock() || schedule.requested < left->stages) return false;

@@ -66,7 +66,7 @@ private:
   llvm::SmallPtrSet<Operation *, 8> moved;
 };
 
-/// Whether an MMA may be issued, and waited for, on either side of the operation: it says nothing about buffers.
+/// True if an MMA may be issued, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return true; // another warp's
   return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
@@ -149,7 +149,7 @@ private:
       order.moveAfter(op, before);
   }
 
-  /// Whether an operation refills stages of the iteration before, or makes sure that they have been read. What has one stage is no circular
+  /// True if an operation refills stages of the iteration before, or makes sure that they have been read. What has one stage is no circular
   /// buffer.
   static bool isRefill(Operation *op) {
     if (auto copy = dyn_cast<ttg::TmaLoadOp>(op)) return copy.getBarriers().getType().getCount() > 1;
@@ -157,7 +157,7 @@ private:
     return isa<ttg::FenceAsyncOp, ttg::BarrierArriveOp>(op);
   }
 
-  /// Whether TMA alone writes the operand in the loop, as a stage of a circular buffer.
+  /// True if TMA alone writes the operand in the loop, as a stage of a circular buffer.
   bool isInCircularBuffer(Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
     return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {

@@ -12,6 +12,7 @@
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
@@ -77,12 +78,11 @@ static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget
   return !walk.wasInterrupted();
 }
 
-/// Whether rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
+/// True if rows of what is copied may begin within a sector of the L2: each line of a box then is one sector more, and what a
 /// SM gets from there takes longer than the MMAs.
 static bool mayStartWithinSector(const Copy &copy, tt::FuncOp function) {
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  auto map = load ? dyn_cast<BlockArgument>(load.getMap()) : BlockArgument();
-  auto recipe = map ? function.getArgAttrOfType<ttg::TensorMapAttr>(map.getArgNumber(), ttg::tensorMapName) : ttg::TensorMapAttr();
+  ttg::TensorMapAttr recipe = load ? ttg::tensorMapOf(load.getMap()) : ttg::TensorMapAttr();
   if (!recipe) return false;
   auto isOdd = [&](Attribute term) {
     ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(term).asArrayRef(); // a coefficient, and arguments

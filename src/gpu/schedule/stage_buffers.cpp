@@ -47,6 +47,7 @@ void allocateEmpty(Expansion &e) {
     if (!empty) empty = allocBarriers(e.function, e.stages, readers);
     stageBuffers.empty = empty;
   }
+  if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
 }
 
 llvm::SetVector<Value> emptyBarriers(const Expansion &e) {

@@ -32,7 +32,7 @@ public:
     }
   }
 
-  /// Whether threads hold much across some reduction, and all of it comes from rows that could stay in shared memory.
+  /// True if threads hold much across some reduction, and all of it comes from rows that could stay in shared memory.
   bool pays() {
     llvm::MapVector<Value, int64_t> held; // to the last region that uses it
     for (Operation &op : block)
@@ -57,13 +57,13 @@ public:
   }
 
 private:
-  /// Whether a tile is made before a reduction and used after it by `user`. What follows
+  /// True if a tile is made before a reduction and used after it by `user`. What follows
   /// only from numbers (masks, addresses) is not held but computed where it is used.
   bool isHeld(Value value, Operation *user) {
     return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user) && registersOf(value.getType()) > 1;
   }
 
-  /// Whether the block makes a tile of floats of other tiles, or loads it.
+  /// True if the block makes a tile of floats of other tiles, or loads it.
   bool isMadeHere(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     Operation *op = value.getDefiningOp();

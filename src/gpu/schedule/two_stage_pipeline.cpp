@@ -47,7 +47,7 @@ public:
   bool isInSecondStage(Operation *op) const { return op && secondStage.contains(op); }
   bool isInSecondStage(BlockArgument carried) { return isInSecondStage(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
 
-  /// Whether the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
+  /// True if the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
   bool stagesAreSeparable() {
     if (last == firstMma || isInSecondStage(firstMma)) return false;
     for (Operation *op : secondStage)

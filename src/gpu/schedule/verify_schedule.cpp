@@ -5,6 +5,7 @@
 //   - S. Before it, a barrier shows that all threads have read that stage: the last one that stands where the stage is released. It must
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/operand_partition.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/shared_plan.h"
 #include "support/target.h"
@@ -15,7 +16,7 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- schedules
 
-/// Whether `op` stands in the block at or after `earlier`.
+/// True if `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
 }
@@ -71,11 +72,27 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
   return end;
 }
 
+/// Copies that an operand partition and its consumers read to registers. The partition arrives where it has read them, and the consumers in
+/// the same iteration, so their last read must not come later.
+static std::optional<std::string> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  scf::ForOp loop = schedule.loop;
+  if (circular.mmasRead) return "a stage is released while an MMA reads it";
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  for (const Copy &copy : circular.copies)
+    for (Operation *access : accessesOf(copy.alloc)) {
+      if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
+      if (!circular.releaseAfter || !notBefore(circular.releaseAfter, loop.getBody()->findAncestorOpInBlock(*access)))
+        return "a stage is released while it is still being read";
+    }
+  return {};
+}
+
 /// The refill of a circular buffer comes after the last read of the stage that it fills, and all threads know that.
 static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != loop.getBody()) return "stages are filled or released outside the loop";
+  if (schedule.computedReleaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
@@ -140,8 +157,7 @@ static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
     if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
       return "a load cannot run ahead: " + *obstacle;
   if (!schedule.crossTile) return {};
-  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  bool isPersistent = schedule.warpSpecialized ? tiles && isa<tt::FuncOp>(tiles->getParentOp()) : bool(persistentLoop(schedule));
+  bool isPersistent = bool(schedule.warpSpecialized ? topLevelLoopAround(loop) : persistentLoop(schedule));
   return isPersistent ? std::nullopt : std::optional<std::string>("the loop around it is not one over tiles");
 }
 
@@ -164,6 +180,25 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
   return {};
 }
 
+/// The partition fills a stage of a computed operand again after the MMAs that read it have finished.
+static std::optional<std::string> verifyComputedRelease(const LoopSchedule &schedule) {
+  if (schedule.circularBuffers.empty()) return "a partition computes an operand, but the loop copies nothing";
+  Operation *after = schedule.computedReleaseAfter ? schedule.computedReleaseAfter : schedule.circularBuffers.front().releaseAfter;
+  scf::ForOp loop = schedule.loop;
+  if (!after || after->getBlock() != loop.getBody()) return "stages of a computed operand are not released in the loop";
+  Point release{schedule.edges.empty() ? 0 : 1, after};
+  for (ttg::StoreSharedOp store : schedule.computed)
+    for (Operation *access : accessesOf(allocOf(store.getBuffer()))) {
+      if (access == store) continue;
+      Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
+      Operation *last = inBody ? endOfRead(access, inBody) : nullptr;
+      if (!last && schedule.edges.empty()) return "an MMA is never waited for";
+      Point end = schedule.edges.empty() || !isa<ttg::WgmmaOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};
+      if (release < end) return "a stage of a computed operand is released while it is still being read";
+    }
+  return {};
+}
+
 std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
   if (!schedule.operandPartition)
@@ -171,7 +206,7 @@ std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
   const Policy *policy = findPolicy(schedule.policy);
   if (!policy || !policy->prefetchLoads) return "its policy has no loops in which a partition computes an operand";
   if (!schedule.warpSpecialized) return "a partition computes an operand, but no producer copies for it";
-  return {};
+  return verifyComputedRelease(schedule);
 }
 
 //===---------------------------------------------------------------------------------------------------------- shared memory

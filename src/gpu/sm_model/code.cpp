@@ -1,5 +1,6 @@
 #include "gpu/sm_model/code.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,13 +48,14 @@ static void setShared(Node &node, double bytesOfThread) {
 static void setMma(Node &node, const SmRates &rates) {
   node.unit = Unit::tensor;
   if (auto mma = dyn_cast<ptx::MmaOp>(node.op)) {
-    constexpr double bytes = 16 * 8 * 32; // m16n8, 32 bytes of each row
-    node.occupancy = bytes / (rates.mmaBytesPerCycle / schedulers * rates.warpMmaFraction);
+    constexpr double multiplied = mmaRows * mmaColumns * mmaDepthBytes;
+    node.occupancy = multiplied / (rates.mmaBytesPerCycle / schedulers * rates.warpMmaFraction);
     node.latency = mmaLatency;
     return;
   }
-  auto wgmma = cast<ptx::WgmmaOp>(node.op); // this warp's 16 of 64 rows
-  node.occupancy = 16.0 * wgmma.getN() * 32 / (rates.mmaBytesPerCycle / schedulers);
+  auto wgmma = cast<ptx::WgmmaOp>(node.op);
+  constexpr double rowsOfWarp = wgmmaRows / warpsOfGroup;
+  node.occupancy = rowsOfWarp * wgmma.getN() * mmaDepthBytes / (rates.mmaBytesPerCycle / schedulers);
   node.latency = 0; // accumulators are waited for by wgmma_wait
 }
 
@@ -75,20 +77,20 @@ static void setCosts(Node &node, const SmRates &rates) {
   } else if (isFloatArithmetic(op)) {
     setUnit(node, Unit::fp32, isDouble ? lanesOfFp32 / 2 : lanesOfFp32);
   } else if (isa<arith::DivFOp, math::SqrtOp>(op)) {
-    setUnit(node, Unit::fp32, lanesOfFp32, 10, 40);
+    setUnit(node, Unit::fp32, lanesOfFp32, floatDivisionInstructions, floatDivisionLatency);
   } else if (isa<ptx::DivideOp>(op)) {
     setUnit(node, Unit::special, rates.specialPerCycle, 1, specialLatency);
-    node.issue = 3;
+    node.issue = fastDivisionInstructions;
   } else if (isa<ptx::SpecialOp>(op)) {
     setUnit(node, Unit::special, rates.specialPerCycle, 1, specialLatency);
   } else if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
-    setUnit(node, Unit::alu, lanesOfAlu, 20, 100);
+    setUnit(node, Unit::alu, lanesOfAlu, integerDivisionInstructions, integerDivisionLatency);
   } else if (isa<math::MathDialect>(op->getDialect())) {
-    setUnit(node, Unit::alu, lanesOfAlu, 2);
+    setUnit(node, Unit::alu, lanesOfAlu, functionInstructions);
   } else if (isa<arith::ArithDialect>(op->getDialect()) || isa<ptx::PackOp, ptx::PermuteOp, ptx::ConvertOp, ptx::ConvertPairOp>(op)) {
     setUnit(node, Unit::alu, lanesOfAlu, isDouble ? 2 : 1);
   } else if (isa<ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp>(op)) {
-    node.unit = Unit::shared, node.occupancy = 1, node.latency = 24;
+    node.unit = Unit::shared, node.occupancy = 1, node.latency = shuffleLatency;
   } else if (auto load = dyn_cast<ptx::LoadSharedOp>(op)) {
     setShared(node, static_cast<double>(bytesOf(load.getValues().getTypes())));
   } else if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) {
@@ -222,63 +224,6 @@ Code decode(Region &region, const SmRates &rates) {
   orderNodes(code.body, rates);
   code.differsInWarp.resize(static_cast<size_t>(code.values), false);
   return code;
-}
-
-//===---------------------------------------------------------------------------------------------------------------- integers
-
-static Integer withBits(Operation *op, int64_t value) {
-  unsigned bits = op->getResult(0).getType().isInteger() ? op->getResult(0).getType().getIntOrFloatBitWidth() : 64;
-  return bits >= 64 ? value : llvm::APInt(bits, static_cast<uint64_t>(value), false, true).getSExtValue();
-}
-
-static Integer computeBinary(Operation *op, int64_t a, int64_t b) {
-  auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  unsigned bits = op->getOperand(0).getType().isInteger() ? op->getOperand(0).getType().getIntOrFloatBitWidth() : 64;
-  if (bits < 64) ua &= (uint64_t(1) << bits) - 1, ub &= (uint64_t(1) << bits) - 1;
-  bool divides = b != 0 && !(b == -1 && a == INT64_MIN);
-  return llvm::TypeSwitch<Operation *, Integer>(op)
-      .Case<arith::AddIOp>([&](auto) { return int64_t(ua + ub); })
-      .Case<arith::SubIOp>([&](auto) { return int64_t(ua - ub); })
-      .Case<arith::MulIOp>([&](auto) { return int64_t(ua * ub); })
-      .Case<arith::AndIOp>([&](auto) { return a & b; })
-      .Case<arith::OrIOp>([&](auto) { return a | b; })
-      .Case<arith::XOrIOp>([&](auto) { return a ^ b; })
-      .Case<arith::ShLIOp>([&](auto) { return ub < 64 ? int64_t(ua << ub) : 0; })
-      .Case<arith::ShRUIOp>([&](auto) { return ub < 64 ? int64_t(ua >> ub) : 0; })
-      .Case<arith::ShRSIOp>([&](auto) { return ub < 64 ? a >> ub : (a < 0 ? -1 : 0); })
-      .Case<arith::MinSIOp>([&](auto) { return std::min(a, b); })
-      .Case<arith::MaxSIOp>([&](auto) { return std::max(a, b); })
-      .Case<arith::MinUIOp>([&](auto) { return int64_t(std::min(ua, ub)); })
-      .Case<arith::MaxUIOp>([&](auto) { return int64_t(std::max(ua, ub)); })
-      .Case<arith::DivSIOp>([&](auto) { return divides ? Integer(a / b) : std::nullopt; })
-      .Case<arith::RemSIOp>([&](auto) { return divides ? Integer(a % b) : std::nullopt; })
-      .Case<arith::DivUIOp>([&](auto) { return ub ? Integer(int64_t(ua / ub)) : std::nullopt; })
-      .Case<arith::RemUIOp>([&](auto) { return ub ? Integer(int64_t(ua % ub)) : std::nullopt; })
-      .Case<arith::CmpIOp>([&](arith::CmpIOp compare) {
-        return arith::applyCmpPredicate(compare.getPredicate(), llvm::APInt(64, static_cast<uint64_t>(a), true),
-                                        llvm::APInt(64, static_cast<uint64_t>(b), true));
-      })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-Integer compute(Operation *op, ArrayRef<Integer> operands) {
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto number = dyn_cast<IntegerAttr>(constant.getValue());
-    return number ? Integer(number.getValue().getSExtValue()) : std::nullopt;
-  }
-  if (isa<arith::ExtUIOp>(op) && operands[0]) {
-    unsigned bits = op->getOperand(0).getType().getIntOrFloatBitWidth();
-    return static_cast<int64_t>(static_cast<uint64_t>(*operands[0]) & ((uint64_t(1) << bits) - 1));
-  }
-  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op)) return operands[0];
-  if (isa<arith::TruncIOp>(op)) return operands[0] ? withBits(op, *operands[0]) : std::nullopt;
-  if (isa<arith::SelectOp>(op)) return operands[0] ? operands[*operands[0] & 1 ? 1 : 2] : std::nullopt;
-  if (operands.size() != 2) return std::nullopt;
-  // A false operand decides, whatever the other one is.
-  if (isa<arith::AndIOp>(op) && ((operands[0] && *operands[0] == 0) || (operands[1] && *operands[1] == 0))) return 0;
-  if (!operands[0] || !operands[1]) return std::nullopt;
-  Integer result = computeBinary(op, *operands[0], *operands[1]);
-  return result ? withBits(op, *result) : result;
 }
 
 } // namespace tilewright::gpu::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/sm_model/rates.h"
+#include "ir/integer_value.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -12,8 +13,6 @@
 #include <vector>
 
 namespace tilewright::gpu::model {
-
-using Integer = std::optional<int64_t>;
 
 /// What executes an operation.
 enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, other };
@@ -52,8 +51,5 @@ Code decode(mlir::Region &region, const SmRates &rates);
 
 /// Returns the bytes of one value of each type; a bool takes one.
 int64_t bytesOf(mlir::TypeRange types);
-
-/// Computes an integer operation of one result. Nothing if it is not such an operation.
-Integer compute(mlir::Operation *op, llvm::ArrayRef<Integer> operands);
 
 } // namespace tilewright::gpu::model

@@ -1,6 +1,6 @@
 // The rates and latencies of a streaming multiprocessor (SM), in cycles of its clock. Sources: the CUDA programming guide's table of
-// arithmetic throughput, the PTX ISA, and public microbenchmarks (docs/heuristics.md names them). What differs between GPUs is a row of
-// rates.def.
+// arithmetic throughput, the PTX ISA, and public microbenchmarks (docs/stages/gpu_sm_model.md says which rate is from where). What differs
+// between GPUs is a row of rates.def. Limits that the compiler also uses are those of GpuTarget.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ struct SmRates {
   std::string_view target;     ///< GpuTarget::name
   std::string_view gpu;        ///< "H200"
   int64_t sms = 0;             ///< SMs of the GPU
+  int64_t ctasPerSM = 32;      ///< CTAs that an SM holds at most
   double clock = 0;            ///< Hz, with idle tensor cores
   double busyClock = 0;        ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
   double memoryBytes = 0;      ///< bytes per second that memory sustains
@@ -36,7 +37,19 @@ constexpr double sharedBytesPerCycle = 128; ///< of shared memory, per SM
 constexpr double arithmeticLatency = 4;     ///< cycles until a result can be used
 constexpr double specialLatency = 20;
 constexpr double sharedLatency = 29;
-constexpr double mmaLatency = 33; ///< of mma.sync, and of a wait for wgmma after the last one
+constexpr double shuffleLatency = 24;         ///< of exchanges within a warp, which the unit of shared memory executes
+constexpr double clusterBarrierLatency = 150; ///< of a wait at the barrier of a cluster, after the last arrival
+constexpr double tensorQueue = 4;             ///< MMAs of one warp that wait for the tensor core before the warp has to
+constexpr int64_t reservedSharedBytes = 1024; ///< of shared memory, which each CTA takes besides its own
+
+// Operations that take several instructions.
+constexpr double floatDivisionInstructions = 10; ///< of a division or square root that is rounded correctly
+constexpr double floatDivisionLatency = 40;
+constexpr double fastDivisionInstructions = 3;     ///< of a division that is not, one of them special
+constexpr double integerDivisionInstructions = 20; ///< of a division or remainder
+constexpr double integerDivisionLatency = 100;
+constexpr double functionInstructions = 2; ///< of other functions of math
+constexpr double mmaLatency = 33;          ///< of mma.sync, and of a wait for wgmma after the last one
 constexpr double barrierLatency = 20;
 constexpr double ctaStartLatency = 700; ///< from the end of a CTA to the first instruction of the next one in its place
 constexpr double tmaLatency = 250;      ///< of a TMA copy, more than of a load

@@ -3,9 +3,9 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/sm_model/warp.h"
-#include "gpu/ttg/ttg.h"
-#include "gpu/ttg/ttg_attributes.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/tt.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -61,7 +61,7 @@ struct Steps {
 class Sm {
 public:
   Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident, double missFraction)
-      : code(code), launch(launch), rates(rates), warpsOfCta(kernel.getThreads() / 32), resident(resident),
+      : code(code), launch(launch), rates(rates), warpsOfCta(kernel.getThreads() / lanesOfWarp), resident(resident),
         cluster(std::max<int64_t>(kernel.getCluster(), 1)) {
     cyclesPerByte = std::max(1 / rates.l2BytesPerCycle, missFraction * rates.clock * static_cast<double>(rates.sms) / rates.memoryBytes);
     traffic.resize(2 * (code.body.arguments.size() + 1));
@@ -176,7 +176,7 @@ double Sm::bytesOfAccess(const model::Warp &warp, const Node &node, Value addres
   uint32_t lanes = warp.lanesWhere(predicate);
   std::map<int64_t, bool> sectors;
   double coalesced = 0;
-  for (int64_t lane = 0; lane < 32; ++lane) {
+  for (int64_t lane = 0; lane < lanesOfWarp; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     coalesced += static_cast<double>(bytesOfThread);
     if (Integer at = warp.inLane(address, lane))
@@ -209,7 +209,7 @@ void Sm::issue(model::Warp &warp, size_t index, const Node &node, double time) {
     if (isa<ptx::WgmmaOp>(node.op))
       warp.openMmas = done, done = start;
     else
-      start = std::max(start, from - 4 * node.occupancy);
+      start = std::max(start, from - tensorQueue * node.occupancy);
   }
   if (node.issue > 0) issueFree[scheduler] = start + node.issue, busy.issue += node.issue;
   warp.now = start + node.issue;
@@ -247,9 +247,9 @@ Mbarrier *Sm::barrierAt(size_t index, Value address) {
 /// bar.sync (`waits`) or bar.arrive of a warp. Returns false if the warp has to wait.
 bool Sm::arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double time) {
   NamedBarrier &barrier = ctaOf(index).barriers[static_cast<size_t>(id) % 16];
-  barrier.arrived += 32;
+  barrier.arrived += lanesOfWarp;
   barrier.last = std::max(barrier.last, time);
-  bool isLast = barrier.arrived >= (threads ? threads : warpsOfCta * 32);
+  bool isLast = barrier.arrived >= (threads ? threads : warpsOfCta * lanesOfWarp);
   if (waits && !isLast) {
     barrier.waiting.push_back(index);
     warps[index]->isBlocked = true;
@@ -272,7 +272,7 @@ bool Sm::executeTogether(size_t index, const Node &node, double time) {
   model::Warp &warp = *warps[index];
   Cta &cta = ctaOf(index);
   if (auto barrier = dyn_cast<ptx::BarrierOp>(node.op)) {
-    int64_t id = barrier.getId() + (barrier.getPerWarpGroup() ? warp.place.warp / 4 : 0);
+    int64_t id = barrier.getId() + (barrier.getPerWarpGroup() ? warp.place.warp / warpsOfGroup : 0);
     return arriveAt(index, id, barrier.getThreads(), true, time);
   }
   if (auto arrival = dyn_cast<ptx::BarrierArriveOp>(node.op)) return arriveAt(index, arrival.getId(), arrival.getThreads(), false, time);
@@ -330,20 +330,13 @@ static int64_t baseOf(Value address) {
   return 0;
 }
 
-/// Returns how the launcher makes a tensor map, or null.
-static ttg::TensorMapAttr recipeOf(Value map) {
-  auto argument = cast<BlockArgument>(map);
-  auto kernel = cast<tt::FuncOp>(argument.getOwner()->getParentOp());
-  return kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
-}
-
 static int64_t baseOfMap(Value map) {
-  ttg::TensorMapAttr spec = recipeOf(map);
+  ttg::TensorMapAttr spec = ttg::tensorMapOf(map);
   return spec ? spec.getBase() : 0;
 }
 
 static double boxBytes(Value map) {
-  ttg::TensorMapAttr spec = recipeOf(map);
+  ttg::TensorMapAttr spec = ttg::tensorMapOf(map);
   if (!spec) return 0;
   double bytes = static_cast<double>(spec.getElement().getIntOrFloatBitWidth()) / 8;
   for (int64_t extent : spec.getBox().asArrayRef())
@@ -375,7 +368,7 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
         double bytes = bytesOfAccess(warp, node, store.getAddress(), store.getPredicate(), bytesOf(store.getValues().getTypes()));
         moveBytes(time, bytes, 2 * baseOf(store.getAddress()) + 1);
       })
-      .Case<ptx::AtomicOp, ptx::CompareSwapOp>([&](auto) { setReady(moveBytes(time, 32 * 32, 0) + 2 * rates.l2Latency); })
+      .Case<ptx::AtomicOp, ptx::CompareSwapOp>([&](auto) { setReady(moveBytes(time, lanesOfWarp * sectorBytes, 0) + 2 * rates.l2Latency); })
       .Case<ptx::CopyAsyncOp>([&](ptx::CopyAsyncOp copy) {
         double bytes = bytesOfAccess(warp, node, copy.getGlobal(), copy.getPredicate(), copy.getBytes());
         warp.openCopies = std::max(warp.openCopies, moveBytes(time, bytes, 2 * baseOf(copy.getGlobal())) + loadLatency);
@@ -404,7 +397,7 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
         setReady(warp.now);
       })
       .Case<ptx::FenceOp>([&](auto) { warp.now += rates.l2Latency; })
-      .Case<ptx::ClusterWaitOp>([&](auto) { warp.now += 150; });
+      .Case<ptx::ClusterWaitOp>([&](auto) { warp.now += clusterBarrierLatency; });
   return true;
 }
 
@@ -525,12 +518,13 @@ double Sm::run(int64_t count, const Steps &counted) {
   return most > 0 ? cycles * most : cycles;
 }
 
-static int64_t residentCtas(ptx::KernelAttr kernel, int64_t registers) {
-  constexpr int64_t maxCtas = 32, sharedOfSM = 233472, reserved = 1024, registersOfSM = 65536;
-  int64_t threads = kernel.getThreads();
-  int64_t ctas = std::min(maxCtas, residentWarps * 32 / threads);
-  ctas = std::min(ctas, sharedOfSM / (kernel.getSharedBytes() + reserved));
-  if (registers > 0) ctas = std::min(ctas, registersOfSM / (threads * ((registers + 7) / 8 * 8)));
+/// Returns how many CTAs an SM holds at a time.
+static int64_t residentCtas(ptx::KernelAttr kernel, int64_t registers, const SmRates &rates, const GpuTarget &target) {
+  int64_t threads = kernel.getThreads(), sharedOfSM = target.sharedBytes + reservedSharedBytes;
+  int64_t ctas = std::min(rates.ctasPerSM, residentWarps * lanesOfWarp / threads);
+  ctas = std::min(ctas, sharedOfSM / (kernel.getSharedBytes() + reservedSharedBytes));
+  int64_t rounded = (registers + registerStep - 1) / registerStep * registerStep;
+  if (registers > 0) ctas = std::min(ctas, target.registersPerSM / (threads * rounded));
   return std::max<int64_t>(ctas, 1);
 }
 
@@ -571,13 +565,14 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   if (kernels.empty()) return prediction;
   tt::FuncOp function = *kernels.begin();
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
-  if (!kernel) return prediction;
+  std::optional<GpuTarget> target = gpuTarget(rates.target);
+  if (!kernel || !target) return prediction;
   Code code = decode(function.getBody(), rates);
   ModeledLaunch launch = withAddresses(described, function);
   int64_t cluster = std::max<int64_t>(kernel.getCluster(), 1);
   int64_t all = launch.grid[0] * launch.grid[1] * launch.grid[2] * cluster;
   int64_t ofOne = (all + rates.sms - 1) / rates.sms;
-  int64_t resident = std::min(residentCtas(kernel, launch.registers), ofOne);
+  int64_t resident = std::min(residentCtas(kernel, launch.registers, rates, *target), ofOne);
   prediction.ctasPerSM = resident;
   double sms = static_cast<double>(rates.sms), miss = 1, cycles = 0;
   BusyTimes busy;

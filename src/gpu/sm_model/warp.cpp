@@ -11,7 +11,6 @@ using namespace mlir;
 
 namespace tilewright::gpu::model {
 
-constexpr int64_t lanesOfWarp = 32;
 constexpr int64_t sharedBase = 1024;
 constexpr int maxDepth = 64; // of a computation that is followed for each lane
 
@@ -62,7 +61,7 @@ static Integer inLaneFrom(const Warp &warp, Value value, int64_t lane, int depth
   SmallVector<Integer, 3> operands;
   for (Value operand : op->getOperands())
     operands.push_back(inLaneFrom(warp, operand, lane, depth + 1));
-  return compute(op, operands);
+  return computeInteger(op, operands);
 }
 
 Integer Warp::inLane(Value value, int64_t lane) const {
@@ -94,7 +93,7 @@ void Warp::evaluate(const Node &node) {
   SmallVector<Integer, 3> operands;
   for (int32_t operand : node.operands)
     operands.push_back(get(operand));
-  values[static_cast<size_t>(node.results[0])] = compute(node.op, operands);
+  values[static_cast<size_t>(node.results[0])] = computeInteger(node.op, operands);
 }
 
 int64_t Warp::iterationsOf(const Node &loop) const {

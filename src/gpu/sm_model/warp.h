@@ -8,6 +8,8 @@
 
 namespace tilewright::gpu::model {
 
+constexpr int64_t lanesOfWarp = 32;
+
 /// What is known before the warps run.
 struct Place {
   llvm::ArrayRef<Integer> arguments; ///< of the kernel

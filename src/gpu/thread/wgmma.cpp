@@ -20,8 +20,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The part of a matrix descriptor that does not depend on the address (hopper.md has the table): strides between atoms of 8 rows of a
-/// span.
+/// The part of a matrix descriptor that does not depend on the address: strides between atoms of 8 rows of a span (PTX ISA, wgmma, matrix
+/// descriptor format).
 struct MatrixDescriptor {
   bool alongK = true;
   uint64_t low = 0, high = 0;

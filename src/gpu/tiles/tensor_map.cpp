@@ -1,7 +1,7 @@
 // See tensor_map.h.
 #include "gpu/tiles/tensor_map.h"
 
-#include "gpu/ttg/ttg.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -70,7 +70,7 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
       unused.set(argument.getArgNumber());
       continue;
     }
-    auto recipe = kernel.getArgAttrOfType<ttg::TensorMapAttr>(argument.getArgNumber(), ttg::tensorMapName);
+    ttg::TensorMapAttr recipe = ttg::tensorMapOf(argument);
     if (!recipe) {
       bug(kernel, "argument " + std::to_string(argument.getArgNumber()) + " has no " + ttg::tensorMapName.str());
       return std::nullopt;

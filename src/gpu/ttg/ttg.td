@@ -104,7 +104,8 @@ def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TM
 def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
   let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
                 "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
-                "at the stage's empty barrier if a producer warp fills the buffer";
+                "at the stage's empty barrier if a producer warp or an operand partition fills the buffer. 0 for a buffer that threads fill: "
+                "it is released with the copies";
   let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
   let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
 }
@@ -118,7 +119,8 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                 "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
                 "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
-                "`registersForWords`: registers of a thread that loads of several iterations may take. "
+                "`registersForWords`: registers of a thread that loads of several iterations may take. `loadsWholeRows`: such loads bring 16 "
+                "bytes of a row at a time. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
@@ -126,11 +128,12 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges, DefaultValuedParameter<"bool", "false">:$crossTile,
                         DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
-                        DefaultValuedParameter<"int64_t", "0">:$registersForWords, OptionalParameter<"::mlir::StringAttr">:$reason);
+                        DefaultValuedParameter<"int64_t", "0">:$registersForWords,
+                        DefaultValuedParameter<"bool", "false">:$loadsWholeRows, OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
-    (`registers_for_words` $registersForWords^)? (`reason` $reason^)? `>`}];
+    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
     /// Stages of the circular buffers that copies fill; 1 without any.
     int64_t getStages() const;

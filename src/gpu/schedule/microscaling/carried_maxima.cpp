@@ -2,6 +2,7 @@
 
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/operand_partition.h"
 #include "ir/slice.h"
 
@@ -17,6 +18,13 @@ static ttg::BufferType plainBuffer(RankedTensorType tile) {
   return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
 }
 
+Operation *ownUpdateOf(scf::ForOp loop, unsigned i) {
+  BlockArgument carried = loop.getRegionIterArg(i);
+  Operation *made = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
+  bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
+  return alone && isElementwiseOnTiles(made) && made->getNumOperands() == 2 ? made : nullptr;
+}
+
 namespace {
 
 class MaximaCarrier {
@@ -27,9 +35,8 @@ public:
   scf::ForOp run() {
     for (unsigned i = 0, end = loop.getNumRegionIterArgs(); i < end; ++i) {
       BlockArgument carried = loop.getRegionIterArg(i);
-      Operation *made = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
-      bool alone = isTile(carried) && carried.hasOneUse() && made && *carried.user_begin() == made && made->hasOneUse();
-      if (!alone || !isElementwiseOnTiles(made) || made->getNumOperands() != 2) continue;
+      Operation *made = ownUpdateOf(loop, i);
+      if (!made) continue;
       Value other = made->getOperand(made->getOperand(0) == carried ? 1 : 0);
       for (Relayout *side : {&right, &left}) {
         std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
@@ -45,8 +52,8 @@ private:
   /// The loop over tiles that carries on what the loop begins with and carries as well, and has no other use in it; or null.
   scf::ForOp tilesOf(unsigned i) {
     auto init = dyn_cast<BlockArgument>(loop.getInitArgs()[i]);
-    auto tiles = init ? dyn_cast<scf::ForOp>(init.getOwner()->getParentOp()) : scf::ForOp();
-    if (!tiles || loop->getParentOp() != tiles || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
+    scf::ForOp tiles = topLevelLoopAround(loop);
+    if (!init || !tiles || init.getOwner() != tiles.getBody() || init == tiles.getInductionVar() || !init.hasOneUse()) return {};
     bool goesOn = loop.getResult(i).hasOneUse() && tiles.getTiedLoopYieldedValue(init)->get() == loop.getResult(i);
     return goesOn ? tiles : scf::ForOp();
   }

@@ -70,16 +70,17 @@ bool DequantizeCandidate::waitsForIt() {
          sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
 }
 
-/// Whether nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
+/// True if nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
 /// does not wait for the consumers' stores, and is ahead of them by a tile.
 bool DequantizeCandidate::storesLater() {
-  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  scf::ForOp tiles = topLevelLoopAround(loop);
+  if (!isa<tt::FuncOp>((tiles ? tiles : loop)->getParentOp())) return false;
   for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
     if (&op == (tiles ? tiles : loop)) break;
     if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
   }
   if (!tiles) return true;
-  if (!isa<tt::FuncOp>(tiles->getParentOp()) || tiles.getUnsignedCmp()) return false;
+  if (tiles.getUnsignedCmp()) return false;
   WalkResult walk = tiles.walk([&](Operation *op) {
     if (op->getNumRegions() != 0 && op != tiles && op != loop) return WalkResult::interrupt();
     auto load = dyn_cast<tt::LoadOp>(op);
@@ -90,7 +91,7 @@ bool DequantizeCandidate::storesLater() {
   return !walk.wasInterrupted();
 }
 
-/// Whether a CTA with both partitions starts with enough registers for the MMA's sums, and needs them all in the end. Each consumer warp
+/// True if a CTA with both partitions starts with enough registers for the MMA's sums, and needs them all in the end. Each consumer warp
 /// group issues MMAs of two halves of its rows. The partition is one warp group, so its operand has at most as many rows as those of each
 /// consumer warp group, and each of its threads has one.
 bool DequantizeCandidate::suits() {
@@ -104,6 +105,29 @@ bool DequantizeCandidate::suits() {
               sums + otherRegistersNextToSums <= consumerRegisters(warps, target, {producerRegisters, loaderRegisters});
   bool isBalanced = rows >= threadsOfGroup && rows * groups <= result.getDimSize(0);
   return hasTypes && hasHalves && fits && sums >= minDequantizedSums && isBalanced && depth >= minDequantizedDepth;
+}
+
+Dims DequantizeCandidate::shapeOfFirst() const {
+  Dims shape = ttg::shapeOf(ttg::StoreSharedOp(first.store).getSrc().getType());
+  return {shape[static_cast<size_t>(first.order[0])], shape[static_cast<size_t>(first.order[1])]};
+}
+
+Layout rowsOfThreads(const Dims &shape, int64_t along) {
+  Layout layout;
+  layout.shape = shape;
+  auto basis = [&](int64_t dim, int64_t step) {
+    Dims at(2, 0);
+    at[static_cast<size_t>(dim)] = step;
+    return flatOf(shape, at);
+  };
+  for (int64_t step = 1; step < shape[static_cast<size_t>(along)]; step *= 2)
+    layout.basesOf(Axis::reg).push_back(basis(along, step));
+  for (int64_t step = 1; step < shape[static_cast<size_t>(1 - along)]; step *= 2) {
+    Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < threadsOfGroup ? Axis::warp : Axis::reg;
+    layout.basesOf(axis).push_back(basis(1 - along, step));
+  }
+  layout.basesOf(Axis::warp).push_back(0); // the other warpgroup holds copies
+  return layout;
 }
 
 } // namespace tilewright::gpu

@@ -30,6 +30,8 @@ public:
 
   /// The dimension of the stored tile that is dimension `dim` of the operand.
   static int64_t dimOf(const StoredOperand &operand, int64_t dim) { return operand.order[static_cast<size_t>(dim)]; }
+  /// The first operand's rows, and K.
+  Dims shapeOfFirst() const;
 
 private:
   std::optional<StoredOperand> storedIn(mlir::Value buffer);
@@ -41,5 +43,9 @@ private:
   ttg::ConfigAttr config;
   const GpuTarget &target;
 };
+
+/// The layout of a tile that the partition computes: each thread holds whole rows along dimension `along`, further ones in further
+/// registers. The bit of the second consumer warp group holds copies.
+Layout rowsOfThreads(const Dims &shape, int64_t along);
 
 } // namespace tilewright::gpu

@@ -1,6 +1,7 @@
 // The policy of loops with a dequantize partition (partition_dequantize.cpp). If the consumers dequantize the other operand, MMAs of an
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
-// If they do not, the loop is a GEMM.
+// The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
+#include "gpu/schedule/microscaling/carried_maxima.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operand_partition.h"
 #include "gpu/schedule/policies.h"
@@ -9,11 +10,39 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+/// True if the loop carries tiles next to the sums of its MMAs: the largest exponents of scales.
+static bool carriesMaxima(scf::ForOp loop) {
+  return llvm::any_of(llvm::seq(loop.getNumRegionIterArgs()), [&](unsigned i) { return ownUpdateOf(loop, i) != nullptr; });
+}
+
+/// True if an arrival of its own for the copies gains more than it costs. If the partition unpacks numbers and computes maxima, it does not
+/// (docs/heuristics.md, Decisions without a number).
+static bool releasesCopiesEarly(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  auto isRead = [](const CircularBuffer &circular) { return circular.mmasRead; };
+  if (llvm::any_of(schedule.circularBuffers, isRead) || !lastConsumerRead(schedule)) return false;
+  return loop.getBody()->getOps<ttg::UnpackE2m1Op>().empty() || !carriesMaxima(loop);
+}
+
+/// True if the partition makes all loads of tiles to registers. If the consumers load scales as well, 16 bytes at a time for the partition
+/// are no gain (docs/heuristics.md, `widenedRowBytes`).
+static bool partitionLoadsAlone(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  return llvm::all_of(loop.getBody()->getOps<tt::LoadOp>(),
+                      [&](tt::LoadOp load) { return !isa<RankedTensorType>(load.getType()) || ofPartition.contains(load); });
+}
+
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
   if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
+  schedule.loadsWholeRows = partitionLoadsAlone(schedule);
   ttg::WgmmaWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
+  if (!releasesCopiesEarly(schedule)) return true;
+  schedule.computedReleaseAfter = wait;
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    circular.releaseAfter = lastConsumerRead(schedule);
   return true;
 }
 
@@ -23,10 +52,8 @@ bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &co
 void prefetchScales(LoopSchedule &schedule) {
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> dequantizing = operandPartitionOf(schedule);
-  Operation *lastRead = nullptr, *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
+  Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
   Operation *reader = firstReaderOfComputed(schedule);
-  for (auto load : body->getOps<ttg::LoadSharedOp>())
-    if (!dequantizing.contains(load) && load->isBeforeInBlock(reader)) lastRead = load;
   bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
     auto tile = dyn_cast<RankedTensorType>(load.getType());
     return tile && !dequantizing.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= minScaleBytesAtTop * 8;

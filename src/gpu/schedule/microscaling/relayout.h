@@ -11,7 +11,7 @@ namespace tilewright::gpu {
 class Relayout {
 public:
   explicit Relayout(tt::FuncOp function) : function(function) {}
-  /// Whether the tile can be computed in that layout. What is asked for is made later, all of it.
+  /// True if the tile can be computed in that layout. What is asked for is made later, all of it.
   bool canMake(mlir::Value tile, const Layout &want);
   /// The same of what is computed from loads that are made in such a layout anyway.
   bool canMakeOfLoads(mlir::Value tile, const Layout &want);

@@ -32,6 +32,8 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
+  schedule.computedReleaseAfter = {};
+  schedule.loadsWholeRows = false;
   schedule.policy = {};
   schedule.registerLoads.clear();
   for (const Policy &policy : policies) {

@@ -1,0 +1,120 @@
+#include "gpu/schedule/microscaling/forwarded_scales.h"
+
+#include "gpu/schedule/operand_partition.h"
+#include "ir/slice.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Returns how many of the lowest bits of each element are known to be 0: of constants, of what has been shifted, and of the same bits in
+/// another type.
+static unsigned trailingZeros(Value tile) {
+  DenseIntElementsAttr constant;
+  unsigned bits = getElementTypeOrSelf(tile).getIntOrFloatBitWidth();
+  if (matchPattern(tile, m_Constant(&constant)) && constant.isSplat()) return constant.getSplatValue<APInt>().countr_zero();
+  Operation *op = tile.getDefiningOp();
+  if (isa_and_nonnull<tt::BitcastOp, arith::TruncIOp, arith::ExtUIOp, arith::ExtSIOp>(op))
+    return std::min(bits, trailingZeros(op->getOperand(0)));
+  auto shifted = dyn_cast_or_null<arith::ShLIOp>(op);
+  if (!shifted || !matchPattern(shifted.getRhs(), m_Constant(&constant)) || !constant.isSplat()) return 0;
+  return static_cast<unsigned>(constant.getSplatValue<APInt>().getLimitedValue(bits));
+}
+
+/// True if only the upper byte of each element, of 16 bits, may be other than 0: powers of two in fp16.
+static bool isInUpperByte(Value tile) {
+  return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() == 16 && trailingZeros(tile) >= 8;
+}
+
+/// The upper bytes of a tile's elements.
+static Value upperBytes(OpBuilder &b, Value tile) {
+  Location loc = tile.getLoc();
+  auto type = cast<RankedTensorType>(tile.getType());
+  auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
+  Value bits = tt::BitcastOp::create(b, loc, words, tile);
+  Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+  return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
+}
+
+/// Scales of rows, in an order in which those of the rows that a thread multiplies, eight or half of all apart, are contiguous.
+static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
+  auto bitsOf = [](int64_t extent) { return static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(extent))); };
+  unsigned rowBits = bitsOf(shape[0]), groupBits = bitsOf(shape[1]), half = rowBits - 1;
+  constexpr unsigned eight = 3;
+  SmallVector<unsigned> order = {groupBits + half, groupBits + eight}; // the lowest first
+  for (unsigned bit = 0; bit < groupBits; ++bit)
+    order.push_back(bit);
+  for (unsigned bit = 0; bit < rowBits; ++bit)
+    if (bit != half && bit != eight) order.push_back(groupBits + bit);
+  SharedLayout layout;
+  layout.shape = shape;
+  layout.elementBits = bits;
+  for (unsigned bit : order)
+    layout.bases.push_back(1u << bit);
+  return layout;
+}
+
+/// A buffer for the tile. Of powers of two in fp16 the upper byte is enough: four stages fit next to a tile that is stored.
+static ttg::BufferType bufferOf(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
+  return ttg::BufferType::get(
+      tile.getContext(), 1, element,
+      ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
+}
+
+/// True if an operation of that kind, in the loop, makes what the value is computed from.
+template <typename Op> bool ForwardedScales::dependsOn(Value value) const {
+  scf::ForOp loop = c.loop;
+  return tt::dependsOn(value, [&](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (!op || op->getBlock() != loop.getBody()) return tt::Search::skip;
+    return isa<Op>(op) ? tt::Search::found : tt::Search::follow;
+  });
+}
+
+void ForwardedScales::find(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  scf::ForOp loop = c.loop;
+  if (!isTile(tile) || !op || op->getBlock() != loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
+  if (!searched.insert(tile).second) return;
+  if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
+    for (Value operand : op->getOperands())
+      find(operand);
+    return;
+  }
+  tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
+  auto type = cast<RankedTensorType>(tile.getType());
+  bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
+  if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+  if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
+  scales.push_back(tile);
+  left.readFrom(tile, Value());
+}
+
+int64_t ForwardedScales::bytes() const {
+  int64_t bytes = 0;
+  for (Value tile : scales)
+    bytes += bufferOf(tile).tileBytes();
+  return bytes;
+}
+
+void ForwardedScales::store(OpBuilder &b) {
+  for (Value tile : scales) {
+    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    if (isInUpperByte(tile)) made = upperBytes(b, made);
+    ttg::AllocOp buffer;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(scf::ForOp(c.loop).getBody());
+      buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
+    }
+    markOperandPartition(ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer));
+    left.readFrom(tile, buffer);
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,34 @@
+// Scales of the first operand that the dequantize partition loads for the consumers, and leaves in shared memory. A fence waits for loads
+// from memory that were issued before it, and the consumers have none then (docs/heuristics.md, `loaderRegisters`).
+//   before: consumers: %s = tt.load %scales    dequantize by %s
+//   after:  partition: %s = tt.load %scales    ttg.store_shared %s, %p        consumers: %s = ttg.load_shared %p    dequantize by %s
+#pragma once
+
+#include "gpu/schedule/microscaling/dequantize_candidate.h"
+#include "gpu/schedule/microscaling/relayout.h"
+
+namespace tilewright::gpu {
+
+class ForwardedScales {
+public:
+  /// `left`, `right`: the first operand, by the consumers, and the second one, by the partition.
+  ForwardedScales(const DequantizeCandidate &candidate, Relayout &left, Relayout &right) : c(candidate), left(left), right(right) {}
+
+  /// Finds the scales that `tile` is computed from: what comes from loads to registers alone, before each scale is repeated for its group.
+  void find(mlir::Value tile);
+  bool empty() const { return scales.empty(); }
+  /// Bytes of an iteration's scales in shared memory.
+  int64_t bytes() const;
+  /// Stores them for the consumers, before the builder's insertion point.
+  void store(mlir::OpBuilder &b);
+
+private:
+  template <typename Op> bool dependsOn(mlir::Value value) const;
+
+  const DequantizeCandidate &c;
+  Relayout &left, &right;
+  llvm::SmallVector<mlir::Value> scales;
+  llvm::DenseSet<mlir::Value> searched;
+};
+
+} // namespace tilewright::gpu
