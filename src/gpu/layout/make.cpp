@@ -182,6 +182,17 @@ Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBi
   return maker.rest({1, 0});
 }
 
+Layout Layout::tensorMemory(const Dims &shape, int64_t warps) {
+  int64_t groups = warps / warpsOfGroup, halves = shape[0] < tensorMemoryLanes ? 2 : 1;
+  Maker maker(shape);
+  maker.take(Axis::reg, 1, std::max<int64_t>(1, shape[1] / groups / halves));
+  maker.take(Axis::lane, 0, 32 / halves);
+  maker.take(Axis::lane, 1, halves);
+  maker.take(Axis::warp, 0, warpsOfGroup);
+  maker.take(Axis::warp, 1, groups);
+  return maker.rest({1, 0});
+}
+
 //===--------------------------------------------------------------------------------------------------------------- shared layouts
 
 // Returns the flat indices of the bits of an unswizzled order.

@@ -31,6 +31,7 @@ struct SharedAccess {
   bool writes = false;
   Accessor accessor = Accessor::threads;
   AccessPartition partition = AccessPartition::consumers;
+  bool inTensorMemory = false; ///< the bytes are columns of tensor memory
 
   bool isAsyncProxy() const { return accessor != Accessor::threads && accessor != Accessor::copyAsync; }
   bool isAsynchronous() const { return accessor != Accessor::threads && accessor != Accessor::tmaLoad; }

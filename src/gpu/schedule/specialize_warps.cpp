@@ -67,6 +67,7 @@ std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::
 
 /// True if the sums of each MMA's instruction fit in the registers with which a CTA starts.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (target.tcgen05) return true; // they are in tensor memory
   WalkResult walk = loop.walk([&](ttg::WgmmaOp mma) {
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());

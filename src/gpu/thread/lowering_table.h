@@ -31,6 +31,7 @@ void addMemoryLowerings(LoweringTable &table);
 void addSharedLowerings(LoweringTable &table);
 void addMmaLowerings(LoweringTable &table);
 void addWgmmaLowerings(LoweringTable &table);
+void addTcgen05Lowerings(LoweringTable &table);
 void addFmaDotLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addReductionLowerings(LoweringTable &table);

@@ -263,7 +263,9 @@ static LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
   int64_t warps = t.config.getWarps();
   for (int64_t partitionWarps : t.partitions.getPartitionNumWarps())
     warps += partitionWarps;
+  fenceTensorMemory(t, ptx::TensorFence::before);
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
+  fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
 

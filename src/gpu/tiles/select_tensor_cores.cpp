@@ -5,6 +5,7 @@
 // Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
@@ -85,7 +86,7 @@ private:
     bool isWgmma = choice && choice.getKind() == ttg::MmaKind::wgmma;
     checkCopiedExtent(dot.getA(), 0, dot, isWgmma && !choice.getAInRegisters());
     checkCopiedExtent(dot.getB(), 1, dot, isWgmma);
-    if (!isWgmma) return;
+    if (!choice || !readsByDescriptor(choice.getKind())) return;
     Source source = sourceOf(dot.getB());
     int64_t &columns = reaches.try_emplace({source.tile, source.order[0]}, choice.getColumns()).first->second;
     columns = std::min(columns, choice.getColumns());
@@ -161,7 +162,8 @@ private:
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
     if (kind == ttg::MmaKind::fma || type.getElementTypeBitWidth() != 16) return c;
-    if (type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16()) return c;
+    bool isF16 = type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16();
+    if (isF16 && kind != ttg::MmaKind::tcgen05) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
@@ -169,7 +171,8 @@ private:
     auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     if (!choice) return bug(dot, "it has no ttg.dot_choice from assign-layouts");
     switch (choice.getKind()) {
-    case ttg::MmaKind::wgmma: finish(dot, byWarpgroups(dot, choice)); break;
+    case ttg::MmaKind::wgmma:
+    case ttg::MmaKind::tcgen05: finish(dot, byDescriptor(dot, choice)); break;
     case ttg::MmaKind::mma: finish(dot, byWarps(dot)); break;
     case ttg::MmaKind::fma: finish(dot, byThreads(dot)); break;
     }
@@ -184,9 +187,10 @@ private:
     return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
   }
 
-  Value byWarpgroups(tt::DotOp dot, ttg::DotChoiceAttr choice) {
-    // In shared memory 16-bit operands may be M-major (A) or N-major (B); other ones must be K-major.
-    bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
+  Value byDescriptor(tt::DotOp dot, ttg::DotChoiceAttr choice) {
+    // In shared memory 16-bit operands may be M-major (A) or N-major (B), and those of 8 bits for tcgen05; other ones must be K-major.
+    int64_t bits = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth();
+    bool isTcgen05 = choice.getKind() == ttg::MmaKind::tcgen05, eitherMajor = bits == 16 || (isTcgen05 && bits == 8);
     auto shared = [&](Value operand, size_t along, int64_t reach) {
       Source source = sourceOf(operand);
       auto known = reaches.find({source.tile, source.order[along]});
@@ -196,9 +200,11 @@ private:
     Value a = choice.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.getColumns());
     storePending(dot);
     Value c = accumulator(dot, choice.getKind());
-    Dims extent = mmaExtent(dot);
-    DenseI64ArrayAttr part = extent != ttg::shapeOf(dot.getType()) ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot), part);
+    // tcgen05.mma computes the whole tile, with the precision of f32.
+    Dims shape = ttg::shapeOf(dot.getType()), extent = isTcgen05 ? shape : mmaExtent(dot);
+    DenseI64ArrayAttr part = extent != shape ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
+    IntegerAttr interval = isTcgen05 ? IntegerAttr() : promotionInterval(dot);
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), interval, part);
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
   }
 

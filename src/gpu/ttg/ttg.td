@@ -72,12 +72,12 @@ def TTG_LaunchGuard : TTGAttr<"LaunchGuard", "launch_guard"> {
 // ---- decisions of passes and their reasons. Later passes read some of them; explain reports all of them.
 
 def TTG_MmaKind : I32EnumAttr<"MmaKind", "the instruction of a dot",
-  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>]> {
+  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>, I32EnumAttrCase<"tcgen05", 3>]> {
   let cppNamespace = "::tilewright::ttg";
 }
 def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
   let summary = "how a dot is computed; the attribute `ttg.dot_choice` of a tt.dot, from assign-layouts to select-tensor-cores. "
-                "`columns`: of one wgmma. `aInRegisters`: operand A is in registers, not in shared memory. `reason`: shown to users, why "
+                "`columns`: of one wgmma or tcgen05.mma. `aInRegisters`: operand A is in registers, not in shared memory. `reason`: shown to users, why "
                 "no better instruction is possible";
   let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
   let assemblyFormat = "`<` struct(params) `>`";
@@ -155,6 +155,18 @@ def TTG_Barriers : TTGType<"Barriers", "barriers"> {
   let summary = "`count` mbarriers in shared memory";
   let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` $count `>`";
+}
+
+def TTG_TensorMemory : TTGType<"TensorMemory", "tensor_memory"> {
+  let summary = "a tile [M, N] of 32-bit accumulators in tensor memory: an address, the lane in the upper 16 bits, the column in the lower 16. "
+                "Element (m, n) of M = 64 is in lane 32 (m / 16) + m mod 16 and column n; of more rows, in lane m mod 128 and column "
+                "m / 128 * N + n";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1; // !ttg.tensor_memory<128x256xf32>
+  let extraClassDeclaration = [{
+    /// Columns of tensor memory that the tile takes.
+    int64_t columns() const;
+  }];
 }
 
 def TTG_Map : Type<CPred<"::llvm::isa<::tilewright::ptx::TensorMapType>($_self)">, "tensor map">,
@@ -338,6 +350,53 @@ def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
   let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
                             [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
   let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
+}
+// ---- tensor memory. place-accumulators makes these of wgmma and wgmma_wait on targets with tcgen05.
+
+def TTG_TensorAllocOp : TTGEffect<"tensor_alloc"> {
+  let summary = "allocates columns of tensor memory for the CTA, and ends with a barrier of all its threads; the result is the address. "
+                "`columns`: a power of two from 32 to 512. A kernel has one at most, at its start";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<512>, IntPowerOf2]>:$columns);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$columns attr-dict";
+}
+def TTG_TensorFreeOp : TTGEffect<"tensor_free"> {
+  let summary = "frees the columns of a tensor_alloc, at the kernel's end, after a barrier that follows all accesses";
+  let arguments = (ins I32:$address);
+  let assemblyFormat = "$address attr-dict";
+}
+def TTG_TensorTileOp : TTGOp<"tensor_tile", [Pure]> {
+  let summary = "the tile that starts at a column of an allocation";
+  let arguments = (ins I32:$address, I32Attr:$column);
+  let results = (outs TTG_TensorMemory:$result);
+  let assemblyFormat = "$address `,` $column attr-dict `:` type($result)";
+}
+def TTG_TensorLoadOp : TTGOp<"tensor_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from tensor memory to registers (Layout::tensorMemory); complete when it ends";
+  let arguments = (ins TTG_TensorMemory:$source);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile from registers (Layout::tensorMemory) to tensor memory; complete when it ends";
+  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target);
+  let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
+  let hasVerifier = 1;
+}
+def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma"> {
+  let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] and b [K, N] are "
+                "buffers. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
+                "a power of two. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32";
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, TTG_Barriers:$barriers, I32:$issued);
+  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate `to` $barriers `at` $issued attr-dict "
+                       "`:` type($a) `,` type($b) `,` type($d) `,` type($barriers)";
+}
+def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
+  let summary = "every thread waits until all but the latest `pending` of the `issued` MMAs are complete; `pending` is less than the number of "
+                "barriers. No thread may be a phase of a barrier behind";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$issued, I32Attr:$pending);
+  let assemblyFormat = "$pending `of` $barriers `at` $issued attr-dict `:` type($barriers)";
 }
 def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
   let summary = "d = a * b + c by multiply-add instructions in c's type, in any layout; threads read the elements of a [.., M, K] and b "

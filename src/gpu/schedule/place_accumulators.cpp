@@ -1,0 +1,405 @@
+// Gives the accumulators of tcgen05.mma their columns of tensor memory:
+//   before: for iter_args(%c = zeros) { %d = wgmma %a, %b, %c    %e = wgmma_wait 0, %d    yield %e }
+//   after:  %t = tensor_tile 0    tensor_store zeros, %t
+//           for iter_args(%n = 0) { tcgen05_mma %a, %b, %t at %n    tcgen05_wait 0 at %n + 1    yield %n + 1 }    tensor_load %t
+// A value that an MMA has computed is in tensor memory until something else than an MMA, a wait or the back edge needs it: then it is loaded
+// after the wait. Values that are linked in this way share one tile. Tiles that are not live at the same time share columns.
+// insert-barriers orders the accesses of threads and MMAs. An MMA arrives at the barrier of its number, and a wait for all but the latest n
+// of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/passes.h"
+#include "gpu/ttg/ttg.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Which values stay in tensor memory.
+class Accumulators {
+public:
+  Accumulators(tt::FuncOp function, int64_t warps) : warps(warps) {
+    function.walk([&](scf::ForOp loop) {
+      for (BlockArgument argument : loop.getRegionIterArgs())
+        if (fits(argument.getType())) carried.insert(argument);
+    });
+    // A value leaves the set if one of its uses needs registers; then values that depend on it may leave, too.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (BlockArgument argument : SmallVector<BlockArgument>(carried.begin(), carried.end()))
+        if (!staysInLoop(argument)) changed |= carried.remove(argument);
+    }
+  }
+
+  /// True if the value is in tensor memory where it is defined.
+  bool contains(Value value) const {
+    if (auto argument = dyn_cast<BlockArgument>(value)) return carried.contains(argument);
+    auto result = cast<OpResult>(value);
+    if (isa<ttg::WgmmaOp>(result.getOwner())) return true;
+    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(result.getOwner())) return contains(wait.getTiles()[result.getResultNumber()]);
+    auto loop = dyn_cast<scf::ForOp>(result.getOwner());
+    return loop && carried.contains(loop.getRegionIterArgs()[result.getResultNumber()]);
+  }
+
+  /// True if the use takes the value in its place.
+  bool isInPlace(OpOperand &use) const {
+    if (!contains(use.get())) return false;
+    if (isa<ttg::WgmmaWaitOp>(use.getOwner())) return true;
+    return maySupersede(use) && llvm::count_if(use.get().getUses(), [&](OpOperand &each) { return maySupersede(each); }) == 1;
+  }
+
+private:
+  bool fits(Type type) const {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 || tile.getDimSize(0) < tcgen05MinRows) return false;
+    return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
+  }
+
+  /// True if the value has a later one in its place after this use. Only one use can have that.
+  bool maySupersede(OpOperand &use) const {
+    Operation *user = use.getOwner();
+    if (auto mma = dyn_cast<ttg::WgmmaOp>(user)) return use.get() == mma.getC();
+    if (auto loop = dyn_cast<scf::ForOp>(user)) {
+      BlockArgument argument = loop.getTiedLoopRegionIterArg(&use);
+      return argument && carried.contains(argument);
+    }
+    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+    return isa<scf::YieldOp>(user) && loop && carried.contains(loop.getRegionIterArg(use.getOperandNumber()));
+  }
+
+  bool staysInLoop(BlockArgument argument) const {
+    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
+    return yielded->get() != argument && isInPlace(*yielded) &&
+           llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
+  }
+
+  int64_t warps;
+  llvm::SetVector<BlockArgument> carried;
+};
+
+/// Values that share a tile of tensor memory.
+struct Web {
+  RankedTensorType type;
+  int64_t first = INT64_MAX, last = 0; ///< operations from the first access to the last one
+  int64_t column = 0;
+  Value tile;
+
+  int64_t columns() const { return llvm::divideCeil(type.getDimSize(0), tensorMemoryLanes) * type.getDimSize(1); }
+};
+
+class Placer {
+public:
+  Placer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), target(target), accumulators(function, config.getWarps()), b(function.getContext()) {}
+
+  LogicalResult run() {
+    int64_t pending = 0;
+    function.walk([&](Operation *op) {
+      if (auto mma = dyn_cast<ttg::WgmmaOp>(op)) mmas.push_back(mma);
+      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) {
+        waits.push_back(wait);
+        pending = std::max<int64_t>(pending, wait.getPending());
+      }
+    });
+    if (mmas.empty()) return success();
+    findWebs();
+    int64_t columns = place();
+    if (columns > target.tensorColumns)
+      return refuse(function, Diag::outOfResources,
+                    {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
+    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))),
+             int64_t(llvm::PowerOf2Ceil(uint64_t(pending) + 1)));
+    storeInits();
+    for (ttg::WgmmaOp mma : mmas)
+      multiply(mma);
+    if (failed(loadResults())) return failure();
+    for (ttg::WgmmaWaitOp wait : waits)
+      replaceWait(wait);
+    b.setInsertionPoint(zero.getDefiningOp()->getBlock()->getTerminator());
+    ttg::Tcgen05WaitOp::create(b, function.getLoc(), barriers, zero, 0);
+    ttg::TensorFreeOp::create(b, function.getLoc(), address);
+    numberMmas(function.getBody().front(), zero);
+    // They use one another's results only.
+    SmallVector<Operation *> replaced(mmas.begin(), mmas.end());
+    replaced.append(dropped.begin(), dropped.end());
+    for (Operation *op : replaced)
+      op->dropAllReferences();
+    for (Operation *op : replaced)
+      op->erase();
+    return success();
+  }
+
+private:
+  //===-------------------------------------------------------------------------------------------------------------- webs
+
+  void unite(Value one, Value other) { classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); }
+
+  void findWebs() {
+    for (ttg::WgmmaOp mma : mmas) {
+      classes.insert(mma.getD().getAsOpaquePointer());
+      if (accumulators.isInPlace(mma.getCMutable())) unite(mma.getC(), mma.getD());
+    }
+    for (ttg::WgmmaWaitOp wait : waits)
+      for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
+        if (accumulators.contains(tile)) unite(tile, result);
+    function.walk([&](scf::ForOp loop) {
+      for (auto [argument, init, result] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgsMutable(), loop.getResults())) {
+        if (!accumulators.contains(argument)) continue;
+        unite(argument, result);
+        unite(argument, loop.getTiedLoopYieldedValue(argument)->get());
+        if (accumulators.isInPlace(init)) unite(argument, init.get());
+      }
+    });
+    int64_t next = 0;
+    number(function.getBody(), next);
+    for (const auto &member : classes)
+      extend(Value::getFromOpaquePointer(member->getData()));
+  }
+
+  void number(Region &region, int64_t &next) {
+    for (Block &block : region)
+      for (Operation &op : block) {
+        int64_t first = next++;
+        for (Region &inner : op.getRegions())
+          number(inner, next);
+        spans[&op] = {first, next++};
+      }
+  }
+
+  /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
+  void extend(Value value) {
+    Web &web = webOf(value);
+    web.type = cast<RankedTensorType>(value.getType());
+    auto touch = [&](Operation *op) {
+      web.first = std::min(web.first, spans.lookup(op).first);
+      web.last = std::max(web.last, spans.lookup(op).second);
+    };
+    touch(isa<BlockArgument>(value) ? cast<BlockArgument>(value).getOwner()->getParentOp() : value.getDefiningOp());
+    for (OpOperand &use : value.getUses())
+      if (accumulators.isInPlace(use)) touch(use.getOwner());
+    if (value.use_empty() && value.getDefiningOp<ttg::WgmmaOp>()) touch(function.getBody().front().getTerminator());
+  }
+
+  Web &webOf(Value value) { return webs[classes.getLeaderValue(value.getAsOpaquePointer())]; }
+
+  /// Gives each web columns that no web has which is live at the same time, large webs first. Returns the number of columns.
+  int64_t place() {
+    SmallVector<Web *> order, placed;
+    for (auto &[leader, web] : webs)
+      order.push_back(&web);
+    llvm::sort(order, [](Web *x, Web *y) { return std::tuple(-x->columns(), x->first, x->last) < std::tuple(-y->columns(), y->first, y->last); });
+    int64_t columns = 0;
+    for (Web *web : order) {
+      for (Web *other : placed) // by column
+        if (other->first <= web->last && web->first <= other->last && other->column < web->column + web->columns())
+          web->column = std::max(web->column, other->column + other->columns());
+      columns = std::max(columns, web->column + web->columns());
+      placed.insert(llvm::upper_bound(placed, web, [](Web *x, Web *y) { return x->column < y->column; }), web);
+    }
+    return columns;
+  }
+
+  //===----------------------------------------------------------------------------------------------------------- operations
+
+  void allocate(int64_t columns, int64_t ring) {
+    Location loc = function.getLoc();
+    b.setInsertionPointToStart(&function.getBody().front());
+    address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
+    for (auto &[leader, web] : webs) {
+      auto type = ttg::TensorMemoryType::get(b.getContext(), web.type.getShape(), web.type.getElementType());
+      web.tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(web.column));
+    }
+    zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    barriers = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(b.getContext(), ring));
+  }
+
+  /// Stores what a carried accumulator starts from.
+  void storeInits() {
+    function.walk([&](scf::ForOp loop) {
+      for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgsMutable()))
+        if (accumulators.contains(argument) && !accumulators.isInPlace(init)) {
+          b.setInsertionPoint(loop);
+          ttg::TensorStoreOp::create(b, loop.getLoc(), init.get(), webOf(argument).tile);
+        }
+    });
+  }
+
+  Value boolean(Location loc, bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)); }
+
+  void multiply(ttg::WgmmaOp mma) {
+    b.setInsertionPoint(mma);
+    Value tile = webOf(mma.getD()).tile, accumulate = mma.getUseC();
+    if (!accumulators.isInPlace(mma.getCMutable())) {
+      bool isZero = matchPattern(mma.getC(), m_PosZeroFloat()) || matchPattern(mma.getC(), m_Zero());
+      if (isZero && !accumulate)
+        accumulate = boolean(mma.getLoc(), false);
+      else
+        ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);
+    }
+    if (!accumulate) accumulate = boolean(mma.getLoc(), true);
+    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tile, accumulate, barriers, zero);
+  }
+
+  /// Loads each value that something needs in registers, where it is complete.
+  LogicalResult loadResults() {
+    for (const auto &member : classes) {
+      Value value = Value::getFromOpaquePointer(member->getData());
+      SmallVector<OpOperand *> needed;
+      for (OpOperand &use : value.getUses())
+        if (!accumulators.isInPlace(use)) needed.push_back(&use);
+      if (needed.empty()) continue;
+      Operation *from = value.getDefiningOp();
+      if (!isa_and_nonnull<ttg::WgmmaWaitOp, scf::ForOp>(from)) return bug(needed[0]->getOwner(), "it reads an MMA's result before a wait");
+      b.setInsertionPointAfter(from);
+      Value loaded = ttg::TensorLoadOp::create(b, from->getLoc(), value.getType(), webOf(value).tile);
+      for (OpOperand *use : needed)
+        use->set(loaded);
+    }
+    return success();
+  }
+
+  void replaceWait(ttg::WgmmaWaitOp wait) {
+    b.setInsertionPoint(wait);
+    ttg::Tcgen05WaitOp::create(b, wait.getLoc(), barriers, zero, wait.getPending());
+    for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
+      result.replaceAllUsesWith(tile); // the remaining uses of an accumulator go when its loop is rebuilt
+    wait.erase();
+  }
+
+  //===-------------------------------------------------------------------------------------------------------------- numbers
+
+  static bool multiplies(Operation *op) {
+    return op->walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+
+  /// Numbers the MMAs of a block from `count` on. Returns the number of the next one.
+  Value numberMmas(Block &block, Value count) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) wait.getIssuedMutable().set(count);
+      if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
+        mma.getIssuedMutable().set(count);
+        b.setInsertionPointAfter(mma);
+        Value one = arith::ConstantOp::create(b, mma.getLoc(), b.getI32IntegerAttr(1));
+        count = b.createOrFold<arith::AddIOp>(mma.getLoc(), count, one);
+      }
+      if (auto loop = dyn_cast<scf::ForOp>(op)) count = numberLoop(loop, count);
+      if (auto branch = dyn_cast<scf::IfOp>(op)) count = numberBranch(branch, count);
+      if (auto loop = dyn_cast<scf::WhileOp>(op)) count = numberLoop(loop, count);
+    }
+    return count;
+  }
+
+  /// The loop without the accumulators that it carried, and with the number if it has MMAs.
+  Value numberLoop(scf::ForOp loop, Value count) {
+    bool counts = multiplies(loop);
+    SmallVector<unsigned> kept;
+    SmallVector<Value> inits, yields;
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    for (BlockArgument argument : loop.getRegionIterArgs()) {
+      if (accumulators.contains(argument)) continue;
+      unsigned i = argument.getArgNumber() - loop.getNumInductionVars();
+      kept.push_back(i);
+      inits.push_back(loop.getInitArgs()[i]);
+      yields.push_back(yield.getOperand(i));
+    }
+    if (!counts && kept.size() == loop.getNumRegionIterArgs()) return numberMmas(*loop.getBody(), count), count;
+    if (counts) inits.push_back(count);
+    b.setInsertionPoint(loop);
+    auto made = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+    made->setAttrs(loop->getAttrs());
+    Block *body = made.getBody();
+    body->clear();
+    body->getOperations().splice(body->end(), loop.getBody()->getOperations());
+    loop.getInductionVar().replaceAllUsesWith(made.getInductionVar());
+    for (auto [i, old] : llvm::enumerate(kept)) {
+      loop.getRegionIterArg(old).replaceAllUsesWith(made.getRegionIterArg(static_cast<unsigned>(i)));
+      loop.getResult(old).replaceAllUsesWith(made.getResult(static_cast<unsigned>(i)));
+    }
+    dropped.push_back(loop);
+    yield.getResultsMutable().assign(yields);
+    Value after = numberMmas(*body, counts ? Value(made.getRegionIterArgs().back()) : count);
+    if (!counts) return count;
+    yield.getResultsMutable().append(after);
+    return made.getResults().back();
+  }
+
+  Value numberBranch(scf::IfOp branch, Value count) {
+    if (!multiplies(branch)) {
+      for (Region *region : branch.getRegions())
+        if (!region->empty()) numberMmas(region->front(), count);
+      return count;
+    }
+    SmallVector<Type> types(branch.getResultTypes());
+    types.push_back(b.getI32Type());
+    b.setInsertionPoint(branch);
+    auto made = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*addThenBlock=*/true, /*addElseBlock=*/true);
+    made->setAttrs(branch->getAttrs());
+    for (auto [from, to] : llvm::zip(branch.getRegions(), made.getRegions())) {
+      Block &block = to->front();
+      block.clear();
+      if (!from->empty()) block.getOperations().splice(block.end(), from->front().getOperations());
+      if (block.empty() || !block.back().hasTrait<OpTrait::IsTerminator>()) {
+        b.setInsertionPointToEnd(&block);
+        scf::YieldOp::create(b, branch.getLoc(), ValueRange());
+      }
+      Value after = numberMmas(block, count);
+      cast<scf::YieldOp>(block.getTerminator()).getResultsMutable().append(after);
+    }
+    branch.replaceAllUsesWith(made.getResults().drop_back());
+    branch.erase();
+    return made.getResults().back();
+  }
+
+  Value numberLoop(scf::WhileOp loop, Value count) {
+    SmallVector<Value> inits(loop.getInits());
+    SmallVector<Type> types(loop.getResultTypes());
+    inits.push_back(count);
+    types.push_back(b.getI32Type());
+    b.setInsertionPoint(loop);
+    auto made = scf::WhileOp::create(b, loop.getLoc(), types, inits);
+    made->setAttrs(loop->getAttrs());
+    for (auto [from, to] : llvm::zip(loop.getRegions(), made.getRegions()))
+      to->takeBody(*from);
+    Value before = made.getBefore().front().addArgument(b.getI32Type(), loop.getLoc());
+    Value after = made.getAfter().front().addArgument(b.getI32Type(), loop.getLoc());
+    before = numberMmas(made.getBefore().front(), before);
+    made.getConditionOp().getArgsMutable().append(before);
+    after = numberMmas(made.getAfter().front(), after);
+    made.getYieldOp().getResultsMutable().append(after);
+    loop.replaceAllUsesWith(made.getResults().drop_back());
+    loop.erase();
+    return made.getResults().back();
+  }
+
+  tt::FuncOp function;
+  const GpuTarget &target;
+  Accumulators accumulators;
+  OpBuilder b;
+  SmallVector<ttg::WgmmaOp> mmas;
+  SmallVector<ttg::WgmmaWaitOp> waits;
+  llvm::EquivalenceClasses<void *> classes;
+  llvm::MapVector<void *, Web> webs;
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; ///< numbers of an operation's begin and end
+  SmallVector<scf::ForOp> dropped;
+  Value address, zero, barriers;
+};
+
+} // namespace
+
+LogicalResult placeAccumulators(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return target.tcgen05 ? Placer(function, config, target).run() : success();
+  });
+}
+
+} // namespace tilewright::gpu

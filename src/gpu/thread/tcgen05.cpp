@@ -1,0 +1,251 @@
+// Tensor memory, and dots by tcgen05.mma:
+//   ttg.tcgen05_mma %a, %b, %d : 128x64 * 64x256 -> one thread: 4 tcgen05.mma m128n256k16, each 32 bytes further along K, and a commit
+//   ttg.tensor_load %d : 128x256, 8 warps        -> each warp: tcgen05.ld of 32 lanes and 128 columns
+// docs/stages/gpu_blackwell.md has the layouts and the rules.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/machine/tcgen05.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/matrix_registers.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------------- allocation
+
+static Value isFirstWarp(ThreadContext &t) {
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.warp, t.i32(0));
+}
+
+/// Continues in a branch for the first warp.
+static void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
+  auto branch = scf::IfOp::create(t.b, isFirstWarp(t), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
+static LogicalResult lowerTensorAlloc(ThreadContext &t, ttg::TensorAllocOp op) {
+  auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  if (!offset) return bug(op, "the address of its tensor memory has no offset in shared memory");
+  Value slot = arith::AddIOp::create(t.b, ptx::SharedBaseOp::create(t.b, t.b.getI32Type()), t.i32(offset.getInt()));
+  inFirstWarp(t, [&] {
+    ptx::Tcgen05AllocOp::create(t.b, slot, op.getColumns());
+    ptx::Tcgen05RelinquishOp::create(t.b);
+  });
+  ptx::BarrierOp::create(t.b);
+  t.set(op.getResult(), {ptx::LoadSharedOp::create(t.b, TypeRange(t.b.getI32Type()), slot, Value(), 0).getValues()[0]});
+  return success();
+}
+
+static LogicalResult lowerTensorFree(ThreadContext &t, ttg::TensorFreeOp op) {
+  auto columns = op.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
+  inFirstWarp(t, [&] { ptx::Tcgen05DeallocOp::create(t.b, t.getScalar(op.getAddress()), columns); });
+  return success();
+}
+
+static LogicalResult lowerTensorTile(ThreadContext &t, ttg::TensorTileOp op) {
+  t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getAddress()), t.i32(op.getColumn()))});
+  return success();
+}
+
+//===---------------------------------------------------------------------------------------------------- registers and tensor memory
+
+namespace {
+/// How the warps access a tile: with `count` registers at a time, from the address of their first lane on.
+struct TensorAccess {
+  ptx::TensorShape shape = ptx::TensorShape::m32x32b;
+  int64_t registers = 0, count = 0;
+  IntegerAttr halfOffset; ///< of M = 64: lanes 16 to 31 hold columns so much later
+  Value start;            ///< of register 0 of the thread's warp
+  SmallVector<int64_t> columns; ///< of each group of `count` registers, relative to `start`
+};
+} // namespace
+
+/// The column of an element within its tile.
+static int64_t columnOf(const Layout &layout, uint32_t flat) {
+  Dims at = coordinatesOf(layout.shape, flat);
+  return at[0] / tensorMemoryLanes * layout.shape[1] + at[1];
+}
+
+static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type tile, Value memory) {
+  Layout layout = ttg::layoutOf(tile);
+  if (layout != Layout::tensorMemory(layout.shape, t.warps)) return bug(op, "this tile is not in the layout of tensor memory"), failure();
+  TensorAccess access;
+  constexpr int64_t maxRegisters = 128; // of one tcgen05.ld
+  int64_t ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps);
+  if (layout.shape[0] < tensorMemoryLanes) {
+    ofRow /= 2;
+    access.shape = ptx::TensorShape::m16x32bx2;
+    access.halfOffset = t.b.getI32IntegerAttr(static_cast<int32_t>(ofRow));
+  }
+  access.registers = layout.registersPerThread();
+  access.count = std::min(maxRegisters, ofRow);
+  for (int64_t reg = 0; reg < access.registers; reg += access.count)
+    access.columns.push_back(columnOf(layout, layout.apply(reg, 0, 0, 0)));
+  std::vector<uint32_t> ofWarp;
+  for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp)))
+    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(columnOf(layout, basis)));
+  Value lane = arith::ShLIOp::create(t.b, arith::AndIOp::create(t.b, t.warp, t.i32(warpsOfGroup - 1)), t.i32(16 + laneBits));
+  Value start = arith::AddIOp::create(t.b, t.getScalar(memory), lane);
+  access.start = arith::AddIOp::create(t.b, start, xorBases(t, t.warp, ofWarp));
+  return access;
+}
+
+static Value addressAt(ThreadContext &t, const TensorAccess &access, int64_t column) {
+  return column ? Value(arith::AddIOp::create(t.b, access.start, t.i32(column))) : access.start;
+}
+
+static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource());
+  if (failed(access)) return failure();
+  SmallVector<Type> types(static_cast<size_t>(access->count), getElementTypeOrSelf(op.getType()));
+  ThreadValues values;
+  for (int64_t column : access->columns) {
+    Value address = addressAt(t, *access, column);
+    auto load = ptx::Tcgen05LdOp::create(t.b, types, access->shape, address, /*pack=*/false, access->halfOffset);
+    llvm::append_range(values, load.getValues());
+  }
+  ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::ld);
+  t.set(op.getResult(), std::move(values));
+  return success();
+}
+
+static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget());
+  if (failed(access)) return failure();
+  ValueRange values = t.get(op.getSrc());
+  for (int64_t column : access->columns) {
+    Value address = addressAt(t, *access, column);
+    ptx::Tcgen05StOp::create(t.b, access->shape, address, values.take_front(static_cast<size_t>(access->count)), /*unpack=*/false,
+                             access->halfOffset);
+    values = values.drop_front(static_cast<size_t>(access->count));
+  }
+  ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::st);
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------------------------------- MMA
+
+namespace {
+/// An operand in shared memory. A matrix descriptor is the start in units of 16 bytes, plus constants.
+struct SharedMatrix {
+  SharedLayout shared;
+  bool alongK = true;
+  uint64_t bits = 0; ///< of a descriptor whose address is 0
+  Value start;
+
+  /// The descriptor of the matrix whose first element is at `at`.
+  Value at(ThreadContext &t, const Dims &at) const {
+    int64_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * shared.elementBytes();
+    Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
+    return arith::OrIOp::create(t.b, arith::ExtUIOp::create(t.b, t.b.getI64Type(), units), t.i64(static_cast<int64_t>(bits)));
+  }
+};
+} // namespace
+
+/// `kDim`: the K dimension. Nothing if tcgen05.mma cannot read the buffer.
+static std::optional<SharedMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
+  SharedMatrix matrix;
+  matrix.shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
+  std::optional<TileSwizzle> swizzle = spanOf(matrix.shared);
+  if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
+  matrix.alongK = swizzle->order[0] == kDim;
+  auto span = static_cast<uint64_t>(swizzle->spanBytes);
+  MatrixDescriptor descriptor;
+  descriptor.swizzle = span == 128 ? Swizzle::b128 : span == 64 ? Swizzle::b64 : Swizzle::b32;
+  // Along K one instruction stays within a span. Otherwise the rows of a span are K, and blocks of columns follow one another.
+  descriptor.leading = matrix.alongK ? 16 : static_cast<uint64_t>(matrix.shared.shape[static_cast<size_t>(kDim)]) * span;
+  descriptor.stride = swizzleRows * span;
+  matrix.bits = encode(descriptor);
+  Value address = t.getScalar(buffer);
+  // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
+  matrix.start = arith::ShRUIOp::create(t.b, address, t.i32(4));
+  return matrix;
+}
+
+static TensorFormat tensorFormatOf(Type element) {
+  if (element.isF16()) return TensorFormat::f16;
+  if (element.isBF16()) return TensorFormat::bf16;
+  if (element.isF32()) return TensorFormat::tf32;
+  if (isa<Float8E4M3FNType>(element)) return TensorFormat::e4m3;
+  return isa<Float8E5M2Type>(element) ? TensorFormat::e5m2 : TensorFormat::s8;
+}
+
+static MmaKind kindOf(Type element) {
+  if (element.isF32()) return MmaKind::tf32;
+  if (element.isInteger()) return MmaKind::i8;
+  return element.getIntOrFloatBitWidth() == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
+}
+
+/// What the instructions of a dot have in common.
+static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
+  Type a = op.getA().getType().getElementType(), b = op.getB().getType().getElementType();
+  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  InstructionDescriptor descriptor;
+  descriptor.kind = kindOf(a);
+  descriptor.m = std::min(shape[0], tensorMemoryLanes);
+  descriptor.n = std::min(shape[1], tcgen05MaxColumns);
+  descriptor.a = tensorFormatOf(a);
+  descriptor.b = tensorFormatOf(b);
+  descriptor.d = a.isInteger() ? TensorFormat::s32 : TensorFormat::f32;
+  descriptor.transposeA = transposeA;
+  descriptor.transposeB = transposeB;
+  return descriptor;
+}
+
+static Value barrierAt(ThreadContext &t, Value barriers, Value number) {
+  int64_t count = cast<ttg::BarriersType>(barriers.getType()).getCount();
+  Value base = t.getScalar(barriers);
+  if (count == 1) return base;
+  Value index = arith::AndIOp::create(t.b, number, t.i32(count - 1));
+  return arith::AddIOp::create(t.b, base, arith::ShLIOp::create(t.b, index, t.i32(llvm::Log2_64(mbarrierBytes))));
+}
+
+static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
+  std::optional<SharedMatrix> first = matrixOf(t, op.getA(), 1), second = matrixOf(t, op.getB(), 0);
+  if (!first || !second) return bug(op, "tcgen05.mma cannot read this buffer");
+  InstructionDescriptor instruction = instructionOf(op, !first->alongK, !second->alongK);
+  if (std::string broken = brokenRule(instruction, {}); !broken.empty()) return bug(op, "the MMA is invalid: " + broken);
+  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  int64_t depth = op.getB().getType().getShape()[0], step = depthOf(instruction.kind);
+  Value bits = t.i32(static_cast<int32_t>(encode(instruction))), yes = t.constant(t.b.getI1Type(), t.b.getBoolAttr(true));
+  Value d = t.getScalar(op.getD()), accumulate = t.getScalar(op.getAccumulate());
+  Value barrier = barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued()));
+  inFirstWarp(t, [&] {
+    Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
+    for (int64_t row = 0; row < shape[0]; row += instruction.m)
+      for (int64_t column = 0; column < shape[1]; column += instruction.n) {
+        int64_t at = row / tensorMemoryLanes * shape[1] + column;
+        Value sums = at ? Value(arith::AddIOp::create(t.b, d, t.i32(at))) : d;
+        for (int64_t k = 0; k < depth; k += step)
+          ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, first->at(t, {row, k}),
+                                    second->at(t, {k, column}), bits, k ? yes : accumulate, Value(), Value(), ValueRange(), one,
+                                    /*ctaGroup=*/1, IntegerAttr(), IntegerAttr());
+      }
+    ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
+  });
+  return success();
+}
+
+/// Waits for the phase in which the last MMA that must be complete arrives. Before the first MMA, that of a barrier with no arrival has
+/// parity 1, which counts as complete.
+static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
+  int64_t count = op.getBarriers().getType().getCount();
+  Value number = arith::SubIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(op.getPending() + 1));
+  Value lap = arith::ShRUIOp::create(t.b, number, t.i32(llvm::Log2_64(static_cast<uint64_t>(count))));
+  ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), number), arith::AndIOp::create(t.b, lap, t.i32(1)));
+  fenceTensorMemory(t, ptx::TensorFence::after);
+  return success();
+}
+
+void addTcgen05Lowerings(LoweringTable &table) {
+  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorLoad, lowerTensorStore, lowerMma, lowerWait>(table);
+}
+
+} // namespace tilewright::gpu
