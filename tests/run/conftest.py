@@ -7,10 +7,13 @@ float64 gives the expected results.
     make test TEST_FLAGS="--only arm"                            a sample on emulated ARM CPUs (arm_device.py)
 
 With `--sample 20`, as in `make check`, a fifth of the cases of each file runs, each case on one engine.
+With `--gpu-target cuda:sm_75`, only the simulator runs, on code for this GPU, and ptxas assembles each kernel.
 """
 
 import collections
+import functools
 import itertools
+import shutil
 
 import arm_device
 import gpu_device
@@ -21,6 +24,7 @@ import tilewright
 
 def pytest_addoption(parser):
     parser.addoption("--sample", type=int, metavar="PERCENT", help="run this part of each file's cases, and each of them on one engine")
+    parser.addoption("--gpu-target", metavar="cuda:NAME", help="simulate code for this GPU, and run no other engine")
     parser.addoption("--arm", metavar="LEVEL", help="run the CPU engine's code of this level under qemu-aarch64, and no other engine")
 
 
@@ -46,6 +50,8 @@ def pytest_collection_modifyitems(config, items):
         # The emulated process has no text of failed assertions and prints nothing.
         kept = [item for item in kept if hasattr(item, "callspec") and item.callspec.params.get("engine") == "cpu"
                 and "assertion" not in item.name and item.path.name != "test_print.py"]
+    if config.getoption("--gpu-target"):
+        kept = [item for item in kept if getattr(item, "callspec", None) and item.callspec.params.get("engine") == "simulate"]
     if percent := config.getoption("--sample"):
         kept = list(sample(kept, percent))
     if len(kept) < len(items):
@@ -64,8 +70,35 @@ def no_debug(request, monkeypatch):
         monkeypatch.setattr(tilewright.knobs.runtime, "debug", False)
 
 
+def assemble(monkeypatch, target):
+    """From now on, each launch also compiles its kernel for the target, to a cubin if there is ptxas."""
+
+    def launch(kernel, grid, *args, **kwargs):
+        if grid is not None:
+            with tilewright.engine("cpu"):
+                made = tilewright._core.Kernel.launch(kernel, None, *args, **{**kwargs, "arch": target.removeprefix("cuda:")})
+            assert made.asm["cubin" if shutil.which("ptxas") else "ptx"]
+        return tilewright._core.Kernel.launch(kernel, grid, *args, **kwargs)
+
+    monkeypatch.setattr(tilewright.JITFunction, "launch", launch, raising=False)
+    monkeypatch.setattr(tilewright.JITFunction, "__getitem__", lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False),
+                        raising=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Some cases need what the default target has and another one lacks: more shared memory, or clusters."""
+    try:
+        return (yield)
+    except (tilewright.OutOfResources, ValueError) as error:
+        target = item.config.getoption("--gpu-target")
+        if target and (isinstance(error, tilewright.OutOfResources) or "has no clusters of CTAs" in str(error)):
+            pytest.skip(f"{target}: {error}")
+        raise
+
+
 @pytest.fixture(params=["interpret", "cpu", "simulate"] + (["cuda"] if gpu_device.is_there() else []), autouse=True)
-def engine(request):
+def engine(request, monkeypatch):
     if level := request.config.getoption("--arm"):
         with tilewright.engine("cpu"), arm_device.engine(level):
             yield request.param
@@ -74,5 +107,8 @@ def engine(request):
             yield request.param
     else:
         checked = request.param != "cpu" and not request.node.get_closest_marker("unchecked")
-        with tilewright.engine(request.param, check_bounds=checked):
+        target = request.config.getoption("--gpu-target") if request.param == "simulate" else None
+        if target:
+            assemble(monkeypatch, target)
+        with tilewright.engine(request.param, check_bounds=checked, target=target):
             yield request.param

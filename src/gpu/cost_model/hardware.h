@@ -43,6 +43,7 @@ constexpr int64_t plainAlignment = 128;           ///< of a buffer of TMA withou
 constexpr int64_t swizzleSpanBytes = 128;         ///< bytes of a row of the widest swizzle
 constexpr int64_t minSwizzleSpanBytes = 32;       ///< bytes of a row of the narrowest swizzle
 constexpr int64_t swizzleRows = 8;                ///< rows after which a swizzle repeats
+constexpr int64_t reservedSharedBytes = 1024;     ///< of each CTA on an SM, next to what it asks for
 constexpr int64_t mbarrierBytes = 8;              ///< bytes of an mbarrier, and its alignment
 constexpr int64_t immediateOffsetRange = 8388608; ///< bytes: the offset of an access is a signed number below this
 constexpr int64_t descriptorAddressBits = 18;     ///< bits of a shared address that a matrix descriptor holds
