@@ -6,6 +6,7 @@ The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              lit     everything under tests/ that lit finds, that every diagnostic has a test, and the words and sentences of sources and documents
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
+             sm_75   a part of the same cases, on the simulator with code for this GPU; likewise sm_120a
              arm     a sample of tests/run as code for 64-bit ARM, under qemu-aarch64 (tools/setup.sh --arm installs what it needs)
              format  with --format: clang-format has nothing to change
 Each suite runs --jobs tests at a time, and all share one fresh kernel cache. The slowest tests are listed at the end. A suite that should
@@ -186,6 +187,11 @@ def run_check(tool, env, count):
     count.passed += 1
 
 
+def run_target(target, options, build, env, scratch, count):
+    """The cases of tests/run on the simulator of another GPU than the default. The default GPU runs them all, so a part is enough."""
+    run_pytest("run", options, build, env, scratch / target, count, "--gpu-target", f"cuda:{target}", "--sample", 10)
+
+
 def run_pytest(name, options, build, env, scratch, count, *arguments):
     """Follows the events that tests/conftest.py writes."""
     scratch.mkdir(exist_ok=True)
@@ -250,6 +256,8 @@ def main():
         "lit": run_lit,
         "python": lambda *rest: run_pytest("python", *rest),
         "run": sampled,
+        "sm_75": lambda *rest: run_target("sm_75", *rest),
+        "sm_120a": lambda *rest: run_target("sm_120a", *rest),
         "arm": run_arm,
         "format": run_format,
     }

@@ -13,6 +13,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/explain.h"
 #include "gpu/passes.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/tiles/tensor_map.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/newer_text.h"
@@ -212,7 +213,8 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions());
+      mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(),
+      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu).has_value(); });
 }
 
 /// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.
@@ -265,8 +267,8 @@ constexpr Step steps[] = {
      "replace block pointers and tensor descriptors by tiles of pointers with masks"},
     {"expand-scaled-dots", Machine::cpu, expandScaledDots, nullptr, "tt.dot_scaled",
      "replace dots of microscaling formats by dots of bf16 or fp16"},
-    {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "tt.dot_scaled",
-     "the same for GPUs: one operation unpacks e2m1 numbers, and loops use fp16 where possible"},
+    {"expand-scaled-dots-for-gpus", Machine::gpu, nullptr, expandForGpus, "",
+     "the same for GPUs without such MMAs: one operation unpacks e2m1 numbers, and loops use fp16 where possible"},
     {"pad-tiles", Machine::any, padTiles, nullptr, "",
      "pad tiles to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",

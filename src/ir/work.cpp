@@ -1,5 +1,6 @@
 #include "ir/work.h"
 
+#include "ir/scaled_dot.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,6 +40,7 @@ double arithmeticOf(Operation *op) {
       .Case<tt::DotOp>([](tt::DotOp dot) {
         return 2 * elements(dot.getType()) * static_cast<double>(cast<RankedTensorType>(dot.getA().getType()).getShape().back());
       })
+      .Case<tt::DotScaledOp>([](tt::DotScaledOp dot) { return 2 * elements(dot.getType()) * static_cast<double>(leftOf(dot).depth()); })
       .Case<tt::ReduceOp, tt::ScanOp>([](Operation *combine) { return combined(combine); })
       .Case<tt::MapElementwiseOp>([](Operation *map) { return combined(map); })
       .Case<math::FmaOp>([](math::FmaOp fma) { return 2 * elements(fma.getType()); })

@@ -78,13 +78,18 @@ struct GpuTarget {
   int64_t blocksPerCluster = 16;    // at most; a kernel must request more than 8
   int64_t registersPerThread = 255; // at most, of 32 bits
   int64_t registersPerSM = 65536;   // of 32 bits
+  int64_t threadsPerSM = 2048;      // at most
   int64_t tensorColumns = 0;        // of tensor memory, each 128 lanes of 32 bits
 
+  bool deepMma = true;               // mma.sync of 32 bytes along K and 16 rows; otherwise 16 bytes, and 8 rows for integers
+  bool redux = true;                 // reduction of an i32 over a warp by one instruction
   bool cpAsync = false;              // cp.async: global to shared memory without registers
   bool mbarrier = false;             // barriers as objects in shared memory
   bool bf16Mma = false;              // MMA of bf16 by mma.sync, and conversion of pairs to bf16
   bool tf32Mma = false;              // MMA of tf32 by mma.sync, and conversion to tf32
   bool fp8Mma = false;               // MMA of fp8 by mma.sync
+  bool scaledMma = false;            // MMA of pairs of formats with 4 to 8 bits by mma.sync, with scales or without
+  bool multicast = true;             // with clusters: TMA copies to several CTAs at once
   bool fp8Convert = false;           // conversion from and to pairs of fp8
   bool bf16Atomics = false;          // atomic addition of bf16
   bool vectorAtomics = false;        // atomic addition of up to 16 bytes of contiguous floats

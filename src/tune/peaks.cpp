@@ -68,7 +68,7 @@ Peaks gpuPeaks(const GpuTarget &target, Diagnostics &diagnostics) {
             {{"float32", sheet.float32 * tera},
              {"tf32", sheet.tf32 * tera},
              {"float16", sheet.float16 * tera},
-             {"bfloat16", sheet.float16 * tera},
+             {"bfloat16", (target.bf16Mma ? sheet.float16 : sheet.float32) * tera},
              {"float8", sheet.byte * tera},
              {"int8", sheet.byte * tera}},
             sustainedDots,

@@ -294,7 +294,7 @@ def test_tensors_that_no_map_can_be_made_for(tmp_path, monkeypatch):
 @pytest.mark.parametrize("answers, message", [
     ("answers[0] = 12030", "the NVIDIA driver is too old: it supports CUDA 12.3, but at least 12.4 is needed"),
     ("answers[0] = 11080", "it supports CUDA 11.8, but at least 12.0 is needed"),
-    ("answers[3], answers[5] = 7, 5", "Fake H100 (device 0) has compute capability 7.5, which the compiler does not support"),
+    ("answers[3], answers[5] = 7, 0", "Fake H100 (device 0) has compute capability 7.0, which the compiler does not support"),
     ("answers[1] = 0", "cannot use CUDA device 0: this machine has none"),
     ("import os; os.environ['TILEWRIGHT_GPU_TARGET'] = 'sm_91'", "TILEWRIGHT_GPU_TARGET is 'sm_91', whose code Fake H100 does not run"),
 ])
@@ -324,7 +324,7 @@ def test_out_of_resources_says_how_much():
 
 def test_targets_are_named():
     source = triton.compiler.ASTSource(fn=kernel_for_compile, signature={"x_ptr": "*fp32"})
-    with pytest.raises(ValueError, match="no GPU target '70': there are sm_80"):
+    with pytest.raises(ValueError, match="no GPU target '70': there are sm_75, sm_80"):
         triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 70, 32))
 
 

@@ -142,8 +142,10 @@ def test_missing_scales(scaled):
 
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("other", ["e4m3", "bf16", "fp16"])
-def test_special_scales(other, fast):
+def test_special_scales(other, fast, request):
     """255 is NaN, or infinity if there is no check; 0 is the number 0; and most exponents exceed fp16."""
+    if other == "e4m3" and request.config.getoption("--gpu-target") == "cuda:sm_120a":
+        pytest.skip("its MMAs do not round products with scales to bf16: tests/python/test_scaled_mma.py")
     scale = np.full((32, 2), 127, np.uint8)
     scale[1, 0], scale[2, 1], scale[3, :], scale[4, 0], scale[5, 0] = 255, 255, 0, 254, 1
     agree(*scaled_dot((32, 32, 64), ("e2m1", other), (scale, None), fast=fast))

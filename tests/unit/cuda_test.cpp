@@ -36,7 +36,6 @@ protected:
     fake().deviceCount = 2;
     fake().major[0] = 9;
     fake().major[1] = 7;
-    fake().minor[1] = 5;
     fake().registers = 40;
     fake().maxThreads = 1024;
   }
@@ -102,7 +101,7 @@ TEST_F(Cuda, Devices) {
   EXPECT_EQ(device->sharedPerBlock, 232448);
   EXPECT_EQ(cudaDeviceCount(), 2);
   EXPECT_FALSE(CudaDevice::get(1, diagnostics));
-  EXPECT_TRUE(isError(Diag::cudaUnsupported, "Fake T4 (device 1) has compute capability 7.5"));
+  EXPECT_TRUE(isError(Diag::cudaUnsupported, "Fake V100 (device 1) has compute capability 7.0"));
   EXPECT_FALSE(CudaDevice::get(2, diagnostics));
   EXPECT_TRUE(isError(Diag::cudaNoDevice, "cannot use CUDA device 2: devices are numbered from 0 to 1"));
   EXPECT_FALSE(CudaDevice::get(-2, diagnostics));
@@ -185,6 +184,10 @@ TEST_F(Cuda, CodeForAnOlderDevice) {
   EXPECT_EXIT(opens("", 13000, "sm_120", ""), succeeds, "");
   fake().major[0] = 8;
   EXPECT_EXIT(opens("sm_90a", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_90a'"), succeeds, "");
+  EXPECT_EXIT(opens("sm_75", 12000, "sm_75", ""), succeeds, "");
+  fake().major[0] = 7, fake().minor[0] = 5;
+  EXPECT_EXIT(opens("", 12000, "sm_75", ""), succeeds, "");
+  EXPECT_EXIT(opens("sm_80", 13000, "", "TILEWRIGHT_GPU_TARGET is 'sm_80'"), succeeds, "");
 }
 
 TEST_F(Cuda, OtherContextsComeBack) {

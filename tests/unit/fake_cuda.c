@@ -46,7 +46,7 @@ int cuDeviceGet(int *device, int ordinal) {
 }
 int cuDeviceGetName(char *name, int bytes, int device) {
   ++state.calls;
-  return strncpy(name, device == 100 ? "Fake H100" : "Fake T4", (size_t)bytes), 0;
+  return strncpy(name, device == 100 ? "Fake H100" : "Fake V100", (size_t)bytes), 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
   ++state.calls;

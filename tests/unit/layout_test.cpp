@@ -38,6 +38,20 @@ TEST(LayoutTables, mmaOperands) {
 }
 
 // The same tables as formulas of the PTX manual, element by element.
+TEST(LayoutTables, mmaScales) {
+  EXPECT_EQ(textOf(Layout::mmaScale({16, 4}, 0, 1, 1)), "reg=[[0,1],[0,2]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaScale({64, 2}, 0, 2, 2)),
+            "reg=[[0,1],[32,0]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaScale({32, 2}, 1, 2, 2)),
+            "reg=[[0,1],[16,0]] lane=[[0,0],[0,0],[1,0],[2,0],[4,0]] warp=[[0,0],[8,0]] block=[]");
+  // The lanes that an MMA with selector 0 reads.
+  Layout a = Layout::mmaScale({16, 1}, 0, 1, 1), b = Layout::mmaScale({8, 1}, 1, 1, 1);
+  for (int64_t row = 0; row < 16; ++row)
+    EXPECT_EQ(a.apply(0, 4 * (row % 8) + row / 8, 0, 0), row);
+  for (int64_t column = 0; column < 8; ++column)
+    EXPECT_EQ(b.apply(0, 4 * column, 0, 0), column);
+}
+
 TEST(LayoutTables, mmaFormulas) {
   Layout c = Layout::mmaAccumulator({16, 8}, 1, 1), a = Layout::mmaOperand({16, 16}, 0, 1, 1, 2),
          b = Layout::mmaOperand({16, 8}, 1, 1, 1, 2);

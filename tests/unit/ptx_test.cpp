@@ -1,6 +1,8 @@
 // Every instruction of the ptx dialect, as text, to PTX and through the assembler: is it spelled as meant, and does ptxas take it.
 #include "ptx_text.h"
 
+#include <array>
+
 #include <chrono>
 
 using namespace tilewright;
@@ -208,6 +210,50 @@ TEST(Ptx, Products) {
   std::string error;
   EXPECT_FALSE(compile(fp8, target("sm_80"), &error).has_value());
   EXPECT_NE(error.find("sm_80 has no instruction for ptx.mma"), std::string::npos) << error;
+}
+
+TEST(Ptx, MmaShapesOfTuring) {
+  std::string arguments = "%a: i32, %f: f32, %d: f64";
+  expectLines(
+      kernel(product(2, 1, 4, "i32", "f32", 0, 7) + product(2, 1, 2, "i32", "i32", 0, 0) + product(1, 1, 2, "i32", "i32", 5, 8), arguments),
+      {"sm_75", "sm_80"},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", "m16n8k8.row.col.f16.f16.f16.f16", "m8n8k16.row.col.s32.s8.s8.s32"});
+  std::string error;
+  for (int format : {0, 1, 2}) {
+    EXPECT_FALSE(compile(kernel(product(4, 2, 4, "i32", "f32", format, 7), arguments), target("sm_75"), &error).has_value());
+    EXPECT_NE(error.find("sm_75 has no instruction for ptx.mma"), std::string::npos) << error;
+  }
+  EXPECT_FALSE(compile(kernel(product(4, 2, 4, "i32", "i32", 5, 8), arguments), target("sm_75"), &error).has_value());
+}
+
+/// One MMA of small formats, with the numbers of its formats, K, scales for each operand, and selectors {byte, thread} of A and B.
+std::string scaledMma(int aFormat, int bFormat, int scaleFormat, int k, int vector, std::array<int, 4> selectors) {
+  auto attribute = [](const std::string &name, int value) { return name + " = " + std::to_string(value) + " : i32, "; };
+  std::string scales = vector ? ", %a, %a" : "", types = vector ? ", i32, i32" : "";
+  return "\"ptx.scaled_mma\"(" + repeat("%a", 6) + ", " + repeat("%f", 4) + scales + ") <{" + attribute("aFormat", aFormat) +
+         attribute("bFormat", bFormat) + attribute("scaleFormat", scaleFormat) + attribute("k", k) + attribute("vector", vector) +
+         attribute("aByte", selectors[0]) + attribute("aThread", selectors[1]) + attribute("bByte", selectors[2]) +
+         attribute("bThread", selectors[3]) + "operandSegmentSizes = array<i32: 4, 2, 4, " + (vector ? "2" : "0") + ">}> : (" +
+         repeat("i32", 6) + ", " + repeat("f32", 4) + types + ") -> (" + repeat("f32", 4) + ")\n";
+}
+
+TEST(Ptx, MmasOfSmallFormats) {
+  constexpr int e4m3 = 3, e5m2 = 4, e2m3 = 10, e3m2 = 11, e2m1 = 12, ue8m0 = 13, ue4m3 = 14;
+  std::string text = kernel(scaledMma(e3m2, e2m1, ue8m0, 32, 0, {}) + scaledMma(e4m3, e2m3, ue8m0, 32, 1, {1, 1, 3, 2}) +
+                                scaledMma(e2m1, e5m2, ue8m0, 32, 1, {}) + scaledMma(e2m1, e2m1, ue8m0, 64, 2, {2, 0, 0, 3}) +
+                                scaledMma(e2m1, e2m1, ue4m3, 64, 4, {}),
+                            "%a: i32, %f: f32");
+  expectLines(text, {"sm_120a", "sm_121a"},
+              {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32",
+               "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e2m3.f32.ue8m0", "{1, 1}", "{3, 2}",
+               "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m1.e5m2.f32.ue8m0",
+               "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "{2, 0}", "{0, 3}",
+               "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"});
+  for (const char *name : {"sm_120", "sm_100a", "sm_90a"}) {
+    std::string error;
+    EXPECT_FALSE(compile(text, target(name), &error).has_value());
+    EXPECT_NE(error.find(std::string(name) + " has no instruction for ptx.scaled_mma"), std::string::npos) << error;
+  }
 }
 
 /// One wgmma of `accumulators` values "%c#0 ...", named `result`.

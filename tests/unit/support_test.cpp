@@ -130,12 +130,14 @@ TEST(Files, CacheFolderFollowsTheEnvironment) {
   EXPECT_EQ(cacheDirectory(), "/h/.cache/tilewright");
 }
 
-TEST(GpuTargets, EveryGpuFromAmpereOnHasOne) {
+TEST(GpuTargets, EveryGpuFromTuringOnHasOne) {
   auto nameFor = [](int64_t major, int64_t minor) {
     std::optional<GpuTarget> target = gpuTargetFor(major, minor);
     return target ? target->name : std::string();
   };
-  EXPECT_EQ(nameFor(7, 5), "");
+  EXPECT_EQ(nameFor(7, 0), "");
+  EXPECT_EQ(nameFor(7, 2), "");
+  EXPECT_EQ(nameFor(7, 5), "sm_75");
   EXPECT_EQ(nameFor(8, 0), "sm_80");
   EXPECT_EQ(nameFor(8, 6), "sm_86");
   EXPECT_EQ(nameFor(8, 8), "sm_87");
@@ -146,7 +148,7 @@ TEST(GpuTargets, EveryGpuFromAmpereOnHasOne) {
   EXPECT_EQ(nameFor(11, 0), "sm_110a");
   EXPECT_EQ(nameFor(11, 1), "sm_110"); // newer than the adjacent rows of the table: the last one whose code it runs
   EXPECT_EQ(nameFor(12, 0), "sm_120a");
-  EXPECT_EQ(nameFor(12, 1), "sm_120");
+  EXPECT_EQ(nameFor(12, 1), "sm_121a");
   EXPECT_EQ(nameFor(15, 0), "sm_120");
 }
 
@@ -172,6 +174,23 @@ TEST(GpuTargets, CodeOfOneGpuStaysThere) {
     EXPECT_FALSE(target.wgmma || target.setmaxnreg) << name;
   }
   EXPECT_EQ(gpuTarget("sm_120")->sharedBytes, 99 * 1024);
+}
+
+TEST(GpuTargets, TuringHasNoInstructionsOfAmpere) {
+  GpuTarget target = *gpuTarget("sm_75");
+  EXPECT_FALSE(target.deepMma || target.redux || target.cpAsync || target.mbarrier || target.bf16Mma || target.tf32Mma || target.clusters);
+  EXPECT_TRUE(gpuTarget("sm_80")->deepMma && gpuTarget("sm_80")->redux);
+  EXPECT_EQ(target.sharedBytes, 64 * 1024);
+  EXPECT_EQ(target.threadsPerSM, 1024);
+  EXPECT_TRUE(runsOn(target, 8, 0));
+}
+
+TEST(GpuTargets, BlockScalesOfMmaSync) {
+  for (const char *name : {"sm_120a", "sm_121a"})
+    EXPECT_TRUE(gpuTarget(name)->scaledMma && !gpuTarget(name)->multicast && gpuTarget(name)->sharedBytes == 99 * 1024) << name;
+  for (const char *name : {"sm_90a", "sm_100a", "sm_120"})
+    EXPECT_FALSE(gpuTarget(name)->scaledMma) << name;
+  EXPECT_FALSE(runsOn(*gpuTarget("sm_120a"), 12, 1));
 }
 
 TEST(GpuTargets, TensorMemoryIsOfDataCenterGpus) {

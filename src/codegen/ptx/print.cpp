@@ -133,6 +133,7 @@ static LogicalResult lower(ptx::ShuffleOp op, PrintContext &at) {
 }
 
 static LogicalResult lower(ptx::ReduxOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.redux))) return failure();
   std::string name = "llvm.nvvm.redux.sync." + ptx::stringifyRedux(op.getKind()).str();
   replace(op, at.intrinsic(name, at.integer(32), {op.getValue(), at.i32(-1)}));
   return success();

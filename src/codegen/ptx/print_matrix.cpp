@@ -31,9 +31,23 @@ static std::string formats(ptx::Format d, ptx::Format a, ptx::Format b) {
   return "." + ptx::stringifyFormat(d).str() + "." + ptx::stringifyFormat(a).str() + "." + ptx::stringifyFormat(b).str();
 }
 
+/// True if the GPU has an mma.sync of this format. `deep`: of 32 bytes along K, with 16 rows.
+static bool hasMma(ptx::Format a, bool deep, const GpuTarget &target) {
+  if (isFp8(a)) return target.fp8Mma;
+  if (a == ptx::Format::tf32) return target.tf32Mma;
+  if (a == ptx::Format::bf16) return target.bf16Mma;
+  return target.deepMma || !deep;
+}
+
+/// The number of registers of A decides the shape: "m16n8k16" (4), "m16n8k8" (2), "m8n8k16" (1).
+static std::string mmaShape(ptx::MmaOp op) {
+  int64_t registers = op.getA().size(), depth = depthOf(op.getAFormat());
+  return std::string(registers == 1 ? "m8" : "m16") + "n8k" + std::to_string(registers == 4 ? depth : depth / 2);
+}
+
 static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
   ptx::Format a = op.getAFormat(), c = op.getCFormat();
-  if (failed(need(op, at, isFp8(a) ? at.target.fp8Mma : a == ptx::Format::tf32 ? at.target.tf32Mma : at.target.bf16Mma))) return failure();
+  if (failed(need(op, at, hasMma(a, op.getA().size() == 4, at.target)))) return failure();
   if (depthOf(a) != depthOf(op.getBFormat()) || op.getC().getTypes() != op.getD().getTypes())
     return bug(op, "the operands of an mma do not match");
   Asm code(at);
@@ -46,10 +60,40 @@ static LogicalResult lower(ptx::MmaOp op, PrintContext &at) {
       names[part].push_back(code.in(value));
     ++part;
   }
-  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(depthOf(a)) + ".row.col" + formats(c, a, op.getBFormat()) + "." +
-                     ptx::stringifyFormat(c).str() + " ";
+  std::string text =
+      "mma.sync.aligned." + mmaShape(op) + ".row.col" + formats(c, a, op.getBFormat()) + "." + ptx::stringifyFormat(c).str() + " ";
   for (ArrayRef<std::string> list : names)
     text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
+  replace(op, code.emit(text + ";", Effect::together));
+  return success();
+}
+
+/// ".kind::mxf8f6f4.block_scale.scale_vec::1X" and the like.
+static std::string kindOf(ptx::ScaledMmaOp op) {
+  if (!op.getVector()) return ".kind::f8f6f4";
+  return std::string(op.getK() == 32 ? ".kind::mxf8f6f4" : ".kind::mxf4nvf4") +
+         ".block_scale.scale_vec::" + std::to_string(op.getVector()) + "X";
+}
+
+/// The scales of each operand are a register, and the byte and the thread in which they are.
+static LogicalResult lower(ptx::ScaledMmaOp op, PrintContext &at) {
+  if (failed(need(op, at, at.target.scaledMma))) return failure();
+  if (op.getScales().size() != (op.getVector() ? 2U : 0U)) return bug(op, "it has a register of scales for each operand, or none");
+  Asm code(at);
+  SmallVector<std::string> names[4]; // d a b c
+  for (Value value : op.getD())
+    names[0].push_back(code.out(value.getType()));
+  for (auto [part, values] : llvm::enumerate(SmallVector<ValueRange>{op.getA(), op.getB(), op.getC()}))
+    for (Value value : values)
+      names[part + 1].push_back(code.in(value));
+  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(op.getK()) + ".row.col" + kindOf(op) +
+                     formats(ptx::Format::f32, op.getAFormat(), op.getBFormat()) + ".f32" +
+                     (op.getVector() ? "." + ptx::stringifyFormat(op.getScaleFormat()).str() : "") + " ";
+  for (ArrayRef<std::string> list : names)
+    text += (text.back() == ' ' ? "" : ", ") + braces(list, true);
+  std::array<std::pair<uint32_t, uint32_t>, 2> selectors = {{{op.getAByte(), op.getAThread()}, {op.getBByte(), op.getBThread()}}};
+  for (auto [scale, selector] : llvm::zip(op.getScales(), selectors))
+    text += ", {" + code.in(scale) + "}, {" + std::to_string(selector.first) + ", " + std::to_string(selector.second) + "}";
   replace(op, code.emit(text + ";", Effect::together));
   return success();
 }
@@ -193,7 +237,7 @@ static LogicalResult lower(ptx::MaxRegistersOp op, PrintContext &at) {
 
 LogicalResult printMatrix(Operation *op, PrintContext &at) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ptx::MmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
+      .Case<ptx::MmaOp, ptx::ScaledMmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaOp, ptx::WgmmaWaitOp, ptx::MaxRegistersOp>(
           [&](auto concrete) { return lower(concrete, at); })
       .Default([&](Operation *) { return printTensor(op, at); });
 }

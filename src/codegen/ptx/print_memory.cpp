@@ -388,6 +388,7 @@ static Value inEvenCta(PrintContext &at, Value barrier) {
 /// The policies are constants for the L2 cache, equal to the results of createpolicy.
 static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  if (op.getMulticast() && failed(need(op, at, at.target.multicast))) return failure();
   if (op.getToLeader() && failed(need(op, at, at.target.ctaPairs))) return failure();
   Asm code(at);
   std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());

@@ -78,7 +78,8 @@ void chooseOccupancy(tt::FuncOp kernel) {
 
 bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
   int64_t two = registersForOccupancy(2, threads, target);
-  return registersPerThread > two && registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
+  return 2 * threads <= target.threadsPerSM && registersPerThread > two &&
+         registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
 }
 
 bool suitsTwoCtas(const KernelMemory &before, const KernelMemory &after) {

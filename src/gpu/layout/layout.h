@@ -67,6 +67,9 @@ public:
   /// Operands of mma.sync: which 0 = A [.., M, K], 1 = B [.., K, N]. A thread holds kWidth adjacent elements along K: 32 / bits for the
   /// instruction (tf32: 1). Warps of the other dimension hold copies. Warp bits are those of mmaAccumulator.
   static Layout mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN, int64_t kWidth);
+  /// Scales [rows, groups] of A (which 0, a row for each of M) or B (1, of N) of mma.sync with block scales. Row r of an instruction is in
+  /// lane 4 * (r % 8) + r / 8 and the lane two after it. A thread holds all groups of its rows. Warp bits are those of mmaAccumulator.
+  static Layout mmaScale(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN);
   /// Returns the target bit for each bit of a column of mmaAccumulator and mmaOperand (B), if rows of B are contiguous along N. A thread
   /// then holds contiguous columns of two or four instructions. The bits of a lane's column avoid bank conflicts between rows of 32-bit
   /// elements with TMA's swizzle. Empty: one instruction has all columns of a warp.

@@ -118,6 +118,21 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   return maker.rest(repeatOrder(shape, inner, outer));
 }
 
+Layout Layout::mmaScale(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN) {
+  constexpr int64_t rowBitsOfQuads = 3; // the other lane bits are those inside a quad: the 8 further rows of A, and copies
+  Maker maker(shape);
+  maker.take(Axis::lane, 0, 8);
+  which == 0 ? maker.take(Axis::lane, 0, 2) : maker.copies(Axis::lane, 2);
+  maker.copies(Axis::lane, 2);
+  if (which == 0) maker.take(Axis::warp, 0, warpsM);
+  maker.copies(Axis::warp, which == 0 ? warpsN : warpsM);
+  if (which == 1) maker.take(Axis::warp, 0, warpsN);
+  Layout layout = maker.rest({1, 0});
+  std::vector<uint32_t> &lanes = layout.basesOf(Axis::lane);
+  std::rotate(lanes.begin(), lanes.begin() + rowBitsOfQuads, lanes.end());
+  return layout;
+}
+
 std::vector<int64_t> Layout::adjacentColumns(int64_t columns, int64_t warpsN) {
   constexpr int64_t instructionBits = 3, bitsOfSpan = 5, maxContiguousBits = 2; // 8 columns; 32 of 32 bits in 128 bytes; 16 bytes
   int64_t bits = log2Of(columns), firstRepeat = instructionBits + log2Of(warpsN), repeats = bits - firstRepeat;

@@ -60,7 +60,8 @@ def Ptx_Redux : PtxEnum<"Redux", "warp-wide reduction of i32",
 def Ptx_Format : PtxEnum<"Format", "element format",
   [I32EnumAttrCase<"f16", 0>, I32EnumAttrCase<"bf16", 1>, I32EnumAttrCase<"tf32", 2>, I32EnumAttrCase<"e4m3", 3>,
    I32EnumAttrCase<"e5m2", 4>, I32EnumAttrCase<"s8", 5>, I32EnumAttrCase<"u8", 6>, I32EnumAttrCase<"f32", 7>, I32EnumAttrCase<"s32", 8>,
-   I32EnumAttrCase<"f64", 9>]>;
+   I32EnumAttrCase<"f64", 9>, I32EnumAttrCase<"e2m3", 10>, I32EnumAttrCase<"e3m2", 11>, I32EnumAttrCase<"e2m1", 12>,
+   I32EnumAttrCase<"ue8m0", 13>, I32EnumAttrCase<"ue4m3", 14>]>;
 // Functions with a hardware instruction. approx: PTX's .approx (f32), with denormals flushed if PTX has only .ftz. ex2 flushes them, too:
 // the variant without flushing takes four instructions.
 def Ptx_Unit : PtxEnum<"Unit", "special function",
@@ -305,11 +306,23 @@ def Ptx_FenceAsyncOp : PtxEffect<"fence_async"> {
 
 def Ptx_MmaOp : PtxTogether<"mma", [AttrSizedOperandSegments]> {
   let summary = "mma.sync.m16n8kK.row.col: K from the format (f16, bf16 16; tf32 8; 8-bit 32). Registers of a warp as in the PTX manual; "
-                "a: i32 x 4, b: i32 x 2, c and d: f32, i32 (s32) or, for f16 accumulators, packed i32 x 2";
+                "a: i32 x 4, b: i32 x 2, c and d: f32, i32 (s32) or, for f16 accumulators, packed i32 x 2. Fewer registers are smaller "
+                "shapes: a i32 x 2 and b i32 x 1 is m16n8k8 of f16; a, b i32 x 1 and c i32 x 2 is m8n8k16 of 8-bit integers";
   let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$c, Ptx_Format:$aFormat, Ptx_Format:$bFormat,
                        Ptx_Format:$cFormat);
   let results = (outs Variadic<AnyType>:$d);
   let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $c `)` attr-dict `:` `(` type($a) `)` `,` `(` type($b) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
+}
+def Ptx_ScaledMmaOp : PtxTogether<"scaled_mma", [AttrSizedOperandSegments]> {
+  let summary = "mma.sync.m16n8kK of formats with 4 to 8 bits and f32 accumulators. a: i32 x 4, b: i32 x 2, c and d: f32 x 4. k = 32: a byte "
+                "for each number (4 bits are its bits 2 to 5); k = 64: two e2m1 numbers in a byte. `scales`: a register for A and one for B, "
+                "or none. A row of A, or column of B, has `vector` scales: adjacent bytes, from `aByte` or `bByte` on. `aThread` and `bThread` "
+                "select the lanes of each quad that hold them: row r of A in lane 4 * (r % 8) + 2 * aThread + r / 8, column c of B in lane "
+                "4 * c + bThread";
+  let arguments = (ins Variadic<I32>:$a, Variadic<I32>:$b, Variadic<F32>:$c, Variadic<I32>:$scales, Ptx_Format:$aFormat, Ptx_Format:$bFormat,
+                       Ptx_Format:$scaleFormat, I32Attr:$k, I32Attr:$vector, I32Attr:$aByte, I32Attr:$bByte, I32Attr:$aThread, I32Attr:$bThread);
+  let results = (outs Variadic<F32>:$d);
+  let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $c `)` `,` `(` $scales `)` attr-dict `:` `(` type($a) `)` `,` `(` type($b) `)` `,` `(` type($c) `)` `,` `(` type($scales) `)` `->` `(` type($d) `)`";
 }
 def Ptx_WgmmaFenceOp : PtxTogether<"wgmma_fence"> {
   let summary = "orders previous register writes before the following wgmma";

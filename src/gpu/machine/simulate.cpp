@@ -57,6 +57,7 @@ public:
     addDebugHandlers(table);
     addAsyncHandlers(table);
     addMatrixHandlers(table);
+    addScaledMatrixHandlers(table);
     addTensorHandlers(table);
     addTensorCoreHandlers(table);
     addLaunchControlHandlers(table);

@@ -1,8 +1,10 @@
-// Matrix instructions. All have the same fragment of K-major 32-bit registers: with w elements to a register,
+// Matrix instructions. All have the same fragment of K-major 32-bit registers (the PTX manual's figures): with w elements to a register,
 //
 //   a, register r, element s of lane l: row l / 4 + 8 * (r & 1), column (l % 4) * w + s + 4 * w * (r / 2)
 //   b (as k, n):                        k = (l % 4) * w + s + 4 * w * r, n = l / 4
 //   d, accumulator e:                   row l / 4 + 8 * (e / 2 & 1), column (l % 4) * 2 + (e & 1) + 8 * (e / 4)
+//
+// The smaller shapes have the first registers of these: m16n8k8 of fp16 a 0 and 1, b 0; m8n8k16 of bytes a 0, b 0, d 0 and 1.
 //
 // wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
 // at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
@@ -82,24 +84,24 @@ static bool stmatrix(Warp &warp, const Step &step) {
 
 // ---- fragments
 
-/// Gathers `rows` x K of a warp's `a` registers, which start at operand `first`; K is the row length of `out`.
-static void gatherA(const Warp &warp, const Step &step, size_t first, ptx::Format format, int64_t inner, std::vector<double> &out) {
+/// Gathers the matrix in a warp's `count` registers of A, which start at operand `first`; K is the row length of `out`.
+static void gatherA(const Warp &warp, const Step &step, size_t first, int64_t count, ptx::Format format, int64_t inner,
+                    std::vector<double> &out) {
   int64_t bits = bitsOf(format), width = 32 / bits;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    for (int64_t reg = 0; reg < 4; ++reg)
+    for (int64_t reg = 0; reg < count; ++reg)
       for (int64_t s = 0; s < width; ++s) {
         int64_t row = lane / 4 + 8 * (reg & 1), column = lane % 4 * width + s + 4 * width * (reg / 2);
         out[size_t(row * inner + column)] = decodeNumber(format, warp.get(step, first + size_t(reg))[size_t(lane)] >> (s * bits));
       }
 }
 
-/// Computes d = a * b + c over `rows` rows and n columns, a row-major with `inner` columns, b as n rows of `inner`. Accumulator e of a lane
-/// as above.
-static void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t n,
+/// Computes d = a * b + c, a row-major with `inner` columns, b as rows of `inner`. `count`: a lane's accumulators; accumulator e as above.
+static void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t count,
                      size_t firstC, ptx::Format format, uint32_t lanesWithC) {
   bool packed = format == ptx::Format::f16;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    for (int64_t e = 0; e < n / 2; ++e) {
+    for (int64_t e = 0; e < count; ++e) {
       int64_t row = lane / 4 + 8 * (e >> 1 & 1), column = lane % 4 * 2 + (e & 1) + 8 * (e >> 2);
       size_t reg = size_t(packed ? e / 2 : e);
       int64_t shift = packed ? 16 * (e & 1) : 0;
@@ -114,23 +116,30 @@ static void multiply(Warp &warp, const Step &step, const std::vector<double> &a,
     }
 }
 
+/// The registers of A, B and the accumulators of a shape that exists: m16n8 with 32 bytes of K, and the two smaller ones.
+static bool hasShape(ptx::Format a, ptx::Format c, size_t aSize, size_t bSize, size_t cSize) {
+  size_t packed = c == ptx::Format::f16 ? 2 : 1;
+  if (aSize == 4) return bSize == 2 && cSize == 4 / packed;
+  if (aSize == 2) return a == ptx::Format::f16 && bSize == 1 && cSize == 4 / packed;
+  return aSize == 1 && (a == ptx::Format::s8 || a == ptx::Format::u8) && bSize == 1 && cSize == 2;
+}
+
 static bool mma(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
   auto op = cast<ptx::MmaOp>(step.op);
   ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
   size_t aSize = op.getA().size(), bSize = op.getB().size(), cSize = op.getC().size();
-  size_t accumulators = format == ptx::Format::f16 ? 2 : 4;
-  if (bitsOf(aFormat) != bitsOf(bFormat) || aSize != 4 || bSize != 2 || cSize != accumulators || step.results.size() != accumulators)
-    return warp.fail(step, "m16n8 has 4, 2 and " + llvm::Twine(accumulators) + " registers and operands of one width");
-  int64_t bits = bitsOf(aFormat), width = 32 / bits, inner = 8 * width;
+  if (bitsOf(aFormat) != bitsOf(bFormat) || !hasShape(aFormat, format, aSize, bSize, cSize) || step.results.size() != cSize)
+    return warp.fail(step, "there is no mma of these formats with so many registers");
+  int64_t bits = bitsOf(aFormat), width = 32 / bits, inner = 4 * width * int64_t(bSize);
   std::vector<double> a(size_t(16 * inner)), b(size_t(8 * inner));
-  gatherA(warp, step, 0, aFormat, inner, a);
+  gatherA(warp, step, 0, int64_t(aSize), aFormat, inner, a);
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    for (int64_t reg = 0; reg < 2; ++reg)
+    for (int64_t reg = 0; reg < int64_t(bSize); ++reg)
       for (int64_t s = 0; s < width; ++s)
         b[size_t(lane / 4 * inner + lane % 4 * width + s + 4 * width * reg)] =
-            decodeNumber(bFormat, warp.get(step, 4 + size_t(reg))[size_t(lane)] >> (s * bits));
-  multiply(warp, step, a, b, inner, 8, 6, format, allLanes);
+            decodeNumber(bFormat, warp.get(step, aSize + size_t(reg))[size_t(lane)] >> (s * bits));
+  multiply(warp, step, a, b, inner, int64_t(format == ptx::Format::f16 ? 2 * cSize : cSize), aSize + bSize, format, allLanes);
   return true;
 }
 
@@ -229,7 +238,7 @@ static bool wgmma(Warp &warp, const Step &step) {
   reads.sequence = ++warp.matrixIssued;
   int64_t firstRow = warp.index % 4 * 16;
   if (aSize == 4)
-    gatherA(warp, step, 0, aFormat, inner, a);
+    gatherA(warp, step, 0, 4, aFormat, inner, a);
   else if (!readOperand(warp, step, warp.get(step, 0)[0], firstRow, 16, aFormat, op.getATransposed(), a, reads.chunks))
     return false;
   if (!readOperand(warp, step, warp.get(step, aSize)[0], 0, n, bFormat, op.getBTransposed(), b, reads.chunks)) return false;
@@ -238,7 +247,7 @@ static bool wgmma(Warp &warp, const Step &step) {
       ++warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
   warp.matrixReads.push_back(std::move(reads));
   warp.matrixTrace.push_back(step.number);
-  multiply(warp, step, a, b, inner, n, aSize + 1, format, withC);
+  multiply(warp, step, a, b, inner, n / 2, aSize + 1, format, withC);
   for (int32_t value : step.results)
     warp.inFlight[size_t(value)] = warp.matrixIssued;
   return true;

@@ -74,6 +74,7 @@ void addMemoryHandlers(HandlerTable &table);
 void addDebugHandlers(HandlerTable &table);
 void addAsyncHandlers(HandlerTable &table);
 void addMatrixHandlers(HandlerTable &table);
+void addScaledMatrixHandlers(HandlerTable &table);
 void addTensorHandlers(HandlerTable &table);
 void addTensorCoreHandlers(HandlerTable &table);
 void addLaunchControlHandlers(HandlerTable &table);

@@ -46,7 +46,7 @@ static void setShared(Node &node, double bytesOfThread) {
 
 static void setMma(Node &node, const SmRates &rates) {
   node.unit = Unit::tensor;
-  if (auto mma = dyn_cast<ptx::MmaOp>(node.op)) {
+  if (isa<ptx::MmaOp, ptx::ScaledMmaOp>(node.op)) {
     constexpr double bytes = 16 * 8 * 32; // m16n8, 32 bytes of each row
     node.occupancy = bytes / (rates.mmaBytesPerCycle / schedulers * rates.warpMmaFraction);
     node.latency = mmaLatency;
@@ -97,7 +97,7 @@ static void setCosts(Node &node, const SmRates &rates) {
     setShared(node, 4.0 * load.getValues().size());
   } else if (auto store = dyn_cast<ptx::StmatrixOp>(op)) {
     setShared(node, 4.0 * store.getValues().size());
-  } else if (isa<ptx::MmaOp, ptx::WgmmaOp>(op)) {
+  } else if (isa<ptx::MmaOp, ptx::ScaledMmaOp, ptx::WgmmaOp>(op)) {
     setMma(node, rates);
   }
 }
@@ -181,7 +181,7 @@ static bool endsRun(const Node &node) {
   if (!node.bodies.empty()) return true;
   if (!isa<ptx::PtxDialect>(node.op->getDialect()) || isPure(node.op)) return false;
   return !isa<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::LoadSharedOp, ptx::StoreSharedOp, ptx::LdmatrixOp, ptx::StmatrixOp, ptx::MmaOp,
-              ptx::ShuffleOp, ptx::ThreadIdOp, ptx::LaneIdOp>(node.op);
+              ptx::ScaledMmaOp, ptx::ShuffleOp, ptx::ThreadIdOp, ptx::LaneIdOp>(node.op);
 }
 
 /// Orders operations as the assembler's list scheduler does: by the time at which their operands would be ready. Loads go first.

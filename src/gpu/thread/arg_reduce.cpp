@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  Value redux(ptx::Redux kind, Value value) { return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value); }
+  Value redux(ptx::Redux kind, Value value) { return reduceWarp(t, kind, value); }
   ptx::Redux numberKind() const {
     if (isFloat || !pick.unsignedValue) return pick.largest ? ptx::Redux::max : ptx::Redux::min;
     return pick.largest ? ptx::Redux::umax : ptx::Redux::umin;

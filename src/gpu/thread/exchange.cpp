@@ -168,12 +168,33 @@ static std::optional<ptx::Redux> reduxOf(Block &region) {
       .Default([](Operation &) { return std::nullopt; });
 }
 
+static Value reduced(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
+  switch (kind) {
+  case ptx::Redux::add: return arith::AddIOp::create(t.b, a, b);
+  case ptx::Redux::min: return arith::MinSIOp::create(t.b, a, b);
+  case ptx::Redux::max: return arith::MaxSIOp::create(t.b, a, b);
+  case ptx::Redux::umin: return arith::MinUIOp::create(t.b, a, b);
+  case ptx::Redux::umax: return arith::MaxUIOp::create(t.b, a, b);
+  case ptx::Redux::and_: return arith::AndIOp::create(t.b, a, b);
+  case ptx::Redux::or_: return arith::OrIOp::create(t.b, a, b);
+  case ptx::Redux::xor_: return arith::XOrIOp::create(t.b, a, b);
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value) {
+  if (t.target.redux) return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value);
+  for (int64_t bit = 0; bit < laneBits; ++bit)
+    value = reduced(t, kind, value, ofOtherLane(t, value, int64_t(1) << bit).front());
+  return value;
+}
+
 /// Combines lanes by one redux, or by a butterfly for each bit. After that, all of the lanes hold the result.
 static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
   std::optional<ptx::Redux> redux = laneMask == allLaneBits ? reduxOf(region) : std::nullopt;
   if (redux) {
     for (ThreadValues &values : held)
-      values = {ptx::ReduxOp::create(t.b, t.b.getI32Type(), *redux, values.front())};
+      values = {reduceWarp(t, *redux, values.front())};
     return success();
   }
   for (int64_t bit = 0; bit < laneBits; ++bit)

@@ -22,8 +22,8 @@ static const LoweringTable &loweringTable() {
     LoweringTable made;
     for (auto *add :
          {addControlFlowLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings, addMathLowerings, addSmallFloatLowerings,
-          addMemoryLowerings, addSharedLowerings, addMmaLowerings, addWgmmaLowerings, addTcgen05Lowerings, addFmaDotLowerings, addConvertLowerings,
-          addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
+          addMemoryLowerings, addSharedLowerings, addMmaLowerings, addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings,
+          addFmaDotLowerings, addConvertLowerings, addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
       add(made);
     return made;
   }();

@@ -30,6 +30,7 @@ void addSmallFloatLowerings(LoweringTable &table);
 void addMemoryLowerings(LoweringTable &table);
 void addSharedLowerings(LoweringTable &table);
 void addMmaLowerings(LoweringTable &table);
+void addScaledDotLowerings(LoweringTable &table);
 void addWgmmaLowerings(LoweringTable &table);
 void addTcgen05Lowerings(LoweringTable &table);
 void addFmaDotLowerings(LoweringTable &table);

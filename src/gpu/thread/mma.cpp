@@ -69,6 +69,26 @@ static std::optional<std::array<size_t, 4>> resultRegisters(const Registers &d, 
   return found;
 }
 
+/// Multiplies a 16 x 8 tile. `a`, `b` and `c` are the registers of an MMA of 32 bytes along K. Register i of A has the second 8 rows if i
+/// is odd, and the second half of K from 2 on. So the smaller MMAs of older GPUs take some of these registers: two for each half of K, or
+/// one for each 8 rows of integers.
+static ThreadValues multiplyTile(ThreadContext &t, ArrayRef<Value> a, ArrayRef<Value> b, ThreadValues c, ptx::Format aFormat,
+                                 ptx::Format bFormat, ptx::Format cFormat) {
+  auto mma = [&](ArrayRef<Value> a, ArrayRef<Value> b, const ThreadValues &c) -> ThreadValues {
+    return ThreadValues(ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), a, b, c, aFormat, bFormat, cFormat).getD());
+  };
+  if (t.target.deepMma) return mma(a, b, c);
+  for (size_t half : {0, 1}) {
+    if (aFormat != ptx::Format::s8) {
+      c = mma(a.slice(2 * half, 2), b[half], c);
+      continue;
+    }
+    ThreadValues upper = mma(a[2 * half], b[half], {c[0], c[1]}), lower = mma(a[2 * half + 1], b[half], {c[2], c[3]});
+    c = {upper[0], upper[1], lower[0], lower[1]};
+  }
+  return c;
+}
+
 static LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   auto dType = cast<RankedTensorType>(op.getType());
   Layout layout = ttg::layoutOf(dType);
@@ -103,8 +123,8 @@ static LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
       ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
-      auto mma = ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
-      for (auto [reg, value] : llvm::zip(*registers, asElements(t, mma.getD(), accumulatorsOfRegister(element), element)))
+      c = multiplyTile(t, as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
+      for (auto [reg, value] : llvm::zip(*registers, asElements(t, c, accumulatorsOfRegister(element), element)))
         sums[reg] = value;
     }
   }

@@ -8,6 +8,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/layout_plan.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
@@ -26,7 +27,8 @@ namespace {
 
 class Assigner {
 public:
-  Assigner(tt::FuncOp function, ttg::ConfigAttr config) : function(function), warps(config.getWarps()), plan(function, config) {}
+  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
+      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
 
   LogicalResult run() {
     SmallVector<Operation *> all;
@@ -170,6 +172,18 @@ private:
     setResult(op.getResult(), choice.result);
   }
 
+  void assignScaledDot(tt::DotScaledOp op) {
+    ScaledDotLayouts layouts = scaledDotLayouts(op, config);
+    want(op.getAMutable(), layouts.a);
+    want(op.getBMutable(), layouts.b);
+    want(op.getCMutable(), layouts.result);
+    for (OpOperand &scale : op.getAScaleMutable())
+      want(scale, layouts.aScale);
+    for (OpOperand &scale : op.getBScaleMutable())
+      want(scale, layouts.bScale);
+    setResult(op.getResult(), layouts.result);
+  }
+
   /// Inline assembly gets contiguous elements if a thread has registers for them, and a result may depend on all of them.
   void assignAssembly(tt::ElementwiseInlineAsmOp op) {
     Layout natural = plan.layoutOf(op->getResult(0)), packed = withContiguous(natural, op.getPackedElement(), warps);
@@ -245,6 +259,7 @@ private:
         })
         .Case([&](tt::SplitOp split) { assignSplit(split); })
         .Case([&](tt::DotOp dot) { assignDot(dot); })
+        .Case([&](tt::DotScaledOp dot) { assignScaledDot(dot); })
         .Case([&](tt::HistogramOp histogram) {
           want(op, layoutOf(histogram.getSrc()));
           setType(histogram.getResult());
@@ -262,6 +277,7 @@ private:
   }
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
   int64_t warps;
   LayoutPlan plan;
   DenseMap<std::pair<Value, Type>, Value> copies;

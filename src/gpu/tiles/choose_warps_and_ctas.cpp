@@ -26,7 +26,7 @@ template <typename... Ops> static bool hasAny(tt::FuncOp function) {
 /// of CTAs only the rows have to fit, without a reserve for other values. See `maxCtasForRows` in docs/heuristics.md. Atomics in a cluster
 /// need exchanges, and a dot has another limit.
 static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (!hasAny<tt::ReduceOp>(function) || hasAny<tt::DotOp, tt::AtomicRMWOp, tt::AtomicCASOp>(function)) return 1;
+  if (!hasAny<tt::ReduceOp>(function) || hasAny<tt::DotOp, tt::DotScaledOp, tt::AtomicRMWOp, tt::AtomicCASOp>(function)) return 1;
   int64_t threads = config.getWarps() << laneBits;
   int64_t available = availableRegisters(threads, config.getMaxRegisters(), target);
   Liveness liveness(function);
@@ -42,7 +42,7 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
 /// half of the shared operand. Reductions and atomics in a cluster need exchanges.
 static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   bool needsExchanges = hasAny<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(function);
-  if (!hasAny<tt::DotOp>(function) || needsExchanges || config.getMaxRegisters() != 0) return 1;
+  if (!hasAny<tt::DotOp>(function) || hasAny<tt::DotScaledOp>(function) || needsExchanges || config.getMaxRegisters() != 0) return 1;
   auto inHalf = [](Value tile) { return tileAccumulatorBits(tile) / 2; };
   return !accumulatorsFit(function, target, tileAccumulatorBits) && accumulatorsFit(function, target, inHalf) ? 2 : 1;
 }

@@ -126,9 +126,7 @@ static Layout fmaResult(const Dims &shape, int64_t warps) {
   return adjacentLanesShareColumns(Layout::blocked(shape, each, lanes, grid, rowMajorOrder(static_cast<int64_t>(rank))));
 }
 
-/// Returns the grid of warps over the result of mma.sync. Rows come first if the tile is tall. All warps split the rows if another dot uses
-/// this one's rows.
-static std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained) {
+std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained) {
   int64_t warpsM = 1, warpsN = 1;
   while (warpsM * warpsN < warps) {
     bool fitsM = warpsM * 32 <= rows, fitsN = warpsN * 16 <= columns;
@@ -193,7 +191,7 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
 bool feedsDot(Value tile) {
   return tt::reaches(tile, [](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tt::DotOp>(user)) return use.getOperandNumber() < 2 ? tt::Search::found : tt::Search::skip;
+    if (isa<tt::DotOp, tt::DotScaledOp>(user)) return use.getOperandNumber() < 2 ? tt::Search::found : tt::Search::skip;
     return isa<tt::TransOp, tt::BitcastOp, ttg::ConvertLayoutOp>(user) ? tt::Search::follow : tt::Search::skip;
   });
 }

@@ -40,6 +40,10 @@ ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config);
 /// rows are contiguous in memory.
 DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns = false);
 
+/// Returns the grid of warps over the result of mma.sync. Rows come first if the tile is tall. All warps split the rows if another dot uses
+/// this one's rows (`chained`).
+std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained);
+
 /// True if the operation computes each element from those at the same index, or is a constant.
 bool isElementwise(mlir::Operation *op);
 

@@ -6,6 +6,7 @@
 #include "gpu/tiles/layout_plan.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
 
@@ -236,21 +237,25 @@ bool LayoutPlan::isLoadedAlong(Value operand, int64_t dim) const {
 
 /// Gives one layout to all dots whose results are in one class, such as two dots that accumulate into one loop-carried sum.
 void LayoutPlan::agree(const Class &one) {
-  auto differs = [&](Operation *dot) { return dotChoice(cast<tt::DotOp>(dot)).result != dotChoice(cast<tt::DotOp>(one.dots[0])).result; };
+  auto differs = [&](Operation *dot) { return dotChoices[dot].result != dotChoices[one.dots[0]].result; };
   if (!llvm::any_of(one.dots, differs)) return;
   for (Operation *dot : one.dots)
-    dotChoices[dot] = chooseDot(cast<tt::DotOp>(dot), config);
+    if (auto plain = dyn_cast<tt::DotOp>(dot)) dotChoices[dot] = chooseDot(plain, config);
 }
 
 /// Records the operation with its class if its cost depends on the class's layout, or if it determines that layout.
 void LayoutPlan::describe(Operation *op) {
-  if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp>(op)) return;
+  if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp, tt::DotScaledOp>(op)) return;
+  if (auto scaled = dyn_cast<tt::DotScaledOp>(op)) {
+    dotChoices[op].kind = ttg::MmaKind::mma;
+    dotChoices[op].result = scaledDotLayouts(scaled, config).result;
+  }
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
     const DotChoice &choice = dotChoices[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
     if (readsByDescriptor(choice.kind) && !choice.a) recordTransposed(dot, dot.getA(), 1);
     if (readsByDescriptor(choice.kind)) recordTransposed(dot, dot.getB(), 0);
   }
-  std::optional<size_t> found = members.find(isa<tt::DotOp>(op) ? op->getResult(0) : op->getOperand(0));
+  std::optional<size_t> found = members.find(isa<tt::DotOp, tt::DotScaledOp>(op) ? op->getResult(0) : op->getOperand(0));
   if (!found) return;
   Class &owner = classes[*found];
   (isa<tt::ReduceOp>(op) ? owner.reductions : isa<tt::ScanOp>(op) ? owner.scans : owner.dots).push_back(op);
@@ -359,7 +364,7 @@ SmallVector<Layout> LayoutPlan::candidates(const Class &chosen) const {
     if (!llvm::is_contained(layouts, layout)) layouts.push_back(layout);
   };
   for (Operation *dot : chosen.dots)
-    add(dotChoice(cast<tt::DotOp>(dot)).result);
+    add(dotChoices.find(dot)->second.result);
   if (!layouts.empty()) return layouts; // leaving the accumulator layout never pays off
   for (size_t index : chosen.conversionPoints) {
     const ConversionPoint &point = conversionPoints[index];

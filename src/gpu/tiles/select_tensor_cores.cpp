@@ -40,6 +40,7 @@ public:
       recordReach(dot);
     for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
+    function.walk([&](tt::DotScaledOp dot) { scaledByWarps(dot); });
     return success();
   }
 
@@ -113,7 +114,7 @@ private:
   }
 
   /// Returns a buffer that holds the operand. It is written before the loop if the operand is loop-invariant.
-  Value buffered(tt::DotOp dot, const Source &source, const SharedLayout &layout) {
+  Value buffered(Operation *dot, const Source &source, const SharedLayout &layout) {
     Type element = cast<RankedTensorType>(source.tile.getType()).getElementType();
     Type stored = element.isInteger(1) ? Type(b.getI8Type()) : element;
     auto type = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout));
@@ -122,7 +123,7 @@ private:
     Value buffer;
     if (home == dot->getBlock()) {
       b.setInsertionPoint(dot);
-      buffer = ttg::AllocOp::create(b, dot.getLoc(), type);
+      buffer = ttg::AllocOp::create(b, dot->getLoc(), type);
       pending.push_back({source.tile, buffer});
     } else {
       auto key = std::make_pair(source.tile, Type(type));
@@ -130,8 +131,8 @@ private:
         buffer = known;
       } else {
         from ? b.setInsertionPointAfter(from) : b.setInsertionPointToStart(home);
-        buffer = ttg::AllocOp::create(b, dot.getLoc(), type);
-        store(dot.getLoc(), {{source.tile, buffer}});
+        buffer = ttg::AllocOp::create(b, dot->getLoc(), type);
+        store(dot->getLoc(), {{source.tile, buffer}});
         hoisted[key] = buffer;
       }
     }
@@ -142,7 +143,7 @@ private:
     Dims order(source.order.begin(), source.order.end());
     auto view = ttg::BufferType::get(b.getContext(), 1, seen, ttg::SharedAttr::get(b.getContext(), layout.transposed(order)));
     b.setInsertionPointAfter(buffer.getDefiningOp());
-    return ttg::ViewOp::create(b, dot.getLoc(), view, buffer, source.order);
+    return ttg::ViewOp::create(b, dot->getLoc(), view, buffer, source.order);
   }
 
   void store(Location loc, ArrayRef<std::pair<Value, Value>> tiles) {
@@ -151,9 +152,9 @@ private:
     ttg::FenceAsyncOp::create(b, loc);
   }
 
-  void storePending(tt::DotOp dot) {
+  void storePending(Operation *dot) {
     b.setInsertionPoint(dot);
-    if (!pending.empty()) store(dot.getLoc(), pending);
+    if (!pending.empty()) store(dot->getLoc(), pending);
     pending.clear();
   }
 
@@ -217,6 +218,24 @@ private:
     return tt::DotOp::create(b, dot.getLoc(), c.getType(), a, second, c, dot.getInputPrecision(), dot.getMaxNumImpreciseAcc());
   }
 
+  /// Operands and scales that are loaded go through buffers, so that their copies can be prefetched. The dot stays.
+  void scaledByWarps(tt::DotScaledOp dot) {
+    SmallVector<std::pair<OpOperand *, size_t>> operands = {{&dot.getAMutable(), 1}, {&dot.getBMutable(), 0}};
+    for (MutableOperandRange scales : {dot.getAScaleMutable(), dot.getBScaleMutable()})
+      for (OpOperand &scale : scales)
+        operands.push_back({&scale, 1});
+    SmallVector<Value> places =
+        llvm::map_to_vector(operands, [&](auto each) { return throughShared(dot, each.first->get(), each.second); });
+    storePending(dot);
+    llvm::SmallSetVector<Operation *, 4> unused;
+    for (auto [operand, place] : llvm::zip(operands, places)) {
+      Value tile = operand.first->get();
+      addIfFree(unused, tile);
+      operand.first->set(inRegisters(place, tile, dot.getLoc()));
+    }
+    eraseUnused(unused);
+  }
+
   Value byThreads(tt::DotOp dot) {
     // Threads read element by element, from a row-major buffer. Rows of A start at the same bank. The swizzle of rows of 64 or 128 bytes
     // avoids bank conflicts between two lanes that read two rows.
@@ -237,7 +256,7 @@ private:
 
   /// Puts a loaded operand of mma.sync into a buffer that ldmatrix reads, so that its copy can be prefetched. Returns other operands
   /// unchanged.
-  Value throughShared(tt::DotOp dot, Value operand, size_t along) {
+  Value throughShared(Operation *dot, Value operand, size_t along) {
     Source source = sourceOf(operand);
     bool loaded = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(source.tile.getDefiningOp()) && source.order.size() == 2;
     return loaded ? buffered(dot, source, sharedLayout(source, along, 64, true)) : operand;
@@ -251,21 +270,27 @@ private:
   void finish(tt::DotOp dot, Value d) {
     auto type = cast<RankedTensorType>(dot.getType());
     if (d.getType() != type) d = arith::TruncFOp::create(b, dot.getLoc(), type, d);
-    llvm::SmallSetVector<Operation *, 4> unused; // conversions and transpositions that buffers may have replaced
-    auto consider = [&](Value tile) {
-      if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp, tt::BitcastOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
-    };
-    consider(dot.getA());
-    consider(dot.getB());
+    llvm::SmallSetVector<Operation *, 4> unused;
+    addIfFree(unused, dot.getA());
+    addIfFree(unused, dot.getB());
     dot.replaceAllUsesWith(d);
     dot.erase();
-    // Both operands may be one tile, or one a transposition of the other. Visit each operation once, and never after it is erased.
+    eraseUnused(unused);
+  }
+
+  /// Adds the conversion or transposition that makes a tile, which a buffer may have replaced.
+  static void addIfFree(llvm::SmallSetVector<Operation *, 4> &unused, Value tile) {
+    if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp, tt::BitcastOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
+  }
+
+  /// Both operands may be one tile, or one a transposition of the other. Visits each operation once, and never after it is erased.
+  static void eraseUnused(llvm::SmallSetVector<Operation *, 4> &unused) {
     while (!unused.empty()) {
       Operation *op = unused.pop_back_val();
       if (!op->use_empty()) continue;
       Value source = op->getOperand(0);
       op->erase();
-      consider(source);
+      addIfFree(unused, source);
     }
   }
 

@@ -104,7 +104,7 @@ void TileEquivalence::link(Operation *op) {
   }
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp, scf::WhileOp, scf::IfOp>([&](auto) { linkControlFlow(op); })
-      .Case([&](tt::DotOp dot) { unite({dot.getC(), dot.getD()}); })
+      .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { unite({dot.getC(), dot.getD()}); })
       .Case([&](tt::GatherOp gather) { unite({gather.getIndices(), gather.getResult()}); })
       .Case<tt::ReduceOp, tt::JoinOp, tt::CatOp, tt::SplitOp, tt::HistogramOp>([&](auto) {
         unite(op->getOperands());

@@ -404,12 +404,16 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module) {
   return expandScaledDots(module, UnpackE2m1(), Assumptions());
 }
 
-LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions) {
+LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions,
+                                           llvm::function_ref<bool(tt::DotScaledOp)> isNative) {
   SmallVector<tt::DotScaledOp> dots;
   module.walk([&](tt::DotScaledOp op) { dots.push_back(op); });
   for (tt::DotScaledOp op : dots)
-    if (scf::ForOp loop = unpackE2m1 ? repeatableLoop(op) : scf::ForOp()) computeInHalfFirst(op, loop, unpackE2m1, assumptions);
-  WalkResult walk =
-      module.walk([&](tt::DotScaledOp op) { return succeeded(expand(op, unpackE2m1)) ? WalkResult::advance() : WalkResult::interrupt(); });
+    if (scf::ForOp loop = unpackE2m1 && !(isNative && isNative(op)) ? repeatableLoop(op) : scf::ForOp())
+      computeInHalfFirst(op, loop, unpackE2m1, assumptions);
+  WalkResult walk = module.walk([&](tt::DotScaledOp op) {
+    bool isDone = (isNative && isNative(op)) || succeeded(expand(op, unpackE2m1));
+    return isDone ? WalkResult::advance() : WalkResult::interrupt();
+  });
   return failure(walk.wasInterrupted());
 }

@@ -1,0 +1,66 @@
+#include "gpu/tiles/scaled_dot_choice.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/tiles/dot_choice.h"
+#include "ir/scaled_dot.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+using Format = tt::ScaleDotElemType;
+
+static bool isE2m1(const tt::ScaledOperand &x) {
+  return x.format == Format::E2M1;
+}
+
+/// True if the tiles have the sizes of whole instructions, and bytes contiguous along K.
+static bool hasFormAndSize(const tt::ScaledOperand &x, int64_t minOuter) {
+  bool isSmall = x.format == Format::E2M1 || x.format == Format::E4M3 || x.format == Format::E5M2;
+  bool isPowerOfTwo = llvm::isPowerOf2_64(static_cast<uint64_t>(x.depth())) && llvm::isPowerOf2_64(static_cast<uint64_t>(x.outer()));
+  return isSmall && x.packedAlongK && x.rank() == 2 && isPowerOfTwo && x.outer() >= minOuter;
+}
+
+/// The element type of an operand's scales; null if there are none.
+static Type scaleType(const tt::ScaledOperand &x) {
+  return x.scale ? getElementTypeOrSelf(x.scale.getType()) : Type();
+}
+
+static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, const tt::ScaledOperand &right) {
+  Type first = scaleType(left), second = scaleType(right), scale = first ? first : second;
+  if (!scale) return ScaledMma{32, 0, false};
+  if (first && second && first != second) return std::nullopt;
+  bool isPair = isE2m1(left) && isE2m1(right), isExponent = scale.isInteger(8);
+  int64_t group = tt::scaleGroup(left, right), k = isPair ? 64 : 32;
+  for (const tt::ScaledOperand &x : {left, right})
+    if (x.scale && x.group() != group) return std::nullopt; // a single scale for the whole operand
+  // The PTX manual lists e8m0 for 16 numbers, too, but ptxas 13.0 does not assemble it.
+  bool isKnown = isExponent ? group == 32 : isPair && group == 16 && isa<Float8E4M3FNType>(scale);
+  if (!isKnown) return std::nullopt;
+  return ScaledMma{k, k / group, !isExponent};
+}
+
+std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target) {
+  tt::ScaledOperand left = leftOf(op), right = rightOf(op);
+  if (!target.scaledMma || !tt::problemOf(left, right, op.getC().getType()).empty()) return std::nullopt;
+  if (!hasFormAndSize(left, mmaRows) || !hasFormAndSize(right, mmaColumns)) return std::nullopt;
+  std::optional<ScaledMma> mma = instructionOf(left, right);
+  return mma && left.depth() >= mma->k ? mma : std::nullopt;
+}
+
+ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config) {
+  ScaledMma mma = *scaledMma(op, *gpuTarget(config.getTarget().getValue()));
+  tt::ScaledOperand left = leftOf(op), right = rightOf(op);
+  Dims d = ttg::shapeOf(op.getType());
+  auto [warpsM, warpsN] = warpGrid(d[0], d[1], config.getWarps(), /*chained=*/false);
+  // A register holds four bytes of an operand, or two whose four numbers get a byte each.
+  auto operand = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {
+    return Layout::mmaOperand(ttg::shapeOf(x.tile.getType()), x.isLeft ? 0 : 1, rows, columns, mma.k == 32 && isE2m1(x) ? 2 : 4);
+  };
+  auto scale = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {
+    return x.scale ? Layout::mmaScale(ttg::shapeOf(x.scale.getType()), x.isLeft ? 0 : 1, rows, columns) : Layout();
+  };
+  return {Layout::mmaAccumulator(d, warpsM, warpsN), operand(left), operand(right), scale(left), scale(right)};
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,31 @@
+// Selects the block-scaled mma.sync for a tl.dot_scaled, and the layouts of its operands, scales and result. Other scaled dots are dots of
+// dequantized operands (ir/passes/expand_scaled_dots).
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+#include "support/target.h"
+
+#include <optional>
+
+namespace tilewright::gpu {
+
+// Instructions, by the formats of the operands:
+//   mxf4nvf4   e2m1 with e2m1: K is 64, two numbers in a byte. Scales of e8m0 for 32 numbers, or of e4m3 for 16
+//   mxf8f6f4   other pairs of e4m3, e5m2 and e2m1: K is 32, a byte for each number. Scales of e8m0 for 32 numbers
+//   f8f6f4     the same without scales
+struct ScaledMma {
+  int64_t k = 0;              ///< elements along K of one instruction: 32 or 64
+  int64_t vector = 0;         ///< scales of a row that one instruction takes: 1, 2 or 4; 0: none
+  bool hasE4m3Scales = false; ///< without sign; otherwise e8m0
+};
+
+/// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes.
+std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target);
+
+struct ScaledDotLayouts {
+  Layout result, a, b, aScale, bScale;
+};
+/// Returns the layouts of a dot that the target of the kernel has an instruction for.
+ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config);
+
+} // namespace tilewright::gpu
