@@ -214,7 +214,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
       mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(),
-      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu).has_value(); });
+      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu, c.options.numWarps).has_value(); });
 }
 
 /// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.

@@ -226,6 +226,21 @@ SharedLayout SharedLayout::rowMajor(const Dims &shape, int64_t elementBits, cons
   return SharedLayout{shape, plainBases(shape, order), std::max<int64_t>(elementBits, 8)};
 }
 
+SharedLayout SharedLayout::scales(const Dims &shape) {
+  constexpr int64_t word = 4, laneRows = 32, blockRows = 128;
+  SharedLayout layout{shape, {}, 8};
+  auto take = [&](size_t dim, int64_t from, int64_t to) {
+    for (int64_t step = from; step < to; step *= 2)
+      layout.bases.push_back(flatOf(shape, dim == 0 ? Dims{step, 0} : Dims{0, step}));
+  };
+  take(1, 1, word);
+  take(0, laneRows, blockRows);
+  take(0, 1, laneRows);
+  take(1, word, shape[1]);
+  take(0, blockRows, shape[0]);
+  return layout;
+}
+
 int64_t widestSpan(const Dims &shape, int64_t elementBits, const Dims &order) {
   int64_t rowBytes = order.empty() ? 0 : shape[order[0]] * elementBits / 8;
   for (int64_t span : {128, 64, 32})

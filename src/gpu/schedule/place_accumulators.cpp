@@ -87,6 +87,8 @@ private:
   llvm::SetVector<BlockArgument> carried;
 };
 
+constexpr int64_t setsOfScales = 2; ///< MMAs of even and odd number have their scales in different columns
+
 /// Values that share a tile of tensor memory.
 struct Web {
   RankedTensorType type;
@@ -113,12 +115,16 @@ public:
     });
     if (mmas.empty()) return success();
     findWebs();
-    int64_t columns = place();
+    int64_t columns = place(), scales = 0;
+    for (ttg::WgmmaOp mma : mmas)
+      scales = std::max(scales, columnsOfScales(mma));
+    scaleColumn = columns;
+    columns += setsOfScales * scales;
     if (columns > target.tensorColumns)
       return refuse(function, Diag::outOfResources,
                     {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
     allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))),
-             int64_t(llvm::PowerOf2Ceil(uint64_t(pending) + 1)));
+             int64_t(llvm::PowerOf2Ceil(uint64_t(std::max(pending, scales ? setsOfScales - 1 : 0)) + 1)), scales);
     storeInits();
     for (ttg::WgmmaOp mma : mmas)
       multiply(mma);
@@ -211,7 +217,14 @@ private:
 
   //===----------------------------------------------------------------------------------------------------------- operations
 
-  void allocate(int64_t columns, int64_t ring) {
+  /// The columns of one set of scales: four bytes of 128 rows take four.
+  static int64_t columnsOfScales(ttg::WgmmaOp mma) {
+    if (!mma.getScales()) return 0;
+    ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
+    return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
+  }
+
+  void allocate(int64_t columns, int64_t ring, int64_t scales) {
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
     address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
@@ -220,6 +233,10 @@ private:
       web.tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(web.column));
     }
     zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    if (scales) {
+      Value column = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(scaleColumn)));
+      scaleColumns = arith::AddIOp::create(b, loc, address, column);
+    }
     barriers = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(b.getContext(), ring));
   }
 
@@ -247,7 +264,9 @@ private:
         ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);
     }
     if (!accumulate) accumulate = boolean(mma.getLoc(), true);
-    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tile, accumulate, barriers, zero);
+    if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
+    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
+                              mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr());
   }
 
   /// Loads each value that something needs in registers, where it is complete.
@@ -391,7 +410,8 @@ private:
   llvm::MapVector<void *, Web> webs;
   DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; ///< numbers of an operation's begin and end
   SmallVector<scf::ForOp> dropped;
-  Value address, zero, barriers;
+  Value address, zero, barriers, scaleColumns;
+  int64_t scaleColumn = 0;
 };
 
 } // namespace

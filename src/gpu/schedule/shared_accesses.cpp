@@ -112,16 +112,14 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return {accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
   if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return {tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
   if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
-  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op))
-    return {accessOf(op, mma.getA(), false, Accessor::mma), accessOf(op, mma.getB(), false, Accessor::mma),
-            tensorAccessOf(op, mma.getD(), true, Accessor::mma)};
   if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
     int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
     return {{op, op, 0, columns, {}, true, Accessor::threads, AccessPartition::consumers, /*inTensorMemory=*/true}};
   }
   SmallVector<SharedAccess> accesses;
-  if (isa<ttg::WgmmaOp, ttg::FmaDotOp>(op)) {
-    Accessor accessor = isa<ttg::WgmmaOp>(op) ? Accessor::mma : Accessor::threads;
+  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
+  if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
+    Accessor accessor = isa<ttg::FmaDotOp>(op) ? Accessor::threads : Accessor::mma;
     for (Value operand : op->getOperands())
       if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));
     return accesses;

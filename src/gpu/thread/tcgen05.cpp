@@ -173,6 +173,7 @@ static TensorFormat tensorFormatOf(Type element) {
   if (element.isF16()) return TensorFormat::f16;
   if (element.isBF16()) return TensorFormat::bf16;
   if (element.isF32()) return TensorFormat::tf32;
+  if (isa<Float4E2M1FNType>(element)) return TensorFormat::e2m1;
   if (isa<Float8E4M3FNType>(element)) return TensorFormat::e4m3;
   return isa<Float8E5M2Type>(element) ? TensorFormat::e5m2 : TensorFormat::s8;
 }
@@ -185,10 +186,16 @@ static MmaKind kindOf(Type element) {
 
 /// What the instructions of a dot have in common.
 static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
-  Type a = op.getA().getType().getElementType(), b = op.getB().getType().getElementType();
+  std::optional<ttg::BlockScalesAttr> scales = op.getScales();
+  Type a = scales ? scales->getA() : op.getA().getType().getElementType(), b = scales ? scales->getB() : op.getB().getType().getElementType();
   ArrayRef<int64_t> shape = op.getD().getType().getShape();
   InstructionDescriptor descriptor;
   descriptor.kind = kindOf(a);
+  if (scales) {
+    bool isPair = isa<Float4E2M1FNType>(a), hasExponents = op.getAScale().getType().getElementType().isInteger();
+    descriptor.kind = !isPair ? MmaKind::mxf8f6f4 : hasExponents ? MmaKind::mxf4 : MmaKind::mxf4nvf4;
+    descriptor.scale = hasExponents ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
+  }
   descriptor.m = std::min(shape[0], tensorMemoryLanes);
   descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.a = tensorFormatOf(a);
@@ -207,27 +214,122 @@ static Value barrierAt(ThreadContext &t, Value barriers, Value number) {
   return arith::AddIOp::create(t.b, base, arith::ShLIOp::create(t.b, index, t.i32(llvm::Log2_64(mbarrierBytes))));
 }
 
+//===---------------------------------------------------------------------------------------------------------------- scales
+
+constexpr int64_t scalesOfWord = 4, columnsOfBlock = 4; // of 128 rows
+
+namespace {
+/// The scales of an operand in tensor memory: for each four scales along K, four columns of each 128 rows.
+struct Scales {
+  Value buffer, columns; ///< columns: the address of the first one
+  int64_t rows = 0, words = 0;
+  bool isB = false; ///< one MMA reads the columns of all rows of B, but of 128 rows of A
+
+  int64_t columnCount() const { return columnsOfBlock * words * (rows / tensorMemoryLanes); }
+  /// The column of the scales of K from word `word` on, of rows from `row` on.
+  int64_t column(int64_t row, int64_t word) const {
+    int64_t block = row / tensorMemoryLanes;
+    return columnsOfBlock * (isB ? word * (rows / tensorMemoryLanes) + block : block * words + word);
+  }
+  Value at(ThreadContext &t, int64_t row, int64_t word) const {
+    int64_t offset = column(row, word);
+    return offset ? Value(arith::AddIOp::create(t.b, columns, t.i32(offset))) : columns;
+  }
+};
+} // namespace
+
+static Scales scalesOf(Value buffer, Value columns, bool isB) {
+  ArrayRef<int64_t> shape = cast<ttg::BufferType>(buffer.getType()).getShape();
+  return {buffer, columns, shape[0], shape[1] / scalesOfWord, isB};
+}
+
+/// Copies the scales to tensor memory: 512 bytes at a time, which are 32 rows of 16 bytes.
+static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
+  SharedLayout shared = cast<ttg::BufferType>(scales.buffer.getType()).getLayout().layout();
+  LinearMap offsets = shared.inverse();
+  Value start = arith::ShRUIOp::create(t.b, t.getScalar(scales.buffer), t.i32(4));
+  MatrixDescriptor descriptor;
+  descriptor.leading = 16;
+  descriptor.stride = swizzleRows * 16;
+  for (int64_t row = 0; row < scales.rows; row += tensorMemoryLanes)
+    for (int64_t word = 0; word < scales.words; ++word) {
+      uint32_t offset = offsets.apply(flatOf(shared.shape, {row, word * scalesOfWord}));
+      Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
+      Value wide = arith::ExtUIOp::create(t.b, t.b.getI64Type(), units);
+      Value matrix = arith::OrIOp::create(t.b, wide, t.i64(static_cast<int64_t>(encode(descriptor))));
+      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(), /*ctaGroup=*/1);
+    }
+}
+
+namespace {
+/// A dot, ready to be emitted.
+struct Dot {
+  SharedMatrix first, second;
+  InstructionDescriptor instruction;
+  int64_t scaleBlock = 0;           ///< numbers that share a scale; 0: there are none
+  Scales firstScales, secondScales; ///< of the set of columns that this MMA uses
+  Value d, accumulate;
+};
+} // namespace
+
+/// The scales, in the set of columns of this MMA's number.
+static void addScales(ThreadContext &t, ttg::Tcgen05MmaOp op, Dot &dot) {
+  dot.scaleBlock = op.getScales()->getBlock();
+  dot.firstScales = scalesOf(op.getAScale(), Value(), /*isB=*/false);
+  dot.secondScales = scalesOf(op.getBScale(), Value(), /*isB=*/true);
+  int64_t ofFirst = dot.firstScales.columnCount(), ofSet = ofFirst + dot.secondScales.columnCount();
+  Value isOdd = arith::AndIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(1));
+  Value set = arith::MulIOp::create(t.b, isOdd, t.i32(ofSet));
+  dot.firstScales.columns = arith::AddIOp::create(t.b, t.getScalar(op.getScaleColumns()), set);
+  dot.secondScales.columns = arith::AddIOp::create(t.b, dot.firstScales.columns, t.i32(ofFirst));
+}
+
+/// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on.
+static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot, int64_t row, int64_t column, Value one) {
+  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  ttg::BufferType second = op.getB().getType();
+  int64_t at = row / tensorMemoryLanes * shape[1] + column, step = mmaDepthBytes * 8 / second.getElementType().getIntOrFloatBitWidth();
+  Value sums = at ? Value(arith::AddIOp::create(t.b, dot.d, t.i32(at))) : dot.d;
+  InstructionDescriptor instruction = dot.instruction;
+  for (int64_t k = 0, number = 0; k < second.getShape()[0]; k += step, number += depthOf(instruction.kind)) {
+    Value scaleA, scaleB;
+    IntegerAttr block;
+    if (dot.scaleBlock) {
+      int64_t scale = number / dot.scaleBlock;
+      instruction.scaleIdA = instruction.scaleIdB = scale % scalesOfWord;
+      scaleA = dot.firstScales.at(t, row, scale / scalesOfWord);
+      scaleB = dot.secondScales.at(t, column, scale / scalesOfWord);
+      block = t.b.getI32IntegerAttr(static_cast<int32_t>(dot.scaleBlock));
+    }
+    Value accumulate = k ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(true)) : dot.accumulate;
+    ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, dot.first.at(t, {row, k}),
+                              dot.second.at(t, {k, column}), t.i32(static_cast<int32_t>(encode(instruction))), accumulate, scaleA, scaleB,
+                              ValueRange(), one, /*ctaGroup=*/1, block, IntegerAttr());
+  }
+}
+
 static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   std::optional<SharedMatrix> first = matrixOf(t, op.getA(), 1), second = matrixOf(t, op.getB(), 0);
   if (!first || !second) return bug(op, "tcgen05.mma cannot read this buffer");
-  InstructionDescriptor instruction = instructionOf(op, !first->alongK, !second->alongK);
-  if (std::string broken = brokenRule(instruction, {}); !broken.empty()) return bug(op, "the MMA is invalid: " + broken);
-  ArrayRef<int64_t> shape = op.getD().getType().getShape();
-  int64_t depth = op.getB().getType().getShape()[0], step = depthOf(instruction.kind);
-  Value bits = t.i32(static_cast<int32_t>(encode(instruction))), yes = t.constant(t.b.getI1Type(), t.b.getBoolAttr(true));
-  Value d = t.getScalar(op.getD()), accumulate = t.getScalar(op.getAccumulate());
+  Dot dot;
+  dot.first = *first, dot.second = *second;
+  dot.instruction = instructionOf(op, !first->alongK, !second->alongK);
+  if (op.getScales()) addScales(t, op, dot);
+  std::string broken = brokenRule(dot.instruction, {.scaleBlock = dot.scaleBlock});
+  if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
+  dot.d = t.getScalar(op.getD());
+  dot.accumulate = t.getScalar(op.getAccumulate());
   Value barrier = barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued()));
   inFirstWarp(t, [&] {
     Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
-    for (int64_t row = 0; row < shape[0]; row += instruction.m)
-      for (int64_t column = 0; column < shape[1]; column += instruction.n) {
-        int64_t at = row / tensorMemoryLanes * shape[1] + column;
-        Value sums = at ? Value(arith::AddIOp::create(t.b, d, t.i32(at))) : d;
-        for (int64_t k = 0; k < depth; k += step)
-          ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, first->at(t, {row, k}),
-                                    second->at(t, {k, column}), bits, k ? yes : accumulate, Value(), Value(), ValueRange(), one,
-                                    /*ctaGroup=*/1, IntegerAttr(), IntegerAttr());
-      }
+    if (op.getScales()) {
+      copyScales(t, dot.firstScales, one);
+      copyScales(t, dot.secondScales, one);
+    }
+    ArrayRef<int64_t> shape = op.getD().getType().getShape();
+    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m)
+      for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
+        multiplyTile(t, op, dot, row, column, one);
     ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
   });
   return success();

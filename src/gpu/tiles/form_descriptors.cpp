@@ -50,7 +50,7 @@ bool comesFromDot(Value tile) {
   return tt::dependsOn(tile, [](Value value) {
     Operation *op = value.getDefiningOp();
     if (!isa<RankedTensorType>(value.getType())) return tt::Search::skip;
-    if (isa_and_nonnull<tt::DotOp>(op)) return tt::Search::found;
+    if (isa_and_nonnull<tt::DotOp, tt::DotScaledOp>(op)) return tt::Search::found;
     bool passes = !op || isElementwise(op) || isa<scf::ForOp, scf::IfOp, tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op);
     return passes ? tt::Search::follow : tt::Search::skip;
   });
@@ -62,7 +62,7 @@ bool isDequantizedForDot(Value tile) {
   Value operand;
   (void)tt::reaches(tile, [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) {
+    if (isa<tt::DotOp, tt::DotScaledOp>(user) && use.getOperandNumber() < 2) {
       operand = use.get();
       return tt::Search::found;
     }

@@ -6,9 +6,11 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
+#include "ir/scaled_dot.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -31,7 +33,8 @@ struct Source {
 
 class Selector {
 public:
-  explicit Selector(tt::FuncOp function) : function(function), b(function.getContext()) {}
+  Selector(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
     SmallVector<tt::DotOp> dots;
@@ -40,7 +43,10 @@ public:
       recordReach(dot);
     for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
-    function.walk([&](tt::DotScaledOp dot) { scaledByWarps(dot); });
+    SmallVector<tt::DotScaledOp> scaled;
+    function.walk([&](tt::DotScaledOp dot) { scaled.push_back(dot); });
+    for (tt::DotScaledOp dot : scaled)
+      scaledMma(dot, target, config.getWarps())->tcgen05 ? scaledByDescriptor(dot) : scaledByWarps(dot);
     return success();
   }
 
@@ -236,6 +242,34 @@ private:
     eraseUnused(unused);
   }
 
+  Type numbersOf(tt::ScaleDotElemType format) {
+    if (format == tt::ScaleDotElemType::E2M1) return b.getType<Float4E2M1FNType>();
+    return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
+  }
+
+  /// Operands and scales go through buffers; two numbers of 4 bits are a byte along K.
+  void scaledByDescriptor(tt::DotScaledOp dot) {
+    bool eitherMajor = dot.getAElemType() != tt::ScaleDotElemType::E2M1;
+    int64_t columns = std::min(ttg::shapeOf(dot.getType())[1], tcgen05MaxColumns);
+    llvm::SmallSetVector<Operation *, 4> unused;
+    auto shared = [&](Value operand, size_t along, int64_t reach) {
+      addIfFree(unused, operand);
+      Source source = sourceOf(operand);
+      return buffered(dot, source, sharedLayout(source, along, reach, eitherMajor));
+    };
+    auto scales = [&](Value scale) { return buffered(dot, asItIs(scale), SharedLayout::scales(ttg::shapeOf(scale.getType()))); };
+    Value a = shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, columns);
+    Value aScale = scales(dot.getAScale()), bScale = scales(dot.getBScale());
+    storePending(dot);
+    tt::ScaledOperand left = leftOf(dot);
+    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()), left.group());
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(), aScale,
+                                  bScale, formats);
+    dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
+    dot.erase();
+    eraseUnused(unused);
+  }
+
   Value byThreads(tt::DotOp dot) {
     // Threads read element by element, from a row-major buffer. Rows of A start at the same bank. The swizzle of rows of 64 or 128 bytes
     // avoids bank conflicts between two lanes that read two rows.
@@ -295,6 +329,8 @@ private:
   }
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
   OpBuilder b;
   DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // by tile and its K dimension
   SmallVector<std::pair<Value, Value>> pending;         // tile and buffer: to be stored right before the dot
@@ -304,8 +340,9 @@ private:
 } // namespace
 
 LogicalResult selectTensorCores(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module,
-                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Selector(function).run(); });
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Selector(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -296,6 +296,12 @@ LogicalResult TensorStoreOp::verify() {
   return verifyMove(*this, getSrc().getType(), getTarget().getType());
 }
 
+SmallVector<Value, 4> WgmmaOp::buffers() {
+  SmallVector<Value, 4> all;
+  llvm::copy_if(getOperands(), std::back_inserter(all), [](Value operand) { return isa<BufferType>(operand.getType()); });
+  return all;
+}
+
 int64_t BufferType::tileBytes() const {
   gpu::SharedLayout layout = getLayout().layout();
   bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });

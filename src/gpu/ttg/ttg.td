@@ -82,6 +82,12 @@ def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
   let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
   let assemblyFormat = "`<` struct(params) `>`";
 }
+def TTG_BlockScales : TTGAttr<"BlockScales", "block_scales"> {
+  let summary = "what the bytes of an MMA with scales are: the formats of A and B (two numbers of f4E2M1FN in a byte), and how many numbers "
+                "along K share a scale, 16 or 32. A scale in an i8 is an exponent (ue8m0), one in an f8E4M3FN has no sign (ue4m3)";
+  let parameters = (ins "::mlir::Type":$a, "::mlir::Type":$b, "int64_t":$block);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
 def TTG_Remark : TTGAttr<"Remark", "remark"> {
   let summary = "what a pass has decided and why, as text for users; an element of the list `ttg.remarks` of the kernel. `about`: the "
                 "location of an operation, or a layout";
@@ -331,16 +337,27 @@ def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>
 
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
 
-def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
+def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
   let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA), b [K, N] "
                 "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
                 "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
-                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c";
+                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c. `scales`: of a "
+                "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
-                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent);
+                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent, Optional<TTG_Buffer>:$aScale,
+                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales);
   let results = (outs TTG_Tile:$d);
-  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
+                       "type($bScale) $scales)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let extraClassDeclaration = [{
+    /// The operands in shared memory.
+    ::llvm::SmallVector<::mlir::Value, 4> buffers();
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$d, "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c, "::mlir::Value":$useC,
+                                 "::mlir::IntegerAttr":$promotionInterval, "::mlir::DenseI64ArrayAttr":$extent), [{
+    build($_builder, $_state, d, a, b, c, useC, promotionInterval, extent, ::mlir::Value(), ::mlir::Value(), BlockScalesAttr());
+  }]>];
 }
 def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
@@ -384,13 +401,17 @@ def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
   let hasVerifier = 1;
 }
-def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma"> {
+def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
   let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] and b [K, N] are "
                 "buffers. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
-                "a power of two. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32";
-  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, TTG_Barriers:$barriers, I32:$issued);
-  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate `to` $barriers `at` $issued attr-dict "
-                       "`:` type($a) `,` type($b) `,` type($d) `,` type($barriers)";
+                "a power of two. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
+                "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
+                "columns, so all but the latest must be complete";
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, TTG_Barriers:$barriers, I32:$issued,
+                       Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
+                       OptionalAttr<TTG_BlockScales>:$scales);
+  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate `to` $barriers `at` $issued (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
+                       "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d) `,` type($barriers)";
 }
 def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
   let summary = "every thread waits until all but the latest `pending` of the `issued` MMAs are complete; `pending` is less than the number of "
