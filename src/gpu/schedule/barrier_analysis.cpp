@@ -52,11 +52,12 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
   bool afterFence = changesProxy(access, later) && earlier.fenced;
   need.fence = changesProxy(access, later) && !earlier.fenced;
   need.allWarps = access.partition != later.partition && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps);
-  // tcgen05.mma add to the same tile in order. Every thread waits for one that has read its operands or written its result.
+  // tcgen05.mma add to the same tile in order.
   if (isa<ttg::Tcgen05MmaOp>(access.op) && access.inTensorMemory && later.accessor == Accessor::mma)
     return {.wait = earlier.running && access.owner != later.owner};
   bool met = afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr;
-  met |= isa<ttg::Tcgen05MmaOp>(access.op) && access.partition == later.partition;
+  // The warp that waits for MMAs also starts copies by TMA.
+  met |= isa<ttg::Tcgen05MmaOp>(access.op) && access.partition == later.partition && later.accessor == Accessor::tmaLoad;
   met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
   need.barrier = access.partition == later.partition && !met;
   return need;

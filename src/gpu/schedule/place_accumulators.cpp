@@ -5,7 +5,8 @@
 // A value that an MMA has computed is in tensor memory until something else than an MMA, a wait or the back edge needs it: then it is loaded
 // after the wait. Values that are linked in this way share one tile. Tiles that are not live at the same time share columns.
 // insert-barriers orders the accesses of threads and MMAs. An MMA arrives at the barrier of its number, and a wait for all but the latest n
-// of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry.
+// of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry. Only the first
+// warp, which issues the MMAs, waits: other warps may be behind or ahead by more than the two phases of a barrier that can be told apart.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/ttg/ttg.h"
@@ -60,7 +61,7 @@ public:
 private:
   bool fits(Type type) const {
     auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 || tile.getDimSize(0) < tcgen05MinRows) return false;
+    if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 || tile.getDimSize(0) < tcgen05MinRows) return false;
     return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
   }
 
@@ -105,13 +106,9 @@ public:
       : function(function), target(target), accumulators(function, config.getWarps()), b(function.getContext()) {}
 
   LogicalResult run() {
-    int64_t pending = 0;
     function.walk([&](Operation *op) {
       if (auto mma = dyn_cast<ttg::WgmmaOp>(op)) mmas.push_back(mma);
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) {
-        waits.push_back(wait);
-        pending = std::max<int64_t>(pending, wait.getPending());
-      }
+      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) waits.push_back(wait);
     });
     if (mmas.empty()) return success();
     findWebs();
@@ -123,8 +120,7 @@ public:
     if (columns > target.tensorColumns)
       return refuse(function, Diag::outOfResources,
                     {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
-    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))),
-             int64_t(llvm::PowerOf2Ceil(uint64_t(std::max(pending, scales ? setsOfScales - 1 : 0)) + 1)), scales);
+    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))), scales);
     storeInits();
     for (ttg::WgmmaOp mma : mmas)
       multiply(mma);
@@ -134,6 +130,9 @@ public:
     b.setInsertionPoint(zero.getDefiningOp()->getBlock()->getTerminator());
     ttg::Tcgen05WaitOp::create(b, function.getLoc(), barriers, zero, 0);
     ttg::TensorFreeOp::create(b, function.getLoc(), address);
+    int64_t ring = 1;
+    countInFlight(function.getBody().front(), 0, ring);
+    barriers.setType(ttg::BarriersType::get(b.getContext(), int64_t(llvm::PowerOf2Ceil(uint64_t(ring)))));
     numberMmas(function.getBody().front(), zero);
     // They use one another's results only.
     SmallVector<Operation *> replaced(mmas.begin(), mmas.end());
@@ -224,7 +223,7 @@ private:
     return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
   }
 
-  void allocate(int64_t columns, int64_t ring, int64_t scales) {
+  void allocate(int64_t columns, int64_t scales) {
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
     address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
@@ -237,7 +236,7 @@ private:
       Value column = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(scaleColumn)));
       scaleColumns = arith::AddIOp::create(b, loc, address, column);
     }
-    barriers = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(b.getContext(), ring));
+    barriers = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(b.getContext(), 1));
   }
 
   /// Stores what a carried accumulator starts from.
@@ -293,6 +292,35 @@ private:
     for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
       result.replaceAllUsesWith(tile); // the remaining uses of an accumulator go when its loop is rebuilt
     wait.erase();
+  }
+
+  //===------------------------------------------------------------------------------------------------------------ in flight
+
+  /// Follows how many MMAs may be in flight, from `count` at the block's start. Returns their number at its end. A wait tells two phases of
+  /// a barrier apart if the barriers outnumber the MMAs up to the one that it waits for, and those after it: `ring` becomes enough. Waits
+  /// are inserted where too many would be in flight.
+  int64_t countInFlight(Block &block, int64_t count, int64_t &ring) {
+    constexpr int64_t manyMmas = 16;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) {
+        int64_t pending = wait.getPending();
+        ring = std::max({ring, count - pending, pending + 1});
+        count = std::min(count, pending);
+      }
+      if (isa<ttg::Tcgen05MmaOp>(op) && ++count > manyMmas) {
+        b.setInsertionPoint(&op);
+        ttg::Tcgen05WaitOp::create(b, op.getLoc(), barriers, zero, 0);
+        ring = std::max(ring, count - 1);
+        count = 1;
+      }
+      for (bool again = true; again;) {
+        int64_t before = count;
+        for (Region &region : op.getRegions())
+          if (!region.empty()) count = std::max(count, countInFlight(region.front(), before, ring));
+        again = isa<scf::ForOp, scf::WhileOp>(op) && count > before;
+      }
+    }
+    return count;
   }
 
   //===-------------------------------------------------------------------------------------------------------------- numbers

@@ -17,18 +17,6 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- allocation
 
-static Value isFirstWarp(ThreadContext &t) {
-  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.warp, t.i32(0));
-}
-
-/// Continues in a branch for the first warp.
-static void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
-  auto branch = scf::IfOp::create(t.b, isFirstWarp(t), /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(t.b);
-  t.b.setInsertionPointToStart(branch.thenBlock());
-  emit();
-}
-
 static LogicalResult lowerTensorAlloc(ThreadContext &t, ttg::TensorAllocOp op) {
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   if (!offset) return bug(op, "the address of its tensor memory has no offset in shared memory");
@@ -335,14 +323,17 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   return success();
 }
 
-/// Waits for the phase in which the last MMA that must be complete arrives. Before the first MMA, that of a barrier with no arrival has
-/// parity 1, which counts as complete.
+/// The first warp waits for the phase in which the last MMA that must be complete arrives. Before the first MMA, that of a barrier with no
+/// arrival has parity 1, which counts as complete.
 static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
   int64_t count = op.getBarriers().getType().getCount();
   Value number = arith::SubIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(op.getPending() + 1));
   Value lap = arith::ShRUIOp::create(t.b, number, t.i32(llvm::Log2_64(static_cast<uint64_t>(count))));
-  ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), number), arith::AndIOp::create(t.b, lap, t.i32(1)));
-  fenceTensorMemory(t, ptx::TensorFence::after);
+  Value parity = arith::AndIOp::create(t.b, lap, t.i32(1)), barrier = barrierAt(t, op.getBarriers(), number);
+  inFirstWarp(t, [&] {
+    ptx::MbarrierWaitOp::create(t.b, barrier, parity);
+    fenceTensorMemory(t, ptx::TensorFence::after);
+  });
   return success();
 }
 

@@ -109,6 +109,14 @@ Value isFirstThread(ThreadContext &t) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
 }
 
+void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
+  Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.warp, t.i32(0));
+  auto branch = scf::IfOp::create(t.b, isFirst, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
 void fenceTensorMemory(ThreadContext &t, ptx::TensorFence side) {
   if (t.usesTensorMemory) ptx::Tcgen05FenceOp::create(t.b, side);
 }

@@ -72,6 +72,8 @@ Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg);
 /// True in the threads that hold the first copy of their elements; null if there are no copies.
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout);
 Value isFirstThread(ThreadContext &t);
+/// Emits in a branch for the first warp of the partition.
+void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit);
 /// The program id along an axis of the launch grid, and the number of programs.
 Value programId(ThreadContext &t, int64_t axis);
 Value programCount(ThreadContext &t, int64_t axis);

@@ -270,15 +270,16 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
   let assemblyFormat = "$barriers `[` $index `]` `,` $bytes (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
-  let summary = "every thread waits for the phase of this parity";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity);
+  let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
+                "read what has arrived";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
 def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
-                "of all CTAs of the cluster";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas);
+                "of all CTAs of the cluster. `firstWarp`: only the first warp arrives, which issues all MMAs that read the stage";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
@@ -414,8 +415,8 @@ def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
                        "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d) `,` type($barriers)";
 }
 def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
-  let summary = "every thread waits until all but the latest `pending` of the `issued` MMAs are complete; `pending` is less than the number of "
-                "barriers. No thread may be a phase of a barrier behind";
+  let summary = "the first warp, which issues the MMAs, waits until all but the latest `pending` of the `issued` MMAs are complete; other "
+                "threads need a barrier after it. More MMAs than there are barriers may not be in flight up to the latest that it waits for";
   let arguments = (ins TTG_Barriers:$barriers, I32:$issued, I32Attr:$pending);
   let assemblyFormat = "$pending `of` $barriers `at` $issued attr-dict `:` type($barriers)";
 }
