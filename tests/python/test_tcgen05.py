@@ -49,13 +49,13 @@ def numbers(shape, kind, seed):
     return values.astype(TYPES[kind])
 
 
-def multiply(target, sizes, tile, kind, second=None, turned=(False, False), **options):
+def multiply(target, sizes, tile, kind, second=None, columns_first=(False, False), **options):
     """Runs the kernel on the simulator and compares it with float64. Returns its PTX."""
     (rows, columns, depth), (m, n, k) = sizes, tile
     a, b = numbers((rows, depth), kind, 1), numbers((depth, columns), second or kind, 2)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     terms = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
-    a, b = (np.ascontiguousarray(x.T).T if turn else x for x, turn in zip((a, b), turned))
+    a, b = (np.asfortranarray(x) if first else x for x, first in zip((a, b), columns_first))
     c = np.zeros((rows, columns), np.int32 if kind == "i8" else np.float32)
     strides = [s // x.itemsize for x in (a, b) for s in x.strides]
     arguments = (a, b, c, rows, columns, depth, *strides, m, n, k, tl.int32 if kind == "i8" else tl.float32)
@@ -69,9 +69,9 @@ def multiply(target, sizes, tile, kind, second=None, turned=(False, False), **op
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("turned", itertools.product([False, True], repeat=2))
-def test_formats_and_orders(kind, turned):
-    text = multiply("sm_100a", (128, 128, 128), (128, 128, 64), kind, turned=turned, num_warps=4, num_stages=2)
+@pytest.mark.parametrize("columns_first", list(itertools.product([False, True], repeat=2)))
+def test_formats_and_orders(kind, columns_first):
+    text = multiply("sm_100a", (128, 128, 128), (128, 128, 64), kind, columns_first=columns_first, num_warps=4, num_stages=2)
     kinds = {"fp16": "f16", "bf16": "f16", "tf32": "tf32", "i8": "i8"}
     assert f"tcgen05.mma.cta_group::1.kind::{kinds.get(kind, 'f8f6f4')}" in text
 
@@ -79,7 +79,7 @@ def test_formats_and_orders(kind, turned):
 @pytest.mark.parametrize("warps", [4, 8, 16])
 @pytest.mark.parametrize("tile", [(64, 16, 32), (64, 64, 16), (64, 256, 32), (128, 16, 64), (128, 64, 128), (128, 512, 16), (256, 64, 64), (256, 256, 32), (512, 128, 16)])
 def test_tiles(tile, warps):
-    """Every number of rows and columns of tensor memory, and sizes that are no multiple of the tile."""
+    """Every number of rows and columns of tensor memory, and sizes that the tile does not divide."""
     m, n, k = tile
     text = multiply("sm_100a", (m + 3, n - 5, 2 * k + 8), tile, "fp16", num_warps=warps, num_stages=3)
     fits = n >= 16 * warps // 4

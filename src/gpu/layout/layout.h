@@ -160,9 +160,9 @@ public:
   /// span bytes, packed. Inside it 16-byte chunks are permuted: byte offset bits 4^=7 (32), also 5^=8 (64), also 6^=9 (128). A span wider
   /// than the extent is reduced to the widest that fits; 0 (or an extent of less than 32 bytes) is rowMajor.
   static SharedLayout swizzled(const Dims &shape, int64_t elementBits, int64_t spanBytes, const Dims &order);
-  /// Returns the order of the scales [rows, scales of a row] of an MMA with block scales, as tcgen05.cp reads them: blocks of 128 rows with 4
-  /// scales each, all of the first 128 rows first. In a block, rows r, r + 32, r + 64 and r + 96 are next to each other. One byte each; the
-  /// rows are a multiple of 128, and the scales of a row one of 4.
+  /// Returns the order of the scales [rows, scales of a row] of an MMA with block scales, as tcgen05.cp reads them: blocks of 128 rows with
+  /// 4 scales each, all of the first 128 rows first. In a block, rows r, r + 32, r + 64 and r + 96 are next to each other. One byte each;
+  /// the rows are a multiple of 128, and the scales of a row one of 4.
   static SharedLayout scales(const Dims &shape);
   /// Dimension i of the result is dimension order[i] of this; the same bytes.
   SharedLayout transposed(const Dims &order) const;

@@ -131,16 +131,15 @@ private:
     return next;
   }
 
-  /// True if nothing but MMAs reads the circular buffers of all loops. If one warp issues the MMAs, others need not wait for their operands.
-  /// They must not release a stage then, because nothing keeps them from being far ahead.
+  /// True if nothing but MMAs reads the circular buffers of all loops. If one warp issues the MMAs, others need not wait for their
+  /// operands. They must not release a stage then, because nothing keeps them from being far ahead.
   bool onlyMmasRead() {
     bool all = true;
     function.walk([&](scf::ForOp loop) {
       if (!loop->hasAttr(ttg::loopScheduleName)) return;
       FailureOr<LoopSchedule> schedule = readSchedule(loop);
-      all &= succeeded(schedule) && llvm::all_of(schedule->circularBuffers, [](const CircularBuffer &circular) {
-               return circular.mmasRead && !circular.threadsRead;
-             });
+      all &= succeeded(schedule) && llvm::all_of(schedule->circularBuffers,
+                                                 [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
     });
     return all;
   }
@@ -244,8 +243,9 @@ private:
 } // namespace
 
 LogicalResult pipelineLoops(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(
-      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) { return Pipeliner(function, config, target).run(); });
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Pipeliner(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -2,11 +2,11 @@
 //   before: for iter_args(%c = zeros) { %d = wgmma %a, %b, %c    %e = wgmma_wait 0, %d    yield %e }
 //   after:  %t = tensor_tile 0    tensor_store zeros, %t
 //           for iter_args(%n = 0) { tcgen05_mma %a, %b, %t at %n    tcgen05_wait 0 at %n + 1    yield %n + 1 }    tensor_load %t
-// A value that an MMA has computed is in tensor memory until something else than an MMA, a wait or the back edge needs it: then it is loaded
-// after the wait. Values that are linked in this way share one tile. Tiles that are not live at the same time share columns.
+// A value that an MMA has computed is in tensor memory until something else than an MMA, a wait or the back edge needs it: then it is
+// loaded after the wait. Values that are linked in this way share one tile. Tiles that are not live at the same time share columns.
 // insert-barriers orders the accesses of threads and MMAs. An MMA arrives at the barrier of its number, and a wait for all but the latest n
 // of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry. Only the first
-// warp, which issues the MMAs, waits: other warps may be behind or ahead by more than the two phases of a barrier that can be told apart.
+// warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/ttg/ttg.h"
@@ -61,7 +61,9 @@ public:
 private:
   bool fits(Type type) const {
     auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 || tile.getDimSize(0) < tcgen05MinRows) return false;
+    if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 ||
+        tile.getDimSize(0) < tcgen05MinRows)
+      return false;
     return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
   }
 
@@ -190,9 +192,34 @@ private:
       web.last = std::max(web.last, spans.lookup(op).second);
     };
     touch(isa<BlockArgument>(value) ? cast<BlockArgument>(value).getOwner()->getParentOp() : value.getDefiningOp());
-    for (OpOperand &use : value.getUses())
-      if (accumulators.isInPlace(use)) touch(use.getOwner());
+    for (OpOperand &use : value.getUses()) {
+      if (!accumulators.isInPlace(use)) continue;
+      touch(use.getOwner());
+      auto wait = dyn_cast<ttg::WgmmaWaitOp>(use.getOwner());
+      if (wait && mayRunAfter(value, wait)) touch(waitForAllAfter(wait));
+    }
     if (value.use_empty() && value.getDefiningOp<ttg::WgmmaOp>()) touch(function.getBody().front().getTerminator());
+  }
+
+  /// True if the MMA that computes the value may still run after the wait.
+  static bool mayRunAfter(Value value, ttg::WgmmaWaitOp wait) {
+    if (wait.getPending() == 0) return false;
+    auto mma = value.getDefiningOp<ttg::WgmmaOp>();
+    if (!mma || mma->getBlock() != wait->getBlock()) return true;
+    int64_t later = 0;
+    for (Operation *op = mma->getNextNode(); op != wait; op = op->getNextNode())
+      later += isa<ttg::WgmmaOp>(op);
+    return later < wait.getPending();
+  }
+
+  /// Returns the first wait for all MMAs that comes after this one, or the kernel's end.
+  Operation *waitForAllAfter(ttg::WgmmaWaitOp wait) {
+    Operation *next = function.getBody().front().getTerminator();
+    for (ttg::WgmmaWaitOp other : llvm::reverse(waits)) { // in the text's order
+      if (other == wait) break;
+      if (other.getPending() == 0) next = other;
+    }
+    return next;
   }
 
   Web &webOf(Value value) { return webs[classes.getLeaderValue(value.getAsOpaquePointer())]; }
@@ -202,7 +229,8 @@ private:
     SmallVector<Web *> order, placed;
     for (auto &[leader, web] : webs)
       order.push_back(&web);
-    llvm::sort(order, [](Web *x, Web *y) { return std::tuple(-x->columns(), x->first, x->last) < std::tuple(-y->columns(), y->first, y->last); });
+    llvm::sort(order,
+               [](Web *x, Web *y) { return std::tuple(-x->columns(), x->first, x->last) < std::tuple(-y->columns(), y->first, y->last); });
     int64_t columns = 0;
     for (Web *web : order) {
       for (Web *other : placed) // by column

@@ -2,8 +2,8 @@
 //   ttg.tcgen05_mma %a, %b, %d : 128x64 * 64x256 -> one thread: 4 tcgen05.mma m128n256k16, each 32 bytes further along K, and a commit
 //   ttg.tensor_load %d : 128x256, 8 warps        -> each warp: tcgen05.ld of 32 lanes and 128 columns
 // docs/stages/gpu_blackwell.md has the layouts and the rules.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/tcgen05.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/matrix_registers.h"
 #include "ir/refusal.h"
@@ -48,8 +48,8 @@ namespace {
 struct TensorAccess {
   ptx::TensorShape shape = ptx::TensorShape::m32x32b;
   int64_t registers = 0, count = 0;
-  IntegerAttr halfOffset; ///< of M = 64: lanes 16 to 31 hold columns so much later
-  Value start;            ///< of register 0 of the thread's warp
+  IntegerAttr halfOffset;       ///< of M = 64: lanes 16 to 31 hold columns so much later
+  Value start;                  ///< of register 0 of the thread's warp
   SmallVector<int64_t> columns; ///< of each group of `count` registers, relative to `start`
 };
 } // namespace
@@ -175,7 +175,8 @@ static MmaKind kindOf(Type element) {
 /// What the instructions of a dot have in common.
 static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
   std::optional<ttg::BlockScalesAttr> scales = op.getScales();
-  Type a = scales ? scales->getA() : op.getA().getType().getElementType(), b = scales ? scales->getB() : op.getB().getType().getElementType();
+  Type a = scales ? scales->getA() : op.getA().getType().getElementType(),
+       b = scales ? scales->getB() : op.getB().getType().getElementType();
   ArrayRef<int64_t> shape = op.getD().getType().getShape();
   InstructionDescriptor descriptor;
   descriptor.kind = kindOf(a);
@@ -245,7 +246,8 @@ static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
       Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
       Value wide = arith::ExtUIOp::create(t.b, t.b.getI64Type(), units);
       Value matrix = arith::OrIOp::create(t.b, wide, t.i64(static_cast<int64_t>(encode(descriptor))));
-      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(), /*ctaGroup=*/1);
+      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(),
+                               /*ctaGroup=*/1);
     }
 }
 

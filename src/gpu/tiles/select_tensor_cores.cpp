@@ -263,8 +263,8 @@ private:
     storePending(dot);
     tt::ScaledOperand left = leftOf(dot);
     auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()), left.group());
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(), aScale,
-                                  bScale, formats);
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
+                                  aScale, bScale, formats);
     dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
     dot.erase();
     eraseUnused(unused);
