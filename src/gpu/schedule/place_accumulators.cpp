@@ -9,6 +9,8 @@
 // warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/mma_partition.h"
+#include "gpu/schedule/tensor_accumulators.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "support/target.h"
@@ -25,71 +27,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Which values stay in tensor memory.
-class Accumulators {
-public:
-  Accumulators(tt::FuncOp function, int64_t warps) : warps(warps) {
-    function.walk([&](scf::ForOp loop) {
-      for (BlockArgument argument : loop.getRegionIterArgs())
-        if (fits(argument.getType())) carried.insert(argument);
-    });
-    // A value leaves the set if one of its uses needs registers; then values that depend on it may leave, too.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (BlockArgument argument : SmallVector<BlockArgument>(carried.begin(), carried.end()))
-        if (!staysInLoop(argument)) changed |= carried.remove(argument);
-    }
-  }
-
-  /// True if the value is in tensor memory where it is defined.
-  bool contains(Value value) const {
-    if (auto argument = dyn_cast<BlockArgument>(value)) return carried.contains(argument);
-    auto result = cast<OpResult>(value);
-    if (isa<ttg::WgmmaOp>(result.getOwner())) return true;
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(result.getOwner())) return contains(wait.getTiles()[result.getResultNumber()]);
-    auto loop = dyn_cast<scf::ForOp>(result.getOwner());
-    return loop && carried.contains(loop.getRegionIterArgs()[result.getResultNumber()]);
-  }
-
-  /// True if the use takes the value in its place.
-  bool isInPlace(OpOperand &use) const {
-    if (!contains(use.get())) return false;
-    if (isa<ttg::WgmmaWaitOp>(use.getOwner())) return true;
-    return maySupersede(use) && llvm::count_if(use.get().getUses(), [&](OpOperand &each) { return maySupersede(each); }) == 1;
-  }
-
-private:
-  bool fits(Type type) const {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 ||
-        tile.getDimSize(0) < tcgen05MinRows)
-      return false;
-    return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
-  }
-
-  /// True if the value has a later one in its place after this use. Only one use can have that.
-  bool maySupersede(OpOperand &use) const {
-    Operation *user = use.getOwner();
-    if (auto mma = dyn_cast<ttg::WgmmaOp>(user)) return use.get() == mma.getC();
-    if (auto loop = dyn_cast<scf::ForOp>(user)) {
-      BlockArgument argument = loop.getTiedLoopRegionIterArg(&use);
-      return argument && carried.contains(argument);
-    }
-    auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
-    return isa<scf::YieldOp>(user) && loop && carried.contains(loop.getRegionIterArg(use.getOperandNumber()));
-  }
-
-  bool staysInLoop(BlockArgument argument) const {
-    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
-    return yielded->get() != argument && isInPlace(*yielded) &&
-           llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
-  }
-
-  int64_t warps;
-  llvm::SetVector<BlockArgument> carried;
-};
-
 constexpr int64_t setsOfScales = 2; ///< MMAs of even and odd number have their scales in different columns
 
 /// Values that share a tile of tensor memory.
@@ -99,7 +36,7 @@ struct Web {
   int64_t column = 0;
   Value tile;
 
-  int64_t columns() const { return llvm::divideCeil(type.getDimSize(0), tensorMemoryLanes) * type.getDimSize(1); }
+  int64_t columns() const { return tensorColumnsOf(type); }
 };
 
 class Placer {
@@ -362,7 +299,7 @@ private:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) wait.getIssuedMutable().set(count);
       if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
-        mma.getIssuedMutable().set(count);
+        mma.getIssuedMutable().assign(count);
         b.setInsertionPointAfter(mma);
         Value one = arith::ConstantOp::create(b, mma.getLoc(), b.getI32IntegerAttr(1));
         count = b.createOrFold<arith::AddIOp>(mma.getLoc(), count, one);
@@ -378,14 +315,13 @@ private:
   Value numberLoop(scf::ForOp loop, Value count) {
     bool counts = multiplies(loop);
     SmallVector<unsigned> kept;
-    SmallVector<Value> inits, yields;
+    SmallVector<Value> inits;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     for (BlockArgument argument : loop.getRegionIterArgs()) {
       if (accumulators.contains(argument)) continue;
       unsigned i = argument.getArgNumber() - loop.getNumInductionVars();
       kept.push_back(i);
       inits.push_back(loop.getInitArgs()[i]);
-      yields.push_back(yield.getOperand(i));
     }
     if (!counts && kept.size() == loop.getNumRegionIterArgs()) return numberMmas(*loop.getBody(), count), count;
     if (counts) inits.push_back(count);
@@ -401,6 +337,7 @@ private:
       loop.getResult(old).replaceAllUsesWith(made.getResult(static_cast<unsigned>(i)));
     }
     dropped.push_back(loop);
+    SmallVector<Value> yields = llvm::map_to_vector(kept, [&](unsigned i) -> Value { return yield.getOperand(i); });
     yield.getResultsMutable().assign(yields);
     Value after = numberMmas(*body, counts ? Value(made.getRegionIterArgs().back()) : count);
     if (!counts) return count;
@@ -458,7 +395,7 @@ private:
 
   tt::FuncOp function;
   const GpuTarget &target;
-  Accumulators accumulators;
+  TensorAccumulators accumulators;
   OpBuilder b;
   SmallVector<ttg::WgmmaOp> mmas;
   SmallVector<ttg::WgmmaWaitOp> waits;
@@ -474,7 +411,10 @@ private:
 
 LogicalResult placeAccumulators(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    return target.tcgen05 ? Placer(function, config, target).run() : success();
+    if (!target.tcgen05) return success();
+    FailureOr<bool> isDone = partitionMmas(function, config, target);
+    if (failed(isDone) || *isDone) return LogicalResult(isDone);
+    return Placer(function, config, target).run();
   });
 }
 

@@ -90,13 +90,15 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
 }
 
 static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Accessor accessor) {
+  if (auto stage = tile.getDefiningOp<ttg::TensorStageOp>()) tile = stage.getTile();
   auto place = tile.getDefiningOp<ttg::TensorTileOp>();
-  int64_t first = place.getColumn(), end = first + place.getType().columns();
-  return {op, place, first, end, {}, writes, accessor, AccessPartition::consumers, /*inTensorMemory=*/true};
+  int64_t first = place.getColumn(), end = first + place.getDepth() * place.getType().columns();
+  return {op, place, first, end, {}, writes, accessor, partitionOf(op), /*inTensorMemory=*/true};
 }
 
 AccessPartition partitionOf(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
+  if (op->hasAttr(ttg::mmaPartitionName)) return AccessPartition::mmas;
   return op->hasAttr(ttg::operandPartitionName) ? AccessPartition::operands : AccessPartition::consumers;
 }
 

@@ -46,6 +46,8 @@ private:
           if (endsMma(wait, 0)) mmaWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
           if (wait.getPending() == 0) mmaWaits.push_back(first);
+        if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
+          if (wait.getMmas()) mmaWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
           if (wait.getPending() == 0) copyWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))

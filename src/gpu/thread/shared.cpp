@@ -402,12 +402,14 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
   inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity())); });
+  if (op.getMmas()) fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
 
 /// One lane arrives for its warp, after all threads of the warp have reached this point.
 static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   inWarps(t, op.getFirstWarp(), [&] {
+    fenceTensorMemory(t, ptx::TensorFence::before);
     ptx::WarpBarrierOp::create(t.b);
     Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
     if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));

@@ -36,6 +36,12 @@ static LogicalResult lowerTensorFree(ThreadContext &t, ttg::TensorFreeOp op) {
   return success();
 }
 
+static LogicalResult lowerTensorStage(ThreadContext &t, ttg::TensorStageOp op) {
+  Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(op.getType().columns()));
+  t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getTile()), offset)});
+  return success();
+}
+
 static LogicalResult lowerTensorTile(ThreadContext &t, ttg::TensorTileOp op) {
   t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getAddress()), t.i32(op.getColumn()))});
   return success();
@@ -64,7 +70,7 @@ static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type ti
   Layout layout = ttg::layoutOf(tile);
   if (layout != Layout::tensorMemory(layout.shape, t.warps)) return bug(op, "this tile is not in the layout of tensor memory"), failure();
   TensorAccess access;
-  constexpr int64_t maxRegisters = 128; // of one tcgen05.ld
+  constexpr int64_t maxRegisters = 32; // of one tcgen05.ld: a CTA with partitions starts with few, and ptxas needs all at once
   int64_t ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps);
   if (layout.shape[0] < tensorMemoryLanes) {
     ofRow /= 2;
@@ -309,7 +315,7 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
   dot.d = t.getScalar(op.getD());
   dot.accumulate = t.getScalar(op.getAccumulate());
-  Value barrier = barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued()));
+  Value barrier = op.getBarriers() ? barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued())) : Value();
   inFirstWarp(t, [&] {
     Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
     if (op.getScales()) {
@@ -320,8 +326,15 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
     for (int64_t row = 0; row < shape[0]; row += dot.instruction.m)
       for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
         multiplyTile(t, op, dot, row, column, one);
-    ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
+    if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
   });
+  return success();
+}
+
+static LogicalResult lowerCommit(ThreadContext &t, ttg::Tcgen05CommitOp op) {
+  Value offset = arith::ShLIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(llvm::Log2_64(mbarrierBytes)));
+  Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getBarriers()), offset);
+  inFirstWarp(t, [&] { ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), ptx::ElectOp::create(t.b, t.b.getI1Type())); });
   return success();
 }
 
@@ -340,7 +353,8 @@ static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
 }
 
 void addTcgen05Lowerings(LoweringTable &table) {
-  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorLoad, lowerTensorStore, lowerMma, lowerWait>(table);
+  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorStage, lowerTensorLoad, lowerTensorStore, lowerMma,
+               lowerCommit, lowerWait>(table);
 }
 
 } // namespace tilewright::gpu

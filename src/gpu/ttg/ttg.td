@@ -271,8 +271,8 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
 }
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
   let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
-                "read what has arrived";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp);
+                "read what has arrived. `mmas`: tcgen05.mma arrive there, whose results may be loaded afterwards";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$mmas);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
@@ -384,10 +384,16 @@ def TTG_TensorFreeOp : TTGEffect<"tensor_free"> {
   let assemblyFormat = "$address attr-dict";
 }
 def TTG_TensorTileOp : TTGOp<"tensor_tile", [Pure]> {
-  let summary = "the tile that starts at a column of an allocation";
-  let arguments = (ins I32:$address, I32Attr:$column);
+  let summary = "`depth` tiles, one after another, the first of which starts at a column of an allocation; the result is the first one";
+  let arguments = (ins I32:$address, I32Attr:$column, DefaultValuedAttr<I32Attr, "1">:$depth);
   let results = (outs TTG_TensorMemory:$result);
   let assemblyFormat = "$address `,` $column attr-dict `:` type($result)";
+}
+def TTG_TensorStageOp : TTGOp<"tensor_stage", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "one of the tiles of a tensor_tile";
+  let arguments = (ins TTG_TensorMemory:$tile, I32:$index);
+  let results = (outs TTG_TensorMemory:$result);
+  let assemblyFormat = "$tile `[` $index `]` attr-dict `:` type($result)";
 }
 def TTG_TensorLoadOp : TTGOp<"tensor_load", [MemoryEffects<[MemRead]>]> {
   let summary = "a tile from tensor memory to registers (Layout::tensorMemory); complete when it ends";
@@ -405,14 +411,19 @@ def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
 def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
   let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] and b [K, N] are "
                 "buffers. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
-                "a power of two. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
+                "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
                 "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
                 "columns, so all but the latest must be complete";
-  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, TTG_Barriers:$barriers, I32:$issued,
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
                        Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
                        OptionalAttr<TTG_BlockScales>:$scales);
-  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate `to` $barriers `at` $issued (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
-                       "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d) `,` type($barriers)";
+  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
+                       "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d)";
+}
+def TTG_Tcgen05CommitOp : TTGEffect<"tcgen05_commit"> {
+  let summary = "one arrival at a barrier, when all MMAs that the partition has started before are complete";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index);
+  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
 }
 def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
   let summary = "the first warp, which issues the MMAs, waits until all but the latest `pending` of the `issued` MMAs are complete; other "
