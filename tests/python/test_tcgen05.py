@@ -201,6 +201,52 @@ def test_too_many_columns_are_refused():
         ptx(crossing, "sm_100a", (a, b, c, 3), num_warps=16)
 
 
+# ---- a warp of its own for MMAs
+
+
+@triton.jit
+def persistent(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth, PROGRAMS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TWO: tl.constexpr,
+):
+    a = tl.make_tensor_descriptor(a_ptr, [rows, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, depth], [depth, 1], [N, K])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    across = tl.cdiv(columns, N)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, PROGRAMS):
+        m, n = tile // across * M, tile % across * N
+        acc = tl.zeros((M, N), tl.float32)
+        other = tl.zeros((M, N), tl.float32)
+        for k in range(0, depth, K):
+            x = a.load([m, k])
+            y = b.load([n, k])
+            acc = tl.dot(x, y.T, acc)
+            if TWO:
+                other = tl.dot(x, y.T, other)
+        c.store([m, n], (acc + other).to(tl.float16))
+
+
+@pytest.mark.parametrize("programs", [1, 3])
+@pytest.mark.parametrize(("two", "tile", "warps"), [(False, (128, 128, 64), 4), (True, (128, 128, 32), 8), (False, (128, 256, 64), 8), (True, (128, 256, 16), 8), (False, (64, 64, 64), 4)])
+@pytest.mark.parametrize("depth", [8, 64, 200])
+def test_persistent_matmul(programs, two, tile, warps, depth):
+    """The MMAs of the next tile run while a tile is stored, in another tile of tensor memory if two fit."""
+    m, n, k = tile
+    rows, columns = 2 * m + 40, 2 * n + 8
+    a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
+    c = np.zeros((rows, columns), np.float16)
+    arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
+    with triton.engine("simulate", target="cuda:sm_100a"):
+        persistent[programs,](*arguments, num_warps=warps, num_stages=3)
+    expected = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)
+    if depth % 16:
+        return  # TMA is for versions that launches request
+    text = ptx(persistent, "sm_100a", arguments, num_warps=warps, num_stages=3)
+    assert "setmaxnreg" in text and text.count("tcgen05.commit") == 2  # of the stages, and of the sums
+    pairs = 1 if two and n == 256 else 2
+    assert re.findall(r"tcgen05.alloc[^;]*, (\d+);", text) == [str((2 if two else 1) * pairs * n)]
+
+
 # ---- block scales
 
 

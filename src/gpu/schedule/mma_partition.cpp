@@ -29,6 +29,7 @@ namespace {
 struct MmaLoop {
   SmallVector<ttg::WgmmaOp> mmas;
   SmallVector<Value> tiles; ///< of each result of the loop that is a sum; null for other results
+  int64_t depth = 1;        ///< tiles of each sum
 };
 
 class MmaPartitioner {
@@ -45,14 +46,20 @@ public:
       all &= loop && !mma.getScales() && sums.isInPlace(mma.getCMutable()) && stageIndexOf(mma);
       if (loop) loops[loop].mmas.push_back(mma);
     });
-    int64_t columns = 0;
+    int64_t columns = 0, alternating = 0;
     for (auto &[op, each] : loops) {
       auto loop = cast<scf::ForOp>(op);
       all &= onlyAccumulates(loop);
-      for (BlockArgument argument : loop.getRegionIterArgs())
-        if (sums.contains(argument)) columns += tensorColumnsOf(argument.getType());
+      each.depth = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : 2; // it may run once only
+      for (BlockArgument argument : loop.getRegionIterArgs()) {
+        if (!sums.contains(argument)) continue;
+        columns += tensorColumnsOf(argument.getType());
+        alternating += each.depth * tensorColumnsOf(argument.getType());
+      }
     }
-    depth = 2 * columns <= target.tensorColumns ? 2 : 1;
+    if (alternating > target.tensorColumns)
+      for (auto &[op, each] : loops)
+        each.depth = 1;
     return all && !loops.empty() && columns <= target.tensorColumns;
   }
 
@@ -122,37 +129,38 @@ private:
         if (!sums.contains(argument)) continue;
         auto sum = cast<RankedTensorType>(argument.getType());
         auto type = ttg::TensorMemoryType::get(b.getContext(), sum.getShape(), sum.getElementType());
-        tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(depth));
-        column += depth * tensorColumnsOf(sum);
+        tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(each.depth));
+        column += each.depth * tensorColumnsOf(sum);
       }
     alloc.setColumns(static_cast<uint32_t>(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(column))))));
   }
 
   void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
 
-  Value allocBarriers(int64_t arrivals) {
+  Value allocBarriers(int64_t count, int64_t arrivals) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(zero.getDefiningOp());
-    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), depth), static_cast<uint32_t>(arrivals));
+    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
+                                        static_cast<uint32_t>(arrivals));
   }
 
   LogicalResult partition(scf::ForOp loop, MmaLoop &its) {
-    Value full = allocBarriers(1), empty = allocBarriers(config.getWarps());
+    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps());
     return LogicalResult(carryState(loop, {zero, zero}, [&](ValueRange state) -> SmallVector<Value> {
       Location loc = loop.getLoc();
       b.setInsertionPoint(loop);
       Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1)), before = arith::XOrIOp::create(b, loc, state[1], one);
-      assign(ttg::BarrierWaitOp::create(b, loc, empty, state[0], before));
+      assign(ttg::BarrierWaitOp::create(b, loc, empty, state[0], before, /*firstWarp=*/false, /*tensorMemory=*/true));
       SmallVector<Value> current(its.tiles.size());
       for (auto [tile, stage] : llvm::zip(its.tiles, current))
         if (tile) stage = ttg::TensorStageOp::create(b, loc, tile, state[0]);
       multiply(loop, its, current);
       b.setInsertionPointAfter(loop);
       assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0]));
-      ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*mmas=*/true);
+      ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
       ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value());
-      auto [stage, parity] = stageAfter(b, loc, state[0], state[1], depth);
+      auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
       return {stage, parity};
     }));
   }
@@ -165,8 +173,7 @@ private:
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) assign(wait);
     }
     b.setInsertionPointToStart(loop.getBody());
-    Value isLater =
-        arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
+    Value isLater = arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true));
     for (ttg::WgmmaOp mma : its.mmas) {
       b.setInsertionPoint(mma);
@@ -204,7 +211,6 @@ private:
   TensorAccumulators sums;
   OpBuilder b;
   llvm::MapVector<Operation *, MmaLoop> loops;
-  int64_t depth = 1; ///< tiles of each sum
   Value address, zero;
 };
 

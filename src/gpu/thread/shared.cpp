@@ -402,7 +402,7 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
   inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity())); });
-  if (op.getMmas()) fenceTensorMemory(t, ptx::TensorFence::after);
+  if (op.getTensorMemory()) fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
 

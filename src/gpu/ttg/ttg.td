@@ -271,8 +271,9 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
 }
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
   let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
-                "read what has arrived. `mmas`: tcgen05.mma arrive there, whose results may be loaded afterwards";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$mmas);
+                "read what has arrived. `tensorMemory`: accesses to tensor memory before the arrivals come "
+                "before those after the wait";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
