@@ -12,7 +12,7 @@
 // CHECK: %[[barriers:.*]] = ttg.alloc_barriers : <2>
 // CHECK: ttg.tensor_store %{{.*}}, %[[tile]]
 // CHECK: %[[count:.*]] = scf.for {{.*}} iter_args(%[[n:.*]] = %{{.*}}) -> (i32)
-// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[tile]] if %true{{.*}} to %[[barriers]] at %[[n]]
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[tile]] if %true{{.*}} to %[[barriers]] : !ttg.barriers<2> at %[[n]]
 // CHECK: %[[next:.*]] = arith.addi %[[n]], %{{.*}} : i32
 // CHECK: ttg.tcgen05_wait 1 of %[[barriers]] at %[[next]]
 // CHECK: scf.yield %[[next]] : i32

@@ -9,7 +9,10 @@
 // CHECK: %[[m:.*]] = ttg.tensor_alloc 128
 // CHECK: %[[t:.*]] = ttg.tensor_tile %[[m]], 64 : <128x64xf32>
 // CHECK: ttg.tensor_store %{{.*}}, %[[t]] : tensor<128x64xf32, #{{.*}}>, <128x64xf32>
-// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{.*}} to %{{.*}} at %{{.*}} scales %{{.*}} : {{.*}} in %[[m]] <a = f4E2M1FN, b = f4E2M1FN, block = 32>
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{.*}} to %{{.*}} : !ttg.barriers<2> at %{{.*}} scales %{{.*}} : {{.*}} in %[[m]] <a = f4E2M1FN, b = f4E2M1FN, block = 32>
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{[a-z0-9]+}} : <1 x i8
+// CHECK: ttg.tcgen05_commit %{{.*}}[%{{.*}}] : <2>
+// CHECK: ttg.tensor_stage %[[t]][%{{.*}}] : <128x64xf32>
 // CHECK: ttg.tcgen05_wait 1 of %{{.*}} at %{{.*}} : <2>
 // CHECK: ttg.tensor_load %[[t]] : <128x64xf32> -> tensor<128x64xf32
 // CHECK: ttg.tensor_free %[[m]]
@@ -20,8 +23,11 @@ tt.func @text(%x: tensor<128x64xf32, #acc>, %n: i32, %yes: i1) {
   %a = ttg.alloc : !ttg.buffer<1 x i8, #a>
   %s = ttg.alloc : !ttg.buffer<1 x i8, #s>
   ttg.tensor_store %x, %t : tensor<128x64xf32, #acc>, !ttg.tensor_memory<128x64xf32>
-  ttg.tcgen05_mma %a, %a, %t if %yes to %w at %n scales %s : !ttg.buffer<1 x i8, #s>, %s : !ttg.buffer<1 x i8, #s> in %m <a = f4E2M1FN, b = f4E2M1FN, block = 32>
-    : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>, !ttg.barriers<2>
+  ttg.tcgen05_mma %a, %a, %t if %yes to %w : !ttg.barriers<2> at %n scales %s : !ttg.buffer<1 x i8, #s>, %s : !ttg.buffer<1 x i8, #s> in %m <a = f4E2M1FN, b = f4E2M1FN, block = 32>
+    : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>
+  ttg.tcgen05_mma %a, %a, %t if %yes : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>
+  ttg.tcgen05_commit %w[%n] : !ttg.barriers<2>
+  %u = ttg.tensor_stage %t[%n] : !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_wait 1 of %w at %n : !ttg.barriers<2>
   %y = ttg.tensor_load %t : !ttg.tensor_memory<128x64xf32> -> tensor<128x64xf32, #acc>
   ttg.tensor_free %m
