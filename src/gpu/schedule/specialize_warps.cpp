@@ -51,8 +51,8 @@ static bool onlyAccumulates(const LoopSchedule &schedule) {
 /// fills the gaps. docs/heuristics.md has the numbers (Decisions without a number).
 static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (target.tcgen05 && llvm::all_of(loops, onlyAccumulates)) return {}; // a warp multiplies the next tile while others store this one
-  if (config.getWarps() == warpsOfGroup) return "a single warpgroup has no other one to overlap with";
   if (llvm::any_of(loops, isAsked)) return {};
+  if (config.getWarps() == warpsOfGroup) return "a single warpgroup has no other one to overlap with";
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.edges.empty() && !schedule.drainsAtWait(); }))
     return "there is no computation between the dots to overlap with";
