@@ -6,7 +6,7 @@ The suites:  unit    the GoogleTest programs that the build folder's CTest knows
              lit     everything under tests/ that lit finds, that every diagnostic has a test, and the words and sentences of sources and documents
              python  pytest over tests/python
              run     pytest over tests/run: numbers, examples. With --sample 20, a fifth of the cases of each file, each on one engine
-             sm_75   a fifth of the same cases, on the simulator with code for this GPU; likewise sm_120a. With --sample 100, all of them
+             sm_75   a fifth of the same cases, on the simulator with code for this GPU; likewise sm_100a and sm_120a. With --sample 100, all of them
              arm     a sample of tests/run as code for 64-bit ARM, under qemu-aarch64 (tools/setup.sh --arm installs what it needs)
              format  with --format: clang-format has nothing to change
 Each suite runs --jobs tests at a time, and all share one fresh kernel cache. The slowest tests are listed at the end. A suite that should
@@ -258,6 +258,7 @@ def main():
         "python": lambda *rest: run_pytest("python", *rest),
         "run": sampled,
         "sm_75": lambda *rest: run_target("sm_75", *rest),
+        "sm_100a": lambda *rest: run_target("sm_100a", *rest),
         "sm_120a": lambda *rest: run_target("sm_120a", *rest),
         "arm": run_arm,
         "format": run_format,

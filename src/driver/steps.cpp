@@ -201,7 +201,7 @@ static LogicalResult generateForGpu(Compilation &c) {
 /// One thread converts eight e2m1 numbers from one register at a time. Programs with several CTAs have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
   if (c.options.numCtas != 1) return expandScaledDots(*c.module);
-  bool mayBeWarpSpecialized = c.request.gpu->setmaxnreg && c.request.gpu->tma && c.options.numWarps == 2 * gpu::warpsOfGroup;
+  bool mayBeWarpSpecialized = c.request.gpu->wgmma && c.request.gpu->tma && c.options.numWarps == 2 * gpu::warpsOfGroup;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     markFailedGuards(kernel, c.request);
   return expandScaledDots(
@@ -214,7 +214,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
       mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(),
-      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu).has_value(); });
+      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu, c.options.numWarps).has_value(); });
 }
 
 /// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.
@@ -335,6 +335,8 @@ constexpr Step steps[] = {
      "decide the order of MMAs within an iteration, and where they are waited for"},
     {"overlap-mmas", Machine::gpu, gpu::overlapMmas, nullptr, "",
      "issue MMAs earlier and wait for them later within an iteration"},
+    {"place-accumulators", Machine::gpu, gpu::placeAccumulators, nullptr, "",
+     "give the accumulators of MMAs places in tensor memory, on GPUs that have it"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
      "allocate shared memory for buffers, barriers and scratch", false, &gpu::Explainer::seeMachine},
     {"insert-barriers", Machine::gpu, gpu::insertBarriers, nullptr, "",

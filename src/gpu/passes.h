@@ -91,6 +91,10 @@ llvm::LogicalResult scheduleMmas(mlir::ModuleOp module);
 /// Moves MMAs and waits as `ttg.mma_schedule` says. Reports an error if that names operations which the loop does not have.
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
+/// Gives the accumulators of MMAs places in tensor memory, on targets with tcgen05. A sum that a loop carries stays there; other values are
+/// loaded where an MMA has ended. Replaces ttg.wgmma and ttg.wgmma_wait. Reports an error if 512 columns do not suffice.
+llvm::LogicalResult placeAccumulators(mlir::ModuleOp module);
+
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the
 /// function. Buffers that are not live at the same time share bytes.
 llvm::LogicalResult allocateShared(mlir::ModuleOp module);

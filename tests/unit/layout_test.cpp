@@ -37,6 +37,27 @@ TEST(LayoutTables, mmaOperands) {
             "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[[0,0],[0,8]] block=[]");
 }
 
+TEST(LayoutTables, tensorMemory) {
+  EXPECT_EQ(textOf(Layout::tensorMemory({128, 16}, 4)),
+            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0]] block=[]");
+  // The second warp group has the second half of the columns; each further 128 rows follow in registers.
+  EXPECT_EQ(textOf(Layout::tensorMemory({256, 16}, 8)),
+            "reg=[[0,1],[0,2],[0,4],[128,0]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[0,8]] block=[]");
+  // 64 rows are in half of the lanes: lanes 16 to 31 have the second half of a warp's columns.
+  EXPECT_EQ(textOf(Layout::tensorMemory({64, 32}, 8)),
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[0,8]] warp=[[16,0],[32,0],[0,16]] block=[]");
+}
+
+// The table of gpu_blackwell.md: word r of a block has the scales of rows r, r + 32, r + 64 and r + 96, four of each.
+TEST(LayoutTables, scales) {
+  SharedLayout scales = SharedLayout::scales({256, 8});
+  EXPECT_TRUE(scales.isBijection());
+  for (uint32_t byte = 0; byte < scales.bytes(); ++byte) {
+    uint32_t block = byte / 512, inBlock = byte % 512, row = block / 2 * 128 + inBlock % 16 / 4 * 32 + inBlock / 16;
+    EXPECT_EQ(scales.apply(byte), row * 8 + block % 2 * 4 + inBlock % 4) << byte;
+  }
+}
+
 // The same tables as formulas of the PTX manual, element by element.
 TEST(LayoutTables, mmaScales) {
   EXPECT_EQ(textOf(Layout::mmaScale({16, 4}, 0, 1, 1)), "reg=[[0,1],[0,2]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[] block=[]");

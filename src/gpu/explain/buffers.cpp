@@ -109,10 +109,15 @@ void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
 
 void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
   kernel.walk([&](ttg::WarpSpecializeOp op) {
-    bool dequantizes = op.getPartitions().size() > 1;
-    heading += dequantizes ? "; one extra warp starts the copies of a loop, " + countText(op.getPartitionNumWarps()[1], "extra warp") +
-                                 " dequantize the second operand of its dot"
-                           : "; one extra warp starts the copies of the loops (warp specialization)";
+    if (op.getPartitions().size() == 1) {
+      heading += "; one extra warp starts the copies of the loops (warp specialization)";
+      return;
+    }
+    Region &second = op.getPartitions()[1];
+    bool multiplies = second.walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    heading += multiplies ? "; one extra warp starts the copies of the loops, another one their MMAs (warp specialization)"
+                          : "; one extra warp starts the copies of a loop, " + countText(op.getPartitionNumWarps()[1], "extra warp") +
+                                " dequantize the second operand of its dot";
   });
 }
 

@@ -1,4 +1,5 @@
 // Remarks on tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/scaled_dot_choice.h"
@@ -109,6 +110,10 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
     found.operands = "A in registers, B in shared memory";
     found.aInShared = false;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
+    break;
+  case ttg::MmaKind::tcgen05:
+    found.instruction = "tcgen05.mma m" + std::to_string(std::min(ttg::shapeOf(a)[0], tensorMemoryLanes)) + "n" +
+                        std::to_string(choice.getColumns()) + "k" + std::to_string(step);
     break;
   case ttg::MmaKind::mma:
     found.instruction = mmaOf(dot, tileBits(getElementTypeOrSelf(a)));

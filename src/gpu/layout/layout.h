@@ -83,6 +83,10 @@ public:
   /// Operand A [M, K] of wgmma in registers; repeats along K first, then M. For 16 bits it equals the accumulator layout of [M, K] unless
   /// warp groups split the latter's columns.
   static Layout wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBits);
+  /// Accumulators [M, N] of tcgen05.mma as warps load them from tensor memory: warp w of a warp group accesses lanes 32 w to 32 w + 31. M =
+  /// 64 or a multiple of 128. A thread holds columns of one row of each 128 rows; of M = 64, lanes 16 to 31 hold later columns of the rows
+  /// of lanes 0 to 15. Warp groups split the columns.
+  static Layout tensorMemory(const Dims &shape, int64_t warps);
 
   //------------------------------------------------------------------------------------------------------------ layouts from layouts
 
@@ -156,6 +160,10 @@ public:
   /// span bytes, packed. Inside it 16-byte chunks are permuted: byte offset bits 4^=7 (32), also 5^=8 (64), also 6^=9 (128). A span wider
   /// than the extent is reduced to the widest that fits; 0 (or an extent of less than 32 bytes) is rowMajor.
   static SharedLayout swizzled(const Dims &shape, int64_t elementBits, int64_t spanBytes, const Dims &order);
+  /// Returns the order of the scales [rows, scales of a row] of an MMA with block scales, as tcgen05.cp reads them: blocks of 128 rows with
+  /// 4 scales each, all of the first 128 rows first. In a block, rows r, r + 32, r + 64 and r + 96 are next to each other. One byte each;
+  /// the rows are a multiple of 128, and the scales of a row one of 4.
+  static SharedLayout scales(const Dims &shape);
   /// Dimension i of the result is dimension order[i] of this; the same bytes.
   SharedLayout transposed(const Dims &order) const;
 

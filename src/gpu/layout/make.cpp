@@ -197,6 +197,17 @@ Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBi
   return maker.rest({1, 0});
 }
 
+Layout Layout::tensorMemory(const Dims &shape, int64_t warps) {
+  int64_t groups = warps / warpsOfGroup, halves = shape[0] < tensorMemoryLanes ? 2 : 1;
+  Maker maker(shape);
+  maker.take(Axis::reg, 1, std::max<int64_t>(1, shape[1] / groups / halves));
+  maker.take(Axis::lane, 0, 32 / halves);
+  maker.take(Axis::lane, 1, halves);
+  maker.take(Axis::warp, 0, warpsOfGroup);
+  maker.take(Axis::warp, 1, groups);
+  return maker.rest({1, 0});
+}
+
 //===--------------------------------------------------------------------------------------------------------------- shared layouts
 
 // Returns the flat indices of the bits of an unswizzled order.
@@ -213,6 +224,21 @@ static std::vector<uint32_t> plainBases(const Dims &shape, const Dims &order) {
 
 SharedLayout SharedLayout::rowMajor(const Dims &shape, int64_t elementBits, const Dims &order) {
   return SharedLayout{shape, plainBases(shape, order), std::max<int64_t>(elementBits, 8)};
+}
+
+SharedLayout SharedLayout::scales(const Dims &shape) {
+  constexpr int64_t word = 4, laneRows = 32, blockRows = 128;
+  SharedLayout layout{shape, {}, 8};
+  auto take = [&](size_t dim, int64_t from, int64_t to) {
+    for (int64_t step = from; step < to; step *= 2)
+      layout.bases.push_back(flatOf(shape, dim == 0 ? Dims{step, 0} : Dims{0, step}));
+  };
+  take(1, 1, word);
+  take(0, laneRows, blockRows);
+  take(0, 1, laneRows);
+  take(1, word, shape[1]);
+  take(0, blockRows, shape[0]);
+  return layout;
 }
 
 int64_t widestSpan(const Dims &shape, int64_t elementBits, const Dims &order) {

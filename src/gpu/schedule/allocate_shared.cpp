@@ -3,6 +3,7 @@
 //   after:  %buffer = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
 // A thread is done with the earlier use of its bytes when a reservation's time begins (shared_plan.h). insert-barriers makes sure that all
 // other threads are done, too.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_plan.h"
 #include "ir/refusal.h"
@@ -26,11 +27,22 @@ public:
     if (std::optional<std::string> error = verify(plan)) return bug(function, "the plan of its shared memory is invalid: " + *error);
     for (const Reservation &reservation : plan.reservations)
       reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
-    function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(plan.bytes));
+    int64_t bytes = std::max(plan.bytes, bytesForTensorMemory());
+    function->setAttr(ttg::sharedBytesName, b.getI64IntegerAttr(bytes));
     return success();
   }
 
 private:
+  /// Returns the bytes with which an SM holds no more CTAs than its tensor memory suffices for. Another CTA would wait in its allocation
+  /// for one of these to end, while other CTAs may wait for it: those of its cluster, for example.
+  int64_t bytesForTensorMemory() {
+    for (auto alloc : function.getBody().getOps<ttg::TensorAllocOp>()) {
+      int64_t ctas = target.tensorColumns / alloc.getColumns(), ofSM = target.sharedBytes + reservedSharedBytes;
+      return (ofSM / (ctas + 1) - reservedSharedBytes + plainAlignment) / plainAlignment * plainAlignment;
+    }
+    return 0;
+  }
+
   LogicalResult tooMuch() {
     InFlightDiagnostic error =
         refuse(function, Diag::outOfResources, {"shared memory", std::to_string(plan.bytes), std::to_string(target.sharedBytes)});

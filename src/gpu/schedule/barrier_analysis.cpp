@@ -42,7 +42,7 @@ bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
 }
 
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
-  return !earlier.isAsyncProxy() && later.isAsyncProxy();
+  return !earlier.isAsyncProxy() && later.isAsyncProxy() && !later.inTensorMemory;
 }
 
 BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
@@ -52,7 +52,12 @@ BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
   bool afterFence = changesProxy(access, later) && earlier.fenced;
   need.fence = changesProxy(access, later) && !earlier.fenced;
   need.allWarps = access.partition != later.partition && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps);
+  // tcgen05.mma add to the same tile in order.
+  if (isa<ttg::Tcgen05MmaOp>(access.op) && access.inTensorMemory && later.accessor == Accessor::mma)
+    return {.wait = earlier.running && access.owner != later.owner};
   bool met = afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr;
+  // The warp that waits for MMAs also starts copies by TMA.
+  met |= isa<ttg::Tcgen05MmaOp>(access.op) && access.partition == later.partition && later.accessor == Accessor::tmaLoad;
   met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
   need.barrier = access.partition == later.partition && !met;
   return need;
@@ -82,11 +87,12 @@ public:
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
     if (isa<ttg::FenceAsyncOp>(op) && partitionOf(op) == AccessPartition::consumers) return fence(state);
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
     if (isa<ttg::CopyCommitOp>(op)) return commit(state);
     if (hasBarrierInside(op)) passBarrier(op, false, state);
-    if (isa<ttg::WgmmaOp>(op)) start(Accessor::mma, state);
+    if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
     auto known = accesses.find(op);
     if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;

@@ -3,6 +3,7 @@
 //   the end of the earlier one: MMAs, TMA stores and cp.async end at a wait,
 //   a barrier of all threads, because other threads may have made the earlier one, and
 //   a fence before that barrier, if a thread made the earlier one and TMA or an MMA makes the later one.
+// Tensor memory is another space with the same rules, without fences (ttg.cta_barrier orders it).
 // TMA loads need none of it: every thread waits for them at their mbarrier. Accesses of different partitions to one buffer are ordered by
 // mbarriers (verify_schedule.cpp); to bytes that two buffers share, by a barrier of all partitions.
 #pragma once

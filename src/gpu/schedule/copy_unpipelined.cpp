@@ -5,6 +5,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,6 +21,7 @@ struct CopyGroup {
   llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
   Operation *reader = nullptr;                    ///< the first reader of one of the buffers
   int64_t bytes = 0;
+  bool onlyMmas = true; ///< only MMAs read the buffers
 };
 
 CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
@@ -36,6 +38,7 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
     group.bytes += copiedBytes(alloc);
     for (Operation *access : accessesOf(alloc)) {
       Operation *inBlock = block->findAncestorOpInBlock(*access);
+      group.onlyMmas &= access == store || isa<ttg::WgmmaOp>(access);
       if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
     }
   }
@@ -44,7 +47,7 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
 
 /// Copies the first of `loads`, and those stored next to it, where the tiles were stored. The first reader of one waits. Removes them from
 /// `loads`.
-LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function) {
+LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function, const GpuTarget &target) {
   CopyGroup group = groupOf(loads.front(), loads);
   Location loc = group.stores.front().getLoc();
   Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
@@ -60,7 +63,8 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);
   }
   if (group.reader) b.setInsertionPoint(group.reader);
-  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero);
+  // If one warp issues the MMAs, others need not wait for their operands.
+  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero, /*firstWarp=*/target.tcgen05 && group.onlyMmas);
   for (ttg::StoreSharedOp store : group.stores) {
     auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
     llvm::erase(loads, load);
@@ -76,11 +80,11 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
   }));
 }
 
-LogicalResult copyUnpipelined(tt::FuncOp function) {
+LogicalResult copyUnpipelined(tt::FuncOp function, const GpuTarget &target) {
   SmallVector<ttg::DescriptorLoadOp> loads;
   function.walk([&](ttg::DescriptorLoadOp load) { loads.push_back(load); });
   while (!loads.empty())
-    if (failed(copyFirst(loads, function))) return failure();
+    if (failed(copyFirst(loads, function, target))) return failure();
   ttg::eraseDead(function);
   return success();
 }
@@ -88,8 +92,8 @@ LogicalResult copyUnpipelined(tt::FuncOp function) {
 } // namespace
 
 LogicalResult copyUnpipelined(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module,
-                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return copyUnpipelined(function); });
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return copyUnpipelined(function, target); });
 }
 
 } // namespace tilewright::gpu

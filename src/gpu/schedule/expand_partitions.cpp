@@ -36,7 +36,7 @@ static LogicalResult fillByProducer(Expansion &e) {
 
 /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
 static void arrive(Expansion &e, Value empty, Value stageIndex, Value exists) {
-  ttg::BarrierArriveOp::create(e.b, e.loc, empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1);
+  ttg::BarrierArriveOp::create(e.b, e.loc, empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1, e.firstWarp);
 }
 
 /// True if a fence stands between the threads' reads of a stage and the release: an operand partition and its consumers have their own.

@@ -23,7 +23,7 @@ struct StageBuffers {
 
 /// A loop that is being rewritten.
 struct Expansion {
-  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule);
+  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool firstWarp);
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
@@ -33,6 +33,7 @@ struct Expansion {
   int64_t stages;
   bool copyAsync;                                      ///< some circular buffer is filled by cp.async
   bool fence;                                          ///< TMA writes where threads read
+  bool firstWarp;                                      ///< only the first warp waits for copies and releases stages
   std::vector<StageBuffers> stageBuffers;              ///< of each circular buffer
   std::vector<llvm::SmallVector<mlir::Value>> sources; ///< operands of each circular buffer's loads, in an iteration
   mlir::Value computedEmpty;            ///< mbarriers at which readers of computed operands arrive; null: those of the copies

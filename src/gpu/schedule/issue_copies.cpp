@@ -134,7 +134,7 @@ ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
       waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stageIndex, e.parity);
     } else if (circular.tma) {
       e.b.setInsertionPoint(circular.firstReader);
-      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity);
+      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity, e.firstWarp);
       if (circular.firstReader == e.schedule.shiftedMma) arrival = wait;
     }
     for (Copy copy : circular.copies) {

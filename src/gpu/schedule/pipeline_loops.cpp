@@ -98,10 +98,11 @@ namespace {
 
 class Pipeliner {
 public:
-  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config) {}
+  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) : function(function), config(config), target(target) {}
 
   LogicalResult run() {
     keepStoresInFlight();
+    firstWarp = target.tcgen05 && onlyMmasRead();
     llvm::SmallDenseSet<Attribute> done; // by loop id: rewriting a loop replaces the loops around it
     while (scf::ForOp loop = nextLoop(done))
       if (failed(pipelineLoop(loop))) return failure();
@@ -128,6 +129,19 @@ private:
       return WalkResult::interrupt();
     });
     return next;
+  }
+
+  /// True if nothing but MMAs reads the circular buffers of all loops. If one warp issues the MMAs, others need not wait for their
+  /// operands. They must not release a stage then, because nothing keeps them from being far ahead.
+  bool onlyMmasRead() {
+    bool all = true;
+    function.walk([&](scf::ForOp loop) {
+      if (!loop->hasAttr(ttg::loopScheduleName)) return;
+      FailureOr<LoopSchedule> schedule = readSchedule(loop);
+      all &= succeeded(schedule) && llvm::all_of(schedule->circularBuffers,
+                                                 [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
+    });
+    return all;
   }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
@@ -191,7 +205,7 @@ private:
 
   LogicalResult expand(LoopSchedule &schedule) {
     if (!schedule.continued) left.reset();
-    Expansion e(function, config, schedule);
+    Expansion e(function, config, schedule, firstWarp);
     bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
     Value zero = entryConstant(function, 0);
     LogicalResult done = success();
@@ -220,6 +234,8 @@ private:
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
+  const GpuTarget &target;
+  bool firstWarp = false; ///< Expansion::firstWarp of all loops
   std::optional<LeftBuffers> left;
   DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
 };
@@ -227,8 +243,9 @@ private:
 } // namespace
 
 LogicalResult pipelineLoops(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(
-      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Pipeliner(function, config).run(); });
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Pipeliner(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -132,7 +132,7 @@ private:
     SmallVector<Operation *> moved = {mma};
     Operation *before = nullptr;
     SmallVector<Operation *> along; // what `moved` was when `before` was found
-    bool readsStages = refillsBefore && isInCircularBuffer(mma.getA()) && isInCircularBuffer(mma.getB());
+    bool readsStages = refillsBefore && llvm::all_of(mma.buffers(), [&](Value buffer) { return isInCircularBuffer(buffer); });
     for (Operation *op = order.previous(mma); op; op = order.previous(op)) {
       if (!mayPass(op) && !(readsStages && isRefill(op))) break;
       if (isa<ttg::WgmmaOp>(op)) {
@@ -195,7 +195,7 @@ private:
     };
     return warpSpecialized && llvm::none_of(wait.getTiles(), [&](Value tile) {
              auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
-             return !mma || isWrittenByThreads(mma.getA()) || isWrittenByThreads(mma.getB());
+             return !mma || llvm::any_of(mma.buffers(), isWrittenByThreads);
            });
   }
 

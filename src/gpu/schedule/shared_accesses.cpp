@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 bool SharedAccess::overlaps(const SharedAccess &other) const {
-  if (first >= other.end || other.first >= end) return false;
+  if (inTensorMemory != other.inTensorMemory || first >= other.end || other.first >= end) return false;
   return owner != other.owner || stages.counter != other.stages.counter || stages.bits.intersects(other.stages.bits);
 }
 
@@ -89,8 +89,16 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
   return {op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, partitionOf(op)};
 }
 
+static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Accessor accessor) {
+  if (auto stage = tile.getDefiningOp<ttg::TensorStageOp>()) tile = stage.getTile();
+  auto place = tile.getDefiningOp<ttg::TensorTileOp>();
+  int64_t first = place.getColumn(), end = first + place.getDepth() * place.getType().columns();
+  return {op, place, first, end, {}, writes, accessor, partitionOf(op), /*inTensorMemory=*/true};
+}
+
 AccessPartition partitionOf(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
+  if (op->hasAttr(ttg::mmaPartitionName)) return AccessPartition::mmas;
   return op->hasAttr(ttg::operandPartitionName) ? AccessPartition::operands : AccessPartition::consumers;
 }
 
@@ -104,14 +112,21 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return {accessOf(op, copy.getBuffer(), true, Accessor::copyAsync)};
   if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return {accessOf(op, load.getBuffer(), true, Accessor::tmaLoad)};
   if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return {accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
+  if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return {tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
+  if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
+  if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
+    int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
+    return {{op, op, 0, columns, {}, true, Accessor::threads, AccessPartition::consumers, /*inTensorMemory=*/true}};
+  }
   SmallVector<SharedAccess> accesses;
-  if (isa<ttg::WgmmaOp, ttg::FmaDotOp>(op)) {
-    Accessor accessor = isa<ttg::WgmmaOp>(op) ? Accessor::mma : Accessor::threads;
+  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
+  if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
+    Accessor accessor = isa<ttg::FmaDotOp>(op) ? Accessor::threads : Accessor::mma;
     for (Value operand : op->getOperands())
       if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));
     return accesses;
   }
-  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp>(op)) return {};
+  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::TensorAllocOp>(op)) return {};
   int64_t first = offsetOf(op);
   return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, AccessPartition::consumers}};
 }

@@ -14,7 +14,7 @@ namespace tilewright::gpu {
 enum class Accessor : uint8_t { threads, copyAsync, mma, tmaLoad, tmaStore };
 
 /// The partition that makes an access (specialize-warps).
-enum class AccessPartition : uint8_t { consumers, producer, operands };
+enum class AccessPartition : uint8_t { consumers, producer, operands, mmas };
 
 /// The stages of a circular buffer that an access may touch: bit d is stage (counter + d) mod depth, where `counter` is a value that a loop
 /// carries and advances by one each iteration. Without a counter, bit d is stage d.
@@ -31,6 +31,7 @@ struct SharedAccess {
   bool writes = false;
   Accessor accessor = Accessor::threads;
   AccessPartition partition = AccessPartition::consumers;
+  bool inTensorMemory = false; ///< the bytes are columns of tensor memory
 
   bool isAsyncProxy() const { return accessor != Accessor::threads && accessor != Accessor::copyAsync; }
   bool isAsynchronous() const { return accessor != Accessor::threads && accessor != Accessor::tmaLoad; }

@@ -44,6 +44,10 @@ private:
         spans[&op] = {first, next++};
         if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
           if (endsMma(wait, 0)) mmaWaits.push_back(first);
+        if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
+          if (wait.getPending() == 0) mmaWaits.push_back(first);
+        if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
+          if (wait.getTensorMemory() && !wait->hasAttr(ttg::mmaPartitionName)) mmaWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
           if (wait.getPending() == 0) copyWaits.push_back(first);
         if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
@@ -61,7 +65,7 @@ private:
   Span during(Operation *access, Block *home) {
     Span span = spans.lookup(access);
     int64_t done = span.last;
-    if (isa<ttg::WgmmaOp>(access)) done = waitAfter(mmaWaits, span.last);
+    if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, span.last);
     if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
     if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, span.last);
     for (Operation *op = access; op && op->getBlock() != home; op = op->getParentOp())
@@ -74,6 +78,10 @@ private:
     reservation.op = op;
     if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
       reservation.bytes = 8 * barriers.getType().getCount();
+      reservation.isBarriers = true;
+      reservation.last = end;
+    } else if (isa<ttg::TensorAllocOp>(op)) {
+      reservation.bytes = mbarrierBytes; // for the address
       reservation.isBarriers = true;
       reservation.last = end;
     } else if (auto alloc = dyn_cast<ttg::AllocOp>(op)) {

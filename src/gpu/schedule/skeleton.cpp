@@ -47,7 +47,7 @@ void Skeleton::need(Value value) {
     need(branch.thenYield().getOperand(number));
     need(branch.elseYield().getOperand(number));
   } else {
-    bool isKnown = isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp>(op);
+    bool isKnown = isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp>(op);
     computable &= tiles ? isKnown || isa<tt::LoadOp, ttg::LoadSharedOp>(op) : isKnown && !isa<RankedTensorType>(value.getType());
     keep(op);
   }

@@ -10,6 +10,7 @@
 // registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/shared_accesses.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tensor_map_recipe.h"
@@ -40,11 +41,19 @@ static bool isAskedSomewhere(tt::FuncOp function) {
   return walk.wasInterrupted();
 }
 
+/// True if the loop does nothing but MMAs that accumulate in place.
+static bool onlyAccumulates(const LoopSchedule &schedule) {
+  return !schedule.edges.empty() && !schedule.drainsAtWait() && schedule.computed.empty() &&
+         llvm::all_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
+}
+
 /// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
 /// Where nothing is computed between MMAs, and all synchronize to store, it costs a little. Where a second CTA fits on an SM, it already
 /// fills the gaps. docs/heuristics.md has the numbers (Decisions without a number).
 static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (target.tcgen05 && llvm::all_of(loops, onlyAccumulates)) return {}; // a warp multiplies the next tile while others store this one
   if (llvm::any_of(loops, isAsked)) return {};
+  if (config.getWarps() == warpsOfGroup) return "a single warpgroup has no other one to overlap with";
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
   if (llvm::all_of(loops, [](const LoopSchedule &schedule) { return !schedule.edges.empty() && !schedule.drainsAtWait(); }))
     return "there is no computation between the dots to overlap with";
@@ -62,12 +71,13 @@ std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::
   if (groups == 0 || (groups + 1) * threadsOfGroup > target.threadsPerBlock)
     return "it needs num_warps of 4, 8 or 16, to leave space for the producer warpgroup";
   if (groups == 2 || config.getCtas() != 1 || isAskedSomewhere(function)) return {};
-  if (groups == 1) return "a single warpgroup has no other one to overlap with";
+  if (groups == 1) return target.tcgen05 ? std::optional<std::string>() : "a single warpgroup has no other one to overlap with";
   return "with so many warpgroups, none gains enough registers";
 }
 
 /// True if the sums of each MMA's instruction fit in the registers with which a CTA starts.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (target.tcgen05) return true; // they are in tensor memory
   WalkResult walk = loop.walk([&](ttg::WgmmaOp mma) {
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
@@ -243,6 +253,8 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
     partitions.push_back(
         {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
+  if (function->hasAttr(ttg::mmaPartitionName))
+    partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters});
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
@@ -270,7 +282,7 @@ static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Parti
 }
 
 static bool isOfPartition(Operation *op) {
-  return op->hasAttr(ttg::producerName) || op->hasAttr(ttg::operandPartitionName);
+  return partitionOf(op) != AccessPartition::consumers;
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
@@ -294,7 +306,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
   // The regions say it now.
   function.walk([](Operation *inside) {
-    for (StringRef mark : {ttg::producerName, ttg::operandPartitionName, ttg::warpSpecializedName})
+    for (StringRef mark : {ttg::producerName, ttg::operandPartitionName, ttg::mmaPartitionName, ttg::warpSpecializedName})
       inside->removeAttr(mark);
   });
   return success();

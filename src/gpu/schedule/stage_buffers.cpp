@@ -10,9 +10,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule)
+Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool firstWarp)
     : function(function), config(config), schedule(schedule), b(function.getContext()), loc(schedule.loop.getLoc()),
-      stages(schedule.stages) {
+      stages(schedule.stages), firstWarp(firstWarp) {
   copyAsync = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
   fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
 }
@@ -40,7 +40,7 @@ void allocateStages(Expansion &e) {
 }
 
 void allocateEmpty(Expansion &e) {
-  int64_t readers = e.config.getWarps() * e.config.getCtas() + (e.schedule.operandPartition ? warpsOfGroup : 0);
+  int64_t readers = (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPartition ? warpsOfGroup : 0);
   DenseMap<Operation *, Value> allocated;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
     Value &empty = allocated[circular.releaseAfter];

@@ -22,8 +22,8 @@ static const LoweringTable &loweringTable() {
     LoweringTable made;
     for (auto *add :
          {addControlFlowLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings, addMathLowerings, addSmallFloatLowerings,
-          addMemoryLowerings, addSharedLowerings, addMmaLowerings, addScaledDotLowerings, addWgmmaLowerings, addFmaDotLowerings,
-          addConvertLowerings, addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
+          addMemoryLowerings, addSharedLowerings, addMmaLowerings, addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings,
+          addFmaDotLowerings, addConvertLowerings, addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
       add(made);
     return made;
   }();
@@ -76,6 +76,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     arguments.push_back(t.scalarType(type));
   }
   t.partialSums = partialSums(source);
+  t.usesTensorMemory = !source.getBody().getOps<ttg::TensorAllocOp>().empty();
   Block &body = source.getBody().front();
   t.partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
   if (t.partitions) t.partitions.captureImplicitly();

@@ -32,6 +32,7 @@ void addSharedLowerings(LoweringTable &table);
 void addMmaLowerings(LoweringTable &table);
 void addScaledDotLowerings(LoweringTable &table);
 void addWgmmaLowerings(LoweringTable &table);
+void addTcgen05Lowerings(LoweringTable &table);
 void addFmaDotLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addReductionLowerings(LoweringTable &table);

@@ -263,7 +263,9 @@ static LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
   int64_t warps = t.config.getWarps();
   for (int64_t partitionWarps : t.partitions.getPartitionNumWarps())
     warps += partitionWarps;
+  fenceTensorMemory(t, ptx::TensorFence::before);
   ptx::BarrierOp::create(t.b, allWarpsBarrier, static_cast<uint32_t>(warps << laneBits));
+  fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
 
@@ -392,19 +394,29 @@ static LogicalResult lowerBarrierExpect(ThreadContext &t, ttg::BarrierExpectOp o
   return success();
 }
 
+/// Emits for the first warp alone, or for all.
+static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()> emit) {
+  firstWarp ? inFirstWarp(t, emit) : emit();
+}
+
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
-  ptx::MbarrierWaitOp::create(t.b, barrierAt(t, op.getBarriers(), op.getIndex()), t.getScalar(op.getParity()));
+  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+  inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity())); });
+  if (op.getTensorMemory()) fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
 
 /// One lane arrives for its warp, after all threads of the warp have reached this point.
 static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
-  ptx::WarpBarrierOp::create(t.b);
-  Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
-  if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
-  IntegerAttr ctas = op.getInAllCtas() ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
-  ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
+  inWarps(t, op.getFirstWarp(), [&] {
+    fenceTensorMemory(t, ptx::TensorFence::before);
+    ptx::WarpBarrierOp::create(t.b);
+    Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
+    if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
+    Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+    IntegerAttr ctas = op.getInAllCtas() ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+    ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
+  });
   return success();
 }
 

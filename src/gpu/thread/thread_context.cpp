@@ -15,7 +15,7 @@ namespace tilewright::gpu {
 //===--------------------------------------------------------------------------------------------------- types and values
 
 Type ThreadContext::scalarType(Type element) {
-  if (isa<ttg::BufferType, ttg::BarriersType>(element)) return b.getI32Type();
+  if (isa<ttg::BufferType, ttg::BarriersType, ttg::TensorMemoryType>(element)) return b.getI32Type();
   if (isa<tt::PointerType>(element)) return b.getI64Type();
   if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
   return element;
@@ -109,11 +109,25 @@ Value isFirstThread(ThreadContext &t) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
 }
 
+void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
+  Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.warp, t.i32(0));
+  auto branch = scf::IfOp::create(t.b, isFirst, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
+void fenceTensorMemory(ThreadContext &t, ptx::TensorFence side) {
+  if (t.usesTensorMemory) ptx::Tcgen05FenceOp::create(t.b, side);
+}
+
 void ctaBarrier(ThreadContext &t) {
+  fenceTensorMemory(t, ptx::TensorFence::before);
   if (t.barrier)
     ptx::BarrierOp::create(t.b, *t.barrier, static_cast<uint32_t>(t.warps << laneBits));
   else
     ptx::BarrierOp::create(t.b);
+  fenceTensorMemory(t, ptx::TensorFence::after);
 }
 
 void clusterBarrier(ThreadContext &t) {
@@ -127,12 +141,16 @@ void clusterBarrier(ThreadContext &t) {
 }
 
 void arriveAtBarrier(ThreadContext &t) {
+  fenceTensorMemory(t, ptx::TensorFence::before);
   ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
   t.hasArrived = true;
 }
 
 void waitAtBarrier(ThreadContext &t) {
-  if (t.hasArrived) ptx::ClusterWaitOp::create(t.b);
+  if (t.hasArrived) {
+    ptx::ClusterWaitOp::create(t.b);
+    fenceTensorMemory(t, ptx::TensorFence::after);
+  }
   t.hasArrived = false;
 }
 

@@ -43,6 +43,7 @@ struct ThreadContext {
   ttg::WarpSpecializeOp partitions;                         ///< null if all warps run one program
   bool hasArrived = false;                                  ///< the CTA has arrived at a cluster barrier, and has not waited for it
   bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
+  bool usesTensorMemory = false;                            ///< the kernel has an allocation of tensor memory
   int64_t sharedBytes = 0;                                  ///< of scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
@@ -71,11 +72,16 @@ Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg);
 /// True in the threads that hold the first copy of their elements; null if there are no copies.
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout);
 Value isFirstThread(ThreadContext &t);
+/// Emits in a branch for the first warp of the partition.
+void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit);
 /// The program id along an axis of the launch grid, and the number of programs.
 Value programId(ThreadContext &t, int64_t axis);
 Value programCount(ThreadContext &t, int64_t axis);
 
 // ---- what threads do together
+
+/// Orders accesses to tensor memory before or after a synchronization of threads, if the kernel has tensor memory.
+void fenceTensorMemory(ThreadContext &t, ptx::TensorFence side);
 
 /// Inserts a barrier of the partition's threads, or of the CTA's.
 void ctaBarrier(ThreadContext &t);

@@ -174,13 +174,16 @@ private:
 
   void assignScaledDot(tt::DotScaledOp op) {
     ScaledDotLayouts layouts = scaledDotLayouts(op, config);
-    want(op.getAMutable(), layouts.a);
-    want(op.getBMutable(), layouts.b);
+    auto wantOrKeep = [&](OpOperand &operand, const std::optional<Layout> &layout) {
+      want(operand, layout ? *layout : layoutOf(operand.get()));
+    };
+    wantOrKeep(op.getAMutable(), layouts.a);
+    wantOrKeep(op.getBMutable(), layouts.b);
     want(op.getCMutable(), layouts.result);
     for (OpOperand &scale : op.getAScaleMutable())
-      want(scale, layouts.aScale);
+      wantOrKeep(scale, layouts.aScale);
     for (OpOperand &scale : op.getBScaleMutable())
-      want(scale, layouts.bScale);
+      wantOrKeep(scale, layouts.bScale);
     setResult(op.getResult(), layouts.result);
   }
 

@@ -72,6 +72,19 @@ static std::string notWgmma(const Dims &a, const Dims &d, int64_t bits, int64_t 
   return columns < wgmmaColumnStep ? few("N of a group of 4 warps", columns, wgmmaColumnStep) : "";
 }
 
+/// Returns why tcgen05.mma is impossible, or an empty text.
+static std::string notTcgen05(tt::DotOp op, const Dims &a, const Dims &d, int64_t bits, int64_t warps, const GpuTarget &target) {
+  if (d.size() != 2) return "tcgen05.mma does not support batches";
+  if (warps % warpsOfGroup != 0) return "tensor memory needs groups of 4 warps, but num_warps is " + std::to_string(warps);
+  if (getElementTypeOrSelf(op.getType()).isInteger() && !target.tcgen05Int8) return target.name + " has no tcgen05.mma of integers";
+  if (d[0] < tcgen05MinRows) return few("M", d[0], tcgen05MinRows);
+  if (a[1] * bits < 8 * mmaDepthBytes) return few("K", a[1], 8 * mmaDepthBytes / bits);
+  if (d[1] < tcgen05ColumnStep * warps / warpsOfGroup) return few("N", d[1], tcgen05ColumnStep * warps / warpsOfGroup);
+  int64_t columns = llvm::divideCeil(d[0], tensorMemoryLanes) * d[1];
+  if (columns > target.tensorColumns) return "the result takes " + std::to_string(columns) + " columns of tensor memory";
+  return "";
+}
+
 static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
   size_t m = d.size() - 2, n = d.size() - 1;
   if (d[m] < mmaRows) return few("M", d[m], mmaRows);
@@ -130,10 +143,12 @@ static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr
   Dims a = ttg::shapeOf(op.getA().getType()), d = ttg::shapeOf(op.getType());
   int64_t bits = operandBits(op, target);
   if (!bits) return {ttg::MmaKind::fma, notFormats(op, target)};
-  std::string withoutWgmma = target.wgmma ? notWgmma(a, d, bits, config.getWarps()) : target.name + " has no wgmma";
-  if (withoutWgmma.empty()) return {ttg::MmaKind::wgmma, ""};
+  std::string notAsync = target.name + " has no wgmma";
+  if (target.wgmma) notAsync = notWgmma(a, d, bits, config.getWarps());
+  if (target.tcgen05) notAsync = notTcgen05(op, a, d, bits, config.getWarps(), target);
+  if (notAsync.empty()) return {target.tcgen05 ? ttg::MmaKind::tcgen05 : ttg::MmaKind::wgmma, ""};
   std::string withoutMma = notMma(a, d, bits);
-  if (withoutMma.empty()) return {ttg::MmaKind::mma, withoutWgmma};
+  if (withoutMma.empty()) return {ttg::MmaKind::mma, notAsync};
   return {ttg::MmaKind::fma, withoutMma};
 }
 
@@ -152,6 +167,9 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
     choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);
     if (chained) choice.a = Layout::wgmmaOperandA(a, warps, bits);
+  } else if (choice.kind == ttg::MmaKind::tcgen05) {
+    choice.instructionN = std::min(d[1], tcgen05MaxColumns);
+    choice.result = Layout::tensorMemory(d, warps);
   } else if (choice.kind == ttg::MmaKind::mma) {
     auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;

@@ -11,6 +11,7 @@ namespace tilewright::gpu {
 
 // Operands of each kind:
 //   wgmma    asynchronous MMA of a warp group: B in shared memory; A too, unless it is computed from another dot's result
+//   tcgen05  asynchronous MMA that one thread issues: operands in shared memory, the result in tensor memory
 //   mma      mma.sync of a warp: operands in registers
 //   fma      multiply-add instructions: operands in shared memory. fp32 where tf32 is not allowed, fp64, wide integers, small tiles
 struct DotChoice {
@@ -18,14 +19,19 @@ struct DotChoice {
   Layout result;            ///< of C and D
   std::optional<Layout> a;  ///< in registers; null: in shared memory
   std::optional<Layout> b;  ///< likewise
-  int64_t instructionN = 0; ///< wgmma: columns of one instruction
-  std::string reason;       ///< shown to users: why no better instruction is possible; empty for wgmma
+  int64_t instructionN = 0; ///< wgmma, tcgen05: columns of one instruction
+  std::string reason;       ///< shown to users: why no better instruction is possible; empty for wgmma and tcgen05
 
   /// Returns the operation's `ttg.dot_choice`. The layouts are in the types after layout assignment.
   ttg::DotChoiceAttr attribute(mlir::MLIRContext *context) const {
     return ttg::DotChoiceAttr::get(context, kind, instructionN, a.has_value(), reason);
   }
 };
+
+/// True for the asynchronous MMAs, which read their operands from shared memory through descriptors.
+inline bool readsByDescriptor(ttg::MmaKind kind) {
+  return kind == ttg::MmaKind::wgmma || kind == ttg::MmaKind::tcgen05;
+}
 
 /// Returns the instruction for a dot. Depends on types, the target and the number of warps.
 ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config);

@@ -62,7 +62,7 @@ bool isDequantizedForDot(Value tile) {
   Value operand;
   (void)tt::reaches(tile, [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tt::DotOp>(user) && use.getOperandNumber() < 2) {
+    if (isa<tt::DotOp, tt::DotScaledOp>(user) && use.getOperandNumber() < 2) {
       operand = use.get();
       return tt::Search::found;
     }
@@ -158,7 +158,7 @@ private:
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
       if (isTmaTile(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
     bool isLittle = bytes <= maxBytesWithoutTma;
-    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return mmaKind(dot, config) != ttg::MmaKind::wgmma; });
+    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return !readsByDescriptor(mmaKind(dot, config)); });
   }
 
   /// True for loads of operands of dots, and for stores and additions of results of dots.

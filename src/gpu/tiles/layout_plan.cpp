@@ -252,8 +252,8 @@ void LayoutPlan::describe(Operation *op) {
   }
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
     const DotChoice &choice = dotChoices[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
-    if (choice.kind == ttg::MmaKind::wgmma && !choice.a) recordTransposed(dot, dot.getA(), 1);
-    if (choice.kind == ttg::MmaKind::wgmma) recordTransposed(dot, dot.getB(), 0);
+    if (readsByDescriptor(choice.kind) && !choice.a) recordTransposed(dot, dot.getA(), 1);
+    if (readsByDescriptor(choice.kind)) recordTransposed(dot, dot.getB(), 0);
   }
   std::optional<size_t> found = members.find(isa<tt::DotOp, tt::DotScaledOp>(op) ? op->getResult(0) : op->getOperand(0));
   if (!found) return;

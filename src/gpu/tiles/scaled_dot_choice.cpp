@@ -40,18 +40,37 @@ static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, con
   return ScaledMma{k, k / group, !isExponent};
 }
 
-std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target) {
+/// True if tcgen05.mma can read the operand and its scales. Formats that differ in width would need padding in shared memory.
+static bool suitsTcgen05(const tt::ScaledOperand &x, const ScaledMma &mma) {
+  constexpr int64_t scalesOfWord = 4;
+  if (!x.scale || isE2m1(x) != (mma.k == 64) || x.outer() % tensorMemoryLanes != 0) return false;
+  return cast<RankedTensorType>(x.scale.getType()).getDimSize(1) % scalesOfWord == 0;
+}
+
+/// The same for the whole dot, which may take a half of tensor memory: its scales need columns, too.
+static bool suitsTcgen05(tt::DotScaledOp op, const ScaledMma &mma, const GpuTarget &target, int64_t warps) {
+  Dims d = ttg::shapeOf(op.getType());
+  int64_t columns = d[0] / tensorMemoryLanes * d[1];
+  bool hasWarps = warps % warpsOfGroup == 0 && d[1] >= tcgen05ColumnStep * warps / warpsOfGroup;
+  return hasWarps && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2 && suitsTcgen05(leftOf(op), mma) &&
+         suitsTcgen05(rightOf(op), mma);
+}
+
+std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
-  if (!target.scaledMma || !tt::problemOf(left, right, op.getC().getType()).empty()) return std::nullopt;
+  if (!(target.scaledMma || target.tcgen05BlockScales) || !tt::problemOf(left, right, op.getC().getType()).empty()) return std::nullopt;
   if (!hasFormAndSize(left, mmaRows) || !hasFormAndSize(right, mmaColumns)) return std::nullopt;
   std::optional<ScaledMma> mma = instructionOf(left, right);
-  return mma && left.depth() >= mma->k ? mma : std::nullopt;
+  if (!mma || left.depth() < mma->k) return std::nullopt;
+  mma->tcgen05 = target.tcgen05BlockScales;
+  return !mma->tcgen05 || suitsTcgen05(op, *mma, target, warps) ? mma : std::nullopt;
 }
 
 ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config) {
-  ScaledMma mma = *scaledMma(op, *gpuTarget(config.getTarget().getValue()));
+  ScaledMma mma = *scaledMma(op, *gpuTarget(config.getTarget().getValue()), config.getWarps());
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   Dims d = ttg::shapeOf(op.getType());
+  if (mma.tcgen05) return {Layout::tensorMemory(d, config.getWarps()), {}, {}, {}, {}};
   auto [warpsM, warpsN] = warpGrid(d[0], d[1], config.getWarps(), /*chained=*/false);
   // A register holds four bytes of an operand, or two whose four numbers get a byte each.
   auto operand = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {

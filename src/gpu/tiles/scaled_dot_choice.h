@@ -1,5 +1,6 @@
-// Selects the block-scaled mma.sync for a tl.dot_scaled, and the layouts of its operands, scales and result. Other scaled dots are dots of
-// dequantized operands (ir/passes/expand_scaled_dots).
+// Selects the block-scaled MMA for a tl.dot_scaled, and the layouts of its operands, scales and result: mma.sync, or tcgen05.mma with
+// operands in shared memory and the result in tensor memory. Other scaled dots are dots of dequantized operands
+// (ir/passes/expand_scaled_dots).
 #pragma once
 
 #include "gpu/ttg/ttg.h"
@@ -17,13 +18,16 @@ struct ScaledMma {
   int64_t k = 0;              ///< elements along K of one instruction: 32 or 64
   int64_t vector = 0;         ///< scales of a row that one instruction takes: 1, 2 or 4; 0: none
   bool hasE4m3Scales = false; ///< without sign; otherwise e8m0
+  bool tcgen05 = false;       ///< otherwise mma.sync
 };
 
-/// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes.
-std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target);
+/// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes. `warps`: of the
+/// kernel.
+std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps);
 
 struct ScaledDotLayouts {
-  Layout result, a, b, aScale, bScale;
+  Layout result;
+  std::optional<Layout> a, b, aScale, bScale; ///< null: of any layout
 };
 /// Returns the layouts of a dot that the target of the kernel has an instruction for.
 ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config);

@@ -5,9 +5,12 @@
 // Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
+#include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
+#include "ir/scaled_dot.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -30,7 +33,8 @@ struct Source {
 
 class Selector {
 public:
-  explicit Selector(tt::FuncOp function) : function(function), b(function.getContext()) {}
+  Selector(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), config(config), target(target), b(function.getContext()) {}
 
   LogicalResult run() {
     SmallVector<tt::DotOp> dots;
@@ -39,7 +43,10 @@ public:
       recordReach(dot);
     for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
-    function.walk([&](tt::DotScaledOp dot) { scaledByWarps(dot); });
+    SmallVector<tt::DotScaledOp> scaled;
+    function.walk([&](tt::DotScaledOp dot) { scaled.push_back(dot); });
+    for (tt::DotScaledOp dot : scaled)
+      scaledMma(dot, target, config.getWarps())->tcgen05 ? scaledByDescriptor(dot) : scaledByWarps(dot);
     return success();
   }
 
@@ -86,7 +93,7 @@ private:
     bool isWgmma = choice && choice.getKind() == ttg::MmaKind::wgmma;
     checkCopiedExtent(dot.getA(), 0, dot, isWgmma && !choice.getAInRegisters());
     checkCopiedExtent(dot.getB(), 1, dot, isWgmma);
-    if (!isWgmma) return;
+    if (!choice || !readsByDescriptor(choice.getKind())) return;
     Source source = sourceOf(dot.getB());
     int64_t &columns = reaches.try_emplace({source.tile, source.order[0]}, choice.getColumns()).first->second;
     columns = std::min(columns, choice.getColumns());
@@ -162,7 +169,8 @@ private:
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
     if (kind == ttg::MmaKind::fma || type.getElementTypeBitWidth() != 16) return c;
-    if (type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16()) return c;
+    bool isF16 = type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16();
+    if (isF16 && kind != ttg::MmaKind::tcgen05) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
   }
 
@@ -170,7 +178,8 @@ private:
     auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
     if (!choice) return bug(dot, "it has no ttg.dot_choice from assign-layouts");
     switch (choice.getKind()) {
-    case ttg::MmaKind::wgmma: finish(dot, byWarpgroups(dot, choice)); break;
+    case ttg::MmaKind::wgmma:
+    case ttg::MmaKind::tcgen05: finish(dot, byDescriptor(dot, choice)); break;
     case ttg::MmaKind::mma: finish(dot, byWarps(dot)); break;
     case ttg::MmaKind::fma: finish(dot, byThreads(dot)); break;
     }
@@ -185,9 +194,10 @@ private:
     return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
   }
 
-  Value byWarpgroups(tt::DotOp dot, ttg::DotChoiceAttr choice) {
-    // In shared memory 16-bit operands may be M-major (A) or N-major (B); other ones must be K-major.
-    bool eitherMajor = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
+  Value byDescriptor(tt::DotOp dot, ttg::DotChoiceAttr choice) {
+    // In shared memory 16-bit operands may be M-major (A) or N-major (B), and those of 8 bits for tcgen05; other ones must be K-major.
+    int64_t bits = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth();
+    bool isTcgen05 = choice.getKind() == ttg::MmaKind::tcgen05, eitherMajor = bits == 16 || (isTcgen05 && bits == 8);
     auto shared = [&](Value operand, size_t along, int64_t reach) {
       Source source = sourceOf(operand);
       auto known = reaches.find({source.tile, source.order[along]});
@@ -197,9 +207,11 @@ private:
     Value a = choice.getAInRegisters() ? dot.getA() : shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, choice.getColumns());
     storePending(dot);
     Value c = accumulator(dot, choice.getKind());
-    Dims extent = mmaExtent(dot);
-    DenseI64ArrayAttr part = extent != ttg::shapeOf(dot.getType()) ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), promotionInterval(dot), part);
+    // tcgen05.mma computes the whole tile, with the precision of f32.
+    Dims shape = ttg::shapeOf(dot.getType()), extent = isTcgen05 ? shape : mmaExtent(dot);
+    DenseI64ArrayAttr part = extent != shape ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
+    IntegerAttr interval = isTcgen05 ? IntegerAttr() : promotionInterval(dot);
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), interval, part);
     return ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
   }
 
@@ -227,6 +239,34 @@ private:
       addIfFree(unused, tile);
       operand.first->set(inRegisters(source, tile, dot.getLoc()));
     }
+    eraseUnused(unused);
+  }
+
+  Type numbersOf(tt::ScaleDotElemType format) {
+    if (format == tt::ScaleDotElemType::E2M1) return b.getType<Float4E2M1FNType>();
+    return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
+  }
+
+  /// Operands and scales go through buffers; two numbers of 4 bits are a byte along K.
+  void scaledByDescriptor(tt::DotScaledOp dot) {
+    bool eitherMajor = dot.getAElemType() != tt::ScaleDotElemType::E2M1;
+    int64_t columns = std::min(ttg::shapeOf(dot.getType())[1], tcgen05MaxColumns);
+    llvm::SmallSetVector<Operation *, 4> unused;
+    auto shared = [&](Value operand, size_t along, int64_t reach) {
+      addIfFree(unused, operand);
+      Source source = sourceOf(operand);
+      return buffered(dot, source, sharedLayout(source, along, reach, eitherMajor));
+    };
+    auto scales = [&](Value scale) { return buffered(dot, asItIs(scale), SharedLayout::scales(ttg::shapeOf(scale.getType()))); };
+    Value a = shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, columns);
+    Value aScale = scales(dot.getAScale()), bScale = scales(dot.getBScale());
+    storePending(dot);
+    tt::ScaledOperand left = leftOf(dot);
+    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()), left.group());
+    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
+                                  aScale, bScale, formats);
+    dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
+    dot.erase();
     eraseUnused(unused);
   }
 
@@ -289,6 +329,8 @@ private:
   }
 
   tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
   OpBuilder b;
   DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // by tile and its K dimension
   SmallVector<std::pair<Value, Value>> pending;         // tile and buffer: to be stored right before the dot
@@ -298,8 +340,9 @@ private:
 } // namespace
 
 LogicalResult selectTensorCores(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module,
-                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Selector(function).run(); });
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return Selector(function, config, target).run();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -255,6 +255,53 @@ LogicalResult ReadClusterOp::verify() {
   return success();
 }
 
+void TensorMemoryType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShape(printer, getShape());
+  printer << "x" << getElementType() << ">";
+}
+
+Type TensorMemoryType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  if (parser.parseLess()) return {};
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseGreater()) return {};
+  bool hasRows = shape.size() == 2 && (shape[0] == gpu::tcgen05MinRows || shape[0] % gpu::tensorMemoryLanes == 0);
+  bool hasWords = element.isF32() || element.isInteger(32);
+  if (!hasRows || !hasWords || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
+    parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 32 bits");
+    return {};
+  }
+  return TensorMemoryType::get(parser.getContext(), shape, element);
+}
+
+int64_t TensorMemoryType::columns() const {
+  return llvm::divideCeil(getShape()[0], gpu::tensorMemoryLanes) * getShape()[1];
+}
+
+/// A tile that moves between tensor memory and registers.
+static LogicalResult verifyMove(Operation *op, Type tile, TensorMemoryType memory) {
+  auto type = cast<RankedTensorType>(tile);
+  if (type.getShape() != memory.getShape() || type.getElementType() != memory.getElementType())
+    return op->emitOpError("moves a tile between types that differ in shape or element type");
+  return success();
+}
+
+LogicalResult TensorLoadOp::verify() {
+  return verifyMove(*this, getType(), getSource().getType());
+}
+
+LogicalResult TensorStoreOp::verify() {
+  return verifyMove(*this, getSrc().getType(), getTarget().getType());
+}
+
+SmallVector<Value, 4> WgmmaOp::buffers() {
+  SmallVector<Value, 4> all;
+  llvm::copy_if(getOperands(), std::back_inserter(all), [](Value operand) { return isa<BufferType>(operand.getType()); });
+  return all;
+}
+
 int64_t BufferType::tileBytes() const {
   gpu::SharedLayout layout = getLayout().layout();
   bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });

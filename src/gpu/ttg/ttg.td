@@ -72,14 +72,20 @@ def TTG_LaunchGuard : TTGAttr<"LaunchGuard", "launch_guard"> {
 // ---- decisions of passes and their reasons. Later passes read some of them; explain reports all of them.
 
 def TTG_MmaKind : I32EnumAttr<"MmaKind", "the instruction of a dot",
-  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>]> {
+  [I32EnumAttrCase<"wgmma", 0>, I32EnumAttrCase<"mma", 1>, I32EnumAttrCase<"fma", 2>, I32EnumAttrCase<"tcgen05", 3>]> {
   let cppNamespace = "::tilewright::ttg";
 }
 def TTG_DotChoice : TTGAttr<"DotChoice", "dot_choice"> {
   let summary = "how a dot is computed; the attribute `ttg.dot_choice` of a tt.dot, from assign-layouts to select-tensor-cores. "
-                "`columns`: of one wgmma. `aInRegisters`: operand A is in registers, not in shared memory. `reason`: shown to users, why "
+                "`columns`: of one wgmma or tcgen05.mma. `aInRegisters`: operand A is in registers, not in shared memory. `reason`: shown to users, why "
                 "no better instruction is possible";
   let parameters = (ins EnumParameter<TTG_MmaKind>:$kind, "int64_t":$columns, "bool":$aInRegisters, StringRefParameter<>:$reason);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def TTG_BlockScales : TTGAttr<"BlockScales", "block_scales"> {
+  let summary = "what the bytes of an MMA with scales are: the formats of A and B (two numbers of f4E2M1FN in a byte), and how many numbers "
+                "along K share a scale, 16 or 32. A scale in an i8 is an exponent (ue8m0), one in an f8E4M3FN has no sign (ue4m3)";
+  let parameters = (ins "::mlir::Type":$a, "::mlir::Type":$b, "int64_t":$block);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 def TTG_Remark : TTGAttr<"Remark", "remark"> {
@@ -158,6 +164,18 @@ def TTG_Barriers : TTGType<"Barriers", "barriers"> {
   let summary = "`count` mbarriers in shared memory";
   let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` $count `>`";
+}
+
+def TTG_TensorMemory : TTGType<"TensorMemory", "tensor_memory"> {
+  let summary = "a tile [M, N] of 32-bit accumulators in tensor memory: an address, the lane in the upper 16 bits, the column in the lower 16. "
+                "Element (m, n) of M = 64 is in lane 32 (m / 16) + m mod 16 and column n; of more rows, in lane m mod 128 and column "
+                "m / 128 * N + n";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1; // !ttg.tensor_memory<128x256xf32>
+  let extraClassDeclaration = [{
+    /// Columns of tensor memory that the tile takes.
+    int64_t columns() const;
+  }];
 }
 
 def TTG_Map : Type<CPred<"::llvm::isa<::tilewright::ptx::TensorMapType>($_self)">, "tensor map">,
@@ -255,15 +273,17 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
   let assemblyFormat = "$barriers `[` $index `]` `,` $bytes (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
-  let summary = "every thread waits for the phase of this parity";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity);
+  let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
+                "read what has arrived. `tensorMemory`: accesses to tensor memory before the arrivals come "
+                "before those after the wait";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
 def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
-                "of all CTAs of the cluster";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas);
+                "of all CTAs of the cluster. `firstWarp`: only the first warp arrives, which issues all MMAs that read the stage";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
@@ -322,16 +342,27 @@ def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>
 
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
 
-def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>]> {
+def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
   let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA), b [K, N] "
                 "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
                 "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
-                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c";
+                "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c. `scales`: of a "
+                "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
-                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent);
+                       OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent, Optional<TTG_Buffer>:$aScale,
+                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales);
   let results = (outs TTG_Tile:$d);
-  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
+                       "type($bScale) $scales)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let extraClassDeclaration = [{
+    /// The operands in shared memory.
+    ::llvm::SmallVector<::mlir::Value, 4> buffers();
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$d, "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c, "::mlir::Value":$useC,
+                                 "::mlir::IntegerAttr":$promotionInterval, "::mlir::DenseI64ArrayAttr":$extent), [{
+    build($_builder, $_state, d, a, b, c, useC, promotionInterval, extent, ::mlir::Value(), ::mlir::Value(), BlockScalesAttr());
+  }]>];
 }
 def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
@@ -341,6 +372,68 @@ def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
   let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
                             [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
   let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
+}
+// ---- tensor memory. place-accumulators makes these of wgmma and wgmma_wait on targets with tcgen05.
+
+def TTG_TensorAllocOp : TTGEffect<"tensor_alloc"> {
+  let summary = "allocates columns of tensor memory for the CTA, and ends with a barrier of all its threads; the result is the address. "
+                "`columns`: a power of two from 32 to 512. A kernel has one at most, at its start";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<512>, IntPowerOf2]>:$columns);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$columns attr-dict";
+}
+def TTG_TensorFreeOp : TTGEffect<"tensor_free"> {
+  let summary = "frees the columns of a tensor_alloc, at the kernel's end, after a barrier that follows all accesses";
+  let arguments = (ins I32:$address);
+  let assemblyFormat = "$address attr-dict";
+}
+def TTG_TensorTileOp : TTGOp<"tensor_tile", [Pure]> {
+  let summary = "`depth` tiles, one after another, the first of which starts at a column of an allocation; the result is the first one";
+  let arguments = (ins I32:$address, I32Attr:$column, DefaultValuedAttr<I32Attr, "1">:$depth);
+  let results = (outs TTG_TensorMemory:$result);
+  let assemblyFormat = "$address `,` $column attr-dict `:` type($result)";
+}
+def TTG_TensorStageOp : TTGOp<"tensor_stage", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "one of the tiles of a tensor_tile";
+  let arguments = (ins TTG_TensorMemory:$tile, I32:$index);
+  let results = (outs TTG_TensorMemory:$result);
+  let assemblyFormat = "$tile `[` $index `]` attr-dict `:` type($result)";
+}
+def TTG_TensorLoadOp : TTGOp<"tensor_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from tensor memory to registers (Layout::tensorMemory); complete when it ends";
+  let arguments = (ins TTG_TensorMemory:$source);
+  let results = (outs TTG_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile from registers (Layout::tensorMemory) to tensor memory; complete when it ends";
+  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target);
+  let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
+  let hasVerifier = 1;
+}
+def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
+  let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] and b [K, N] are "
+                "buffers. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
+                "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
+                "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
+                "columns, so all but the latest must be complete";
+  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
+                       Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
+                       OptionalAttr<TTG_BlockScales>:$scales);
+  let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
+                       "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d)";
+}
+def TTG_Tcgen05CommitOp : TTGEffect<"tcgen05_commit"> {
+  let summary = "one arrival at a barrier, when all MMAs that the partition has started before are complete";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index);
+  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
+}
+def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
+  let summary = "the first warp, which issues the MMAs, waits until all but the latest `pending` of the `issued` MMAs are complete; other "
+                "threads need a barrier after it. More MMAs than there are barriers may not be in flight up to the latest that it waits for";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$issued, I32Attr:$pending);
+  let assemblyFormat = "$pending `of` $barriers `at` $issued attr-dict `:` type($barriers)";
 }
 def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
   let summary = "d = a * b + c by multiply-add instructions in c's type, in any layout; threads read the elements of a [.., M, K] and b "

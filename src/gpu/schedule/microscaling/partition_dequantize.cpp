@@ -99,7 +99,7 @@ private:
 
 /// Partitions the first loop of the kernel in which that pays.
 static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return;
+  if (!target.wgmma || config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return;
   if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());

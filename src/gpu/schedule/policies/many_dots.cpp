@@ -25,9 +25,10 @@ static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const P
   ttg::WgmmaWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
-  if (!mma || mma->getBlock() != body || !staysInBuffer(schedule, last.getB())) return {};
+  if (!mma || mma->getBlock() != body || !llvm::all_of(last.buffers(), [&](Value buffer) { return staysInBuffer(schedule, buffer); }))
+    return {};
   int64_t available = registersForTiles(context.config, context.target, schedule.warpSpecialized) - accumulatorsOf(loop);
-  if (!isa<RankedTensorType>(last.getA().getType())) return staysInBuffer(schedule, last.getA()) ? first : ttg::WgmmaWaitOp();
+  if (!isa<RankedTensorType>(last.getA().getType())) return first;
   return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
 }
 

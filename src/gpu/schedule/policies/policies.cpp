@@ -81,7 +81,7 @@ SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule) {
     return (alloc && computed) || staysInBuffer(schedule, operand);
   };
   loop.walk([&](ttg::WgmmaOp mma) {
-    all &= mma->getBlock() == loop.getBody() && accumulatesInPlace(mma, loop) && stays(mma.getA()) && stays(mma.getB());
+    all &= mma->getBlock() == loop.getBody() && accumulatesInPlace(mma, loop) && stays(mma.getA()) && llvm::all_of(mma.buffers(), stays);
     mmas.push_back(mma);
   });
   // A wait for other tiles, too, has to stay.

@@ -1,0 +1,226 @@
+// While the consumers load a result from tensor memory and store it, a warp of its own multiplies the next tile:
+//   before: for %tile { for %k iter_args(%c = zeros) { wait: full (first warp)   wgmma %a, %b, %c   arrive: empty }   store the sum }
+//   after:  for %tile { wait: accumulator is empty (MMA warp)
+//                       for %k { wait: full (MMA warp)   tcgen05_mma %a, %b, %t   commit: empty (MMA warp) }
+//                       commit: accumulator is full (MMA warp)   wait: it is full   tensor_load %t   arrive: it is empty   store }
+// The operations of the MMA warp have the mark `ttg.mma_partition`; specialize-warps gives them a region. An accumulator has two tiles of
+// tensor memory if these fit, which the runs of its loop use alternately. An iteration's MMAs release its operands by their commit, so that
+// the MMA warp never waits for an MMA of its own.
+#include "gpu/schedule/mma_partition.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/schedule/tensor_accumulators.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// A loop that only accumulates.
+struct MmaLoop {
+  SmallVector<ttg::WgmmaOp> mmas;
+  SmallVector<Value> tiles; ///< of each result of the loop that is a sum; null for other results
+  int64_t depth = 1;        ///< tiles of each sum
+};
+
+class MmaPartitioner {
+public:
+  MmaPartitioner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), config(config), target(target), sums(function, config.getWarps()), b(function.getContext()) {}
+
+  /// True if every loop with MMAs only accumulates, and two tiles or one of each sum fit.
+  bool plan() {
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) || config.getCtas() != 1) return false;
+    bool all = true;
+    function.walk([&](ttg::WgmmaOp mma) {
+      auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+      all &= loop && !mma.getScales() && sums.isInPlace(mma.getCMutable()) && stageIndexOf(mma);
+      if (loop) loops[loop].mmas.push_back(mma);
+    });
+    int64_t columns = 0, alternating = 0;
+    for (auto &[op, each] : loops) {
+      auto loop = cast<scf::ForOp>(op);
+      all &= onlyAccumulates(loop);
+      each.depth = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : 2; // it may run once only
+      for (BlockArgument argument : loop.getRegionIterArgs()) {
+        if (!sums.contains(argument)) continue;
+        columns += tensorColumnsOf(argument.getType());
+        alternating += each.depth * tensorColumnsOf(argument.getType());
+      }
+    }
+    if (alternating > target.tensorColumns)
+      for (auto &[op, each] : loops)
+        each.depth = 1;
+    return all && !loops.empty() && columns <= target.tensorColumns;
+  }
+
+  LogicalResult run() {
+    function->setAttr(ttg::mmaPartitionName, b.getUnitAttr());
+    dropWaits();
+    allocate();
+    SmallVector<Operation *> order(llvm::make_first_range(loops)); // a loop with MMAs is in no other one
+    for (Operation *loop : order)
+      if (failed(partition(cast<scf::ForOp>(loop), loops[loop]))) return failure();
+    function.walk([](ttg::BarrierArriveOp arrive) {
+      if (arrive.getFirstWarp()) arrive.erase();
+    });
+    b.setInsertionPoint(function.getBody().front().getTerminator());
+    ttg::TensorFreeOp::create(b, function.getLoc(), address);
+    return success();
+  }
+
+private:
+  /// The stage of the circular buffers that the MMA reads; null if it reads others.
+  static Value stageIndexOf(ttg::WgmmaOp mma) {
+    Value index;
+    for (Value buffer : {Value(mma.getA()), Value(mma.getB())}) {
+      if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) buffer = view.getBuffer();
+      auto stage = buffer.getDefiningOp<ttg::StageOp>();
+      if (!stage || (index && index != stage.getIndex())) return {};
+      index = stage.getIndex();
+    }
+    return index;
+  }
+
+  /// True if the loop has no other effect, and needs no sum in registers.
+  bool onlyAccumulates(scf::ForOp loop) {
+    for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
+      if (sums.contains(argument) && !matchPattern(init, m_PosZeroFloat()) && !matchPattern(init, m_Zero())) return false;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
+      auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
+      bool isOfFirstWarp = (wait && wait.getFirstWarp()) || (arrive && arrive.getFirstWarp());
+      bool isKnown = isOfFirstWarp || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || op.hasAttr(ttg::producerName);
+      if (!isKnown && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))) return false;
+      for (Value result : op.getResults())
+        for (OpOperand &use : result.getUses())
+          if (isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) && sums.contains(result) && !sums.isInPlace(use)) return false;
+    }
+    return true;
+  }
+
+  /// The accumulators' barriers replace the waits for MMAs.
+  void dropWaits() {
+    function.walk([](ttg::WgmmaWaitOp wait) {
+      wait.replaceAllUsesWith(wait.getTiles());
+      wait.erase();
+    });
+  }
+
+  void allocate() {
+    Location loc = function.getLoc();
+    b.setInsertionPointToStart(&function.getBody().front());
+    auto alloc = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), 1);
+    address = alloc;
+    zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    int64_t column = 0;
+    for (auto &[op, each] : loops)
+      for (BlockArgument argument : cast<scf::ForOp>(op).getRegionIterArgs()) {
+        Value &tile = each.tiles.emplace_back();
+        if (!sums.contains(argument)) continue;
+        auto sum = cast<RankedTensorType>(argument.getType());
+        auto type = ttg::TensorMemoryType::get(b.getContext(), sum.getShape(), sum.getElementType());
+        tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(each.depth));
+        column += each.depth * tensorColumnsOf(sum);
+      }
+    alloc.setColumns(static_cast<uint32_t>(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(column))))));
+  }
+
+  void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
+
+  Value allocBarriers(int64_t count, int64_t arrivals) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(zero.getDefiningOp());
+    return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count),
+                                        static_cast<uint32_t>(arrivals));
+  }
+
+  LogicalResult partition(scf::ForOp loop, MmaLoop &its) {
+    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps());
+    return LogicalResult(carryState(loop, {zero, zero}, [&](ValueRange state) -> SmallVector<Value> {
+      Location loc = loop.getLoc();
+      b.setInsertionPoint(loop);
+      Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1)), before = arith::XOrIOp::create(b, loc, state[1], one);
+      assign(ttg::BarrierWaitOp::create(b, loc, empty, state[0], before, /*firstWarp=*/false, /*tensorMemory=*/true));
+      SmallVector<Value> current(its.tiles.size());
+      for (auto [tile, stage] : llvm::zip(its.tiles, current))
+        if (tile) stage = ttg::TensorStageOp::create(b, loc, tile, state[0]);
+      multiply(loop, its, current);
+      b.setInsertionPointAfter(loop);
+      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0]));
+      ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
+      load(loop, current);
+      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value());
+      auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
+      return {stage, parity};
+    }));
+  }
+
+  /// The loop's MMAs add to the tiles, and those of the first iteration overwrite them. Their commits release the operands.
+  void multiply(scf::ForOp loop, MmaLoop &its, ArrayRef<Value> tiles) {
+    llvm::SmallSetVector<Value, 2> released;
+    for (Operation &op : *loop.getBody()) {
+      if (auto arrive = dyn_cast<ttg::BarrierArriveOp>(op)) released.insert(arrive.getBarriers());
+      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) assign(wait);
+    }
+    b.setInsertionPointToStart(loop.getBody());
+    Value isLater = arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
+    Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true));
+    for (ttg::WgmmaOp mma : its.mmas) {
+      b.setInsertionPoint(mma);
+      Value sum = mma.getC();
+      while (auto earlier = sum.getDefiningOp<ttg::WgmmaOp>())
+        sum = earlier.getC();
+      unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
+      assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes, Value(),
+                                       Value(), Value(), Value(), Value(), ttg::BlockScalesAttr()));
+    }
+    for (Value barriers : released)
+      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back())));
+    for (auto [argument, tile] : llvm::zip(loop.getRegionIterArgs(), tiles))
+      if (tile) loop.getTiedLoopYieldedValue(argument)->set(argument);
+    for (ttg::WgmmaOp mma : llvm::reverse(its.mmas))
+      mma.erase();
+  }
+
+  /// Loads the sums after the loop: zeros if it has had no iteration.
+  void load(scf::ForOp loop, ArrayRef<Value> tiles) {
+    Location loc = loop.getLoc();
+    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+    for (auto [result, init, tile] : llvm::zip(loop.getResults(), loop.getInitArgs(), tiles)) {
+      if (!tile || result.use_empty()) continue;
+      auto type = cast<RankedTensorType>(result.getType());
+      Value loaded = ttg::TensorLoadOp::create(b, loc, type, tile);
+      Value mask = tt::SplatOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
+      result.replaceAllUsesWith(arith::SelectOp::create(b, loc, mask, loaded, init));
+    }
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+  TensorAccumulators sums;
+  OpBuilder b;
+  llvm::MapVector<Operation *, MmaLoop> loops;
+  Value address, zero;
+};
+
+} // namespace
+
+FailureOr<bool> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  MmaPartitioner partitioner(function, config, target);
+  if (!partitioner.plan()) return false;
+  if (failed(partitioner.run())) return failure();
+  return true;
+}
+
+} // namespace tilewright::gpu

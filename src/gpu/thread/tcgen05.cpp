@@ -1,0 +1,360 @@
+// Tensor memory, and dots by tcgen05.mma:
+//   ttg.tcgen05_mma %a, %b, %d : 128x64 * 64x256 -> one thread: 4 tcgen05.mma m128n256k16, each 32 bytes further along K, and a commit
+//   ttg.tensor_load %d : 128x256, 8 warps        -> each warp: tcgen05.ld of 32 lanes and 128 columns
+// docs/stages/gpu_blackwell.md has the layouts and the rules.
+#include "gpu/machine/tcgen05.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/thread/lowering_table.h"
+#include "gpu/thread/matrix_registers.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------------- allocation
+
+static LogicalResult lowerTensorAlloc(ThreadContext &t, ttg::TensorAllocOp op) {
+  auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
+  if (!offset) return bug(op, "the address of its tensor memory has no offset in shared memory");
+  Value slot = arith::AddIOp::create(t.b, ptx::SharedBaseOp::create(t.b, t.b.getI32Type()), t.i32(offset.getInt()));
+  inFirstWarp(t, [&] {
+    ptx::Tcgen05AllocOp::create(t.b, slot, op.getColumns());
+    ptx::Tcgen05RelinquishOp::create(t.b);
+  });
+  ptx::BarrierOp::create(t.b);
+  t.set(op.getResult(), {ptx::LoadSharedOp::create(t.b, TypeRange(t.b.getI32Type()), slot, Value(), 0).getValues()[0]});
+  return success();
+}
+
+static LogicalResult lowerTensorFree(ThreadContext &t, ttg::TensorFreeOp op) {
+  auto columns = op.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
+  inFirstWarp(t, [&] { ptx::Tcgen05DeallocOp::create(t.b, t.getScalar(op.getAddress()), columns); });
+  return success();
+}
+
+static LogicalResult lowerTensorStage(ThreadContext &t, ttg::TensorStageOp op) {
+  Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(op.getType().columns()));
+  t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getTile()), offset)});
+  return success();
+}
+
+static LogicalResult lowerTensorTile(ThreadContext &t, ttg::TensorTileOp op) {
+  t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getAddress()), t.i32(op.getColumn()))});
+  return success();
+}
+
+//===---------------------------------------------------------------------------------------------------- registers and tensor memory
+
+namespace {
+/// How the warps access a tile: with `count` registers at a time, from the address of their first lane on.
+struct TensorAccess {
+  ptx::TensorShape shape = ptx::TensorShape::m32x32b;
+  int64_t registers = 0, count = 0;
+  IntegerAttr halfOffset;       ///< of M = 64: lanes 16 to 31 hold columns so much later
+  Value start;                  ///< of register 0 of the thread's warp
+  SmallVector<int64_t> columns; ///< of each group of `count` registers, relative to `start`
+};
+} // namespace
+
+/// The column of an element within its tile.
+static int64_t columnOf(const Layout &layout, uint32_t flat) {
+  Dims at = coordinatesOf(layout.shape, flat);
+  return at[0] / tensorMemoryLanes * layout.shape[1] + at[1];
+}
+
+static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type tile, Value memory) {
+  Layout layout = ttg::layoutOf(tile);
+  if (layout != Layout::tensorMemory(layout.shape, t.warps)) return bug(op, "this tile is not in the layout of tensor memory"), failure();
+  TensorAccess access;
+  constexpr int64_t maxRegisters = 32; // of one tcgen05.ld: a CTA with partitions starts with few, and ptxas needs all at once
+  int64_t ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps);
+  if (layout.shape[0] < tensorMemoryLanes) {
+    ofRow /= 2;
+    access.shape = ptx::TensorShape::m16x32bx2;
+    access.halfOffset = t.b.getI32IntegerAttr(static_cast<int32_t>(ofRow));
+  }
+  access.registers = layout.registersPerThread();
+  access.count = std::min(maxRegisters, ofRow);
+  for (int64_t reg = 0; reg < access.registers; reg += access.count)
+    access.columns.push_back(columnOf(layout, layout.apply(reg, 0, 0, 0)));
+  std::vector<uint32_t> ofWarp;
+  for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp)))
+    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(columnOf(layout, basis)));
+  Value lane = arith::ShLIOp::create(t.b, arith::AndIOp::create(t.b, t.warp, t.i32(warpsOfGroup - 1)), t.i32(16 + laneBits));
+  Value start = arith::AddIOp::create(t.b, t.getScalar(memory), lane);
+  access.start = arith::AddIOp::create(t.b, start, xorBases(t, t.warp, ofWarp));
+  return access;
+}
+
+static Value addressAt(ThreadContext &t, const TensorAccess &access, int64_t column) {
+  return column ? Value(arith::AddIOp::create(t.b, access.start, t.i32(column))) : access.start;
+}
+
+static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource());
+  if (failed(access)) return failure();
+  SmallVector<Type> types(static_cast<size_t>(access->count), getElementTypeOrSelf(op.getType()));
+  ThreadValues values;
+  for (int64_t column : access->columns) {
+    Value address = addressAt(t, *access, column);
+    auto load = ptx::Tcgen05LdOp::create(t.b, types, access->shape, address, /*pack=*/false, access->halfOffset);
+    llvm::append_range(values, load.getValues());
+  }
+  ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::ld);
+  t.set(op.getResult(), std::move(values));
+  return success();
+}
+
+static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget());
+  if (failed(access)) return failure();
+  ValueRange values = t.get(op.getSrc());
+  for (int64_t column : access->columns) {
+    Value address = addressAt(t, *access, column);
+    ptx::Tcgen05StOp::create(t.b, access->shape, address, values.take_front(static_cast<size_t>(access->count)), /*unpack=*/false,
+                             access->halfOffset);
+    values = values.drop_front(static_cast<size_t>(access->count));
+  }
+  ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::st);
+  return success();
+}
+
+//===------------------------------------------------------------------------------------------------------------------- MMA
+
+namespace {
+/// An operand in shared memory. A matrix descriptor is the start in units of 16 bytes, plus constants.
+struct SharedMatrix {
+  SharedLayout shared;
+  bool alongK = true;
+  uint64_t bits = 0; ///< of a descriptor whose address is 0
+  Value start;
+
+  /// The descriptor of the matrix whose first element is at `at`.
+  Value at(ThreadContext &t, const Dims &at) const {
+    int64_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * shared.elementBytes();
+    Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
+    return arith::OrIOp::create(t.b, arith::ExtUIOp::create(t.b, t.b.getI64Type(), units), t.i64(static_cast<int64_t>(bits)));
+  }
+};
+} // namespace
+
+/// `kDim`: the K dimension. Nothing if tcgen05.mma cannot read the buffer.
+static std::optional<SharedMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
+  SharedMatrix matrix;
+  matrix.shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
+  std::optional<TileSwizzle> swizzle = spanOf(matrix.shared);
+  if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
+  matrix.alongK = swizzle->order[0] == kDim;
+  auto span = static_cast<uint64_t>(swizzle->spanBytes);
+  MatrixDescriptor descriptor;
+  descriptor.swizzle = span == 128 ? Swizzle::b128 : span == 64 ? Swizzle::b64 : Swizzle::b32;
+  // Along K one instruction stays within a span. Otherwise the rows of a span are K, and blocks of columns follow one another.
+  descriptor.leading = matrix.alongK ? 16 : static_cast<uint64_t>(matrix.shared.shape[static_cast<size_t>(kDim)]) * span;
+  descriptor.stride = swizzleRows * span;
+  matrix.bits = encode(descriptor);
+  Value address = t.getScalar(buffer);
+  // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
+  matrix.start = arith::ShRUIOp::create(t.b, address, t.i32(4));
+  return matrix;
+}
+
+static TensorFormat tensorFormatOf(Type element) {
+  if (element.isF16()) return TensorFormat::f16;
+  if (element.isBF16()) return TensorFormat::bf16;
+  if (element.isF32()) return TensorFormat::tf32;
+  if (isa<Float4E2M1FNType>(element)) return TensorFormat::e2m1;
+  if (isa<Float8E4M3FNType>(element)) return TensorFormat::e4m3;
+  return isa<Float8E5M2Type>(element) ? TensorFormat::e5m2 : TensorFormat::s8;
+}
+
+static MmaKind kindOf(Type element) {
+  if (element.isF32()) return MmaKind::tf32;
+  if (element.isInteger()) return MmaKind::i8;
+  return element.getIntOrFloatBitWidth() == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
+}
+
+/// What the instructions of a dot have in common.
+static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
+  std::optional<ttg::BlockScalesAttr> scales = op.getScales();
+  Type a = scales ? scales->getA() : op.getA().getType().getElementType(),
+       b = scales ? scales->getB() : op.getB().getType().getElementType();
+  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  InstructionDescriptor descriptor;
+  descriptor.kind = kindOf(a);
+  if (scales) {
+    bool isPair = isa<Float4E2M1FNType>(a), hasExponents = op.getAScale().getType().getElementType().isInteger();
+    descriptor.kind = !isPair ? MmaKind::mxf8f6f4 : hasExponents ? MmaKind::mxf4 : MmaKind::mxf4nvf4;
+    descriptor.scale = hasExponents ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
+  }
+  descriptor.m = std::min(shape[0], tensorMemoryLanes);
+  descriptor.n = std::min(shape[1], tcgen05MaxColumns);
+  descriptor.a = tensorFormatOf(a);
+  descriptor.b = tensorFormatOf(b);
+  descriptor.d = a.isInteger() ? TensorFormat::s32 : TensorFormat::f32;
+  descriptor.transposeA = transposeA;
+  descriptor.transposeB = transposeB;
+  return descriptor;
+}
+
+static Value barrierAt(ThreadContext &t, Value barriers, Value number) {
+  int64_t count = cast<ttg::BarriersType>(barriers.getType()).getCount();
+  Value base = t.getScalar(barriers);
+  if (count == 1) return base;
+  Value index = arith::AndIOp::create(t.b, number, t.i32(count - 1));
+  return arith::AddIOp::create(t.b, base, arith::ShLIOp::create(t.b, index, t.i32(llvm::Log2_64(mbarrierBytes))));
+}
+
+//===---------------------------------------------------------------------------------------------------------------- scales
+
+constexpr int64_t scalesOfWord = 4, columnsOfBlock = 4; // of 128 rows
+
+namespace {
+/// The scales of an operand in tensor memory: for each four scales along K, four columns of each 128 rows.
+struct Scales {
+  Value buffer, columns; ///< columns: the address of the first one
+  int64_t rows = 0, words = 0;
+  bool isB = false; ///< one MMA reads the columns of all rows of B, but of 128 rows of A
+
+  int64_t columnCount() const { return columnsOfBlock * words * (rows / tensorMemoryLanes); }
+  /// The column of the scales of K from word `word` on, of rows from `row` on.
+  int64_t column(int64_t row, int64_t word) const {
+    int64_t block = row / tensorMemoryLanes;
+    return columnsOfBlock * (isB ? word * (rows / tensorMemoryLanes) + block : block * words + word);
+  }
+  Value at(ThreadContext &t, int64_t row, int64_t word) const {
+    int64_t offset = column(row, word);
+    return offset ? Value(arith::AddIOp::create(t.b, columns, t.i32(offset))) : columns;
+  }
+};
+} // namespace
+
+static Scales scalesOf(Value buffer, Value columns, bool isB) {
+  ArrayRef<int64_t> shape = cast<ttg::BufferType>(buffer.getType()).getShape();
+  return {buffer, columns, shape[0], shape[1] / scalesOfWord, isB};
+}
+
+/// Copies the scales to tensor memory: 512 bytes at a time, which are 32 rows of 16 bytes.
+static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
+  SharedLayout shared = cast<ttg::BufferType>(scales.buffer.getType()).getLayout().layout();
+  LinearMap offsets = shared.inverse();
+  Value start = arith::ShRUIOp::create(t.b, t.getScalar(scales.buffer), t.i32(4));
+  MatrixDescriptor descriptor;
+  descriptor.leading = 16;
+  descriptor.stride = swizzleRows * 16;
+  for (int64_t row = 0; row < scales.rows; row += tensorMemoryLanes)
+    for (int64_t word = 0; word < scales.words; ++word) {
+      uint32_t offset = offsets.apply(flatOf(shared.shape, {row, word * scalesOfWord}));
+      Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
+      Value wide = arith::ExtUIOp::create(t.b, t.b.getI64Type(), units);
+      Value matrix = arith::OrIOp::create(t.b, wide, t.i64(static_cast<int64_t>(encode(descriptor))));
+      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(),
+                               /*ctaGroup=*/1);
+    }
+}
+
+namespace {
+/// A dot, ready to be emitted.
+struct Dot {
+  SharedMatrix first, second;
+  InstructionDescriptor instruction;
+  int64_t scaleBlock = 0;           ///< numbers that share a scale; 0: there are none
+  Scales firstScales, secondScales; ///< of the set of columns that this MMA uses
+  Value d, accumulate;
+};
+} // namespace
+
+/// The scales, in the set of columns of this MMA's number.
+static void addScales(ThreadContext &t, ttg::Tcgen05MmaOp op, Dot &dot) {
+  dot.scaleBlock = op.getScales()->getBlock();
+  dot.firstScales = scalesOf(op.getAScale(), Value(), /*isB=*/false);
+  dot.secondScales = scalesOf(op.getBScale(), Value(), /*isB=*/true);
+  int64_t ofFirst = dot.firstScales.columnCount(), ofSet = ofFirst + dot.secondScales.columnCount();
+  Value isOdd = arith::AndIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(1));
+  Value set = arith::MulIOp::create(t.b, isOdd, t.i32(ofSet));
+  dot.firstScales.columns = arith::AddIOp::create(t.b, t.getScalar(op.getScaleColumns()), set);
+  dot.secondScales.columns = arith::AddIOp::create(t.b, dot.firstScales.columns, t.i32(ofFirst));
+}
+
+/// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on.
+static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot, int64_t row, int64_t column, Value one) {
+  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  ttg::BufferType second = op.getB().getType();
+  int64_t at = row / tensorMemoryLanes * shape[1] + column, step = mmaDepthBytes * 8 / second.getElementType().getIntOrFloatBitWidth();
+  Value sums = at ? Value(arith::AddIOp::create(t.b, dot.d, t.i32(at))) : dot.d;
+  InstructionDescriptor instruction = dot.instruction;
+  for (int64_t k = 0, number = 0; k < second.getShape()[0]; k += step, number += depthOf(instruction.kind)) {
+    Value scaleA, scaleB;
+    IntegerAttr block;
+    if (dot.scaleBlock) {
+      int64_t scale = number / dot.scaleBlock;
+      instruction.scaleIdA = instruction.scaleIdB = scale % scalesOfWord;
+      scaleA = dot.firstScales.at(t, row, scale / scalesOfWord);
+      scaleB = dot.secondScales.at(t, column, scale / scalesOfWord);
+      block = t.b.getI32IntegerAttr(static_cast<int32_t>(dot.scaleBlock));
+    }
+    Value accumulate = k ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(true)) : dot.accumulate;
+    ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, dot.first.at(t, {row, k}),
+                              dot.second.at(t, {k, column}), t.i32(static_cast<int32_t>(encode(instruction))), accumulate, scaleA, scaleB,
+                              ValueRange(), one, /*ctaGroup=*/1, block, IntegerAttr());
+  }
+}
+
+static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
+  std::optional<SharedMatrix> first = matrixOf(t, op.getA(), 1), second = matrixOf(t, op.getB(), 0);
+  if (!first || !second) return bug(op, "tcgen05.mma cannot read this buffer");
+  Dot dot;
+  dot.first = *first, dot.second = *second;
+  dot.instruction = instructionOf(op, !first->alongK, !second->alongK);
+  if (op.getScales()) addScales(t, op, dot);
+  std::string broken = brokenRule(dot.instruction, {.scaleBlock = dot.scaleBlock});
+  if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
+  dot.d = t.getScalar(op.getD());
+  dot.accumulate = t.getScalar(op.getAccumulate());
+  Value barrier = op.getBarriers() ? barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued())) : Value();
+  inFirstWarp(t, [&] {
+    Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
+    if (op.getScales()) {
+      copyScales(t, dot.firstScales, one);
+      copyScales(t, dot.secondScales, one);
+    }
+    ArrayRef<int64_t> shape = op.getD().getType().getShape();
+    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m)
+      for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
+        multiplyTile(t, op, dot, row, column, one);
+    if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
+  });
+  return success();
+}
+
+static LogicalResult lowerCommit(ThreadContext &t, ttg::Tcgen05CommitOp op) {
+  Value offset = arith::ShLIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(llvm::Log2_64(mbarrierBytes)));
+  Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getBarriers()), offset);
+  inFirstWarp(t, [&] { ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), ptx::ElectOp::create(t.b, t.b.getI1Type())); });
+  return success();
+}
+
+/// The first warp waits for the phase in which the last MMA that must be complete arrives. Before the first MMA, that of a barrier with no
+/// arrival has parity 1, which counts as complete.
+static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
+  int64_t count = op.getBarriers().getType().getCount();
+  Value number = arith::SubIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(op.getPending() + 1));
+  Value lap = arith::ShRUIOp::create(t.b, number, t.i32(llvm::Log2_64(static_cast<uint64_t>(count))));
+  Value parity = arith::AndIOp::create(t.b, lap, t.i32(1)), barrier = barrierAt(t, op.getBarriers(), number);
+  inFirstWarp(t, [&] {
+    ptx::MbarrierWaitOp::create(t.b, barrier, parity);
+    fenceTensorMemory(t, ptx::TensorFence::after);
+  });
+  return success();
+}
+
+void addTcgen05Lowerings(LoweringTable &table) {
+  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorStage, lowerTensorLoad, lowerTensorStore, lowerMma,
+               lowerCommit, lowerWait>(table);
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,325 @@
+"""Dots by tcgen05.mma with accumulators in tensor memory (sm_100a, sm_103a, sm_110a), on the simulator, which reports each broken rule of
+the ISA. ptxas assembles the same kernels."""
+
+import itertools
+import re
+import shutil
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright as triton
+import tilewright.language as tl
+
+TARGETS = ["sm_100a", "sm_103a", "sm_110a"]
+TYPES = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "i8": np.int8}
+
+
+@triton.jit
+def matmul(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth, a_row, a_depth, b_depth, b_column,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TYPE: tl.constexpr,
+):
+    m = tl.program_id(0) * M + tl.arange(0, M)
+    n = tl.program_id(1) * N + tl.arange(0, N)
+    acc = tl.zeros((M, N), TYPE)
+    for k in range(0, depth, K):
+        at = k + tl.arange(0, K)
+        a = tl.load(a_ptr + m[:, None] * a_row + at[None, :] * a_depth, mask=(m[:, None] < rows) & (at[None, :] < depth), other=0)
+        b = tl.load(b_ptr + at[:, None] * b_depth + n[None, :] * b_column, mask=(at[:, None] < depth) & (n[None, :] < columns), other=0)
+        acc = tl.dot(a, b, acc, out_dtype=TYPE)
+    tl.store(c_ptr + m[:, None] * columns + n[None, :], acc, mask=(m[:, None] < rows) & (n[None, :] < columns))
+
+
+def ptx(kernel, target, arguments, **options):
+    """The PTX for the target. ptxas assembles it, too."""
+    made = kernel.warmup(*arguments, grid=(1,), arch=target, **options)
+    assert made.asm["cubin" if shutil.which("ptxas") else "ptx"]
+    return made.asm["ptx"]
+
+
+def numbers(shape, kind, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "i8":
+        return rng.integers(-128, 128, shape).astype(np.int8)
+    values = rng.standard_normal(shape).astype(np.float32)
+    if kind == "tf32":
+        values = (values.view(np.uint32) & 0xFFFFE000).view(np.float32)  # tf32 numbers, so that products are exact
+    return values.astype(TYPES[kind])
+
+
+def multiply(target, sizes, tile, kind, second=None, columns_first=(False, False), **options):
+    """Runs the kernel on the simulator and compares it with float64. Returns its PTX."""
+    (rows, columns, depth), (m, n, k) = sizes, tile
+    a, b = numbers((rows, depth), kind, 1), numbers((depth, columns), second or kind, 2)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    terms = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    a, b = (np.asfortranarray(x) if first else x for x, first in zip((a, b), columns_first))
+    c = np.zeros((rows, columns), np.int32 if kind == "i8" else np.float32)
+    strides = [s // x.itemsize for x in (a, b) for s in x.strides]
+    arguments = (a, b, c, rows, columns, depth, *strides, m, n, k, tl.int32 if kind == "i8" else tl.float32)
+    with triton.engine("simulate", target=f"cuda:{target}"):
+        matmul[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
+    if kind == "i8":
+        np.testing.assert_array_equal(c, expected)
+    else:  # one rounding for each instruction, and for each addition of its sum
+        assert np.all(np.abs(c - expected) <= terms * 2.0**-24 * (2 + depth / 8))
+    return ptx(matmul, target, arguments, **options)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("columns_first", list(itertools.product([False, True], repeat=2)))
+def test_formats_and_orders(kind, columns_first):
+    text = multiply("sm_100a", (128, 128, 128), (128, 128, 64), kind, columns_first=columns_first, num_warps=4, num_stages=2)
+    kinds = {"fp16": "f16", "bf16": "f16", "tf32": "tf32", "i8": "i8"}
+    assert f"tcgen05.mma.cta_group::1.kind::{kinds.get(kind, 'f8f6f4')}" in text
+
+
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("tile", [(64, 16, 32), (64, 64, 16), (64, 256, 32), (128, 16, 64), (128, 64, 128), (128, 512, 16), (256, 64, 64), (256, 256, 32), (512, 128, 16)])
+def test_tiles(tile, warps):
+    """Every number of rows and columns of tensor memory, and sizes that the tile does not divide."""
+    m, n, k = tile
+    text = multiply("sm_100a", (m + 3, n - 5, 2 * k + 8), tile, "fp16", num_warps=warps, num_stages=3)
+    fits = n >= 16 * warps // 4
+    assert ("tcgen05.mma" in text) == fits
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("depth", [0, 8, 64, 65, 128, 320])
+def test_stages(stages, depth):
+    multiply("sm_100a", (128, 64, depth), (128, 64, 64), "bf16", num_warps=4, num_stages=stages)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_targets(target):
+    text = multiply(target, (200, 100, 96), (128, 128, 32), "e4m3", "e5m2", num_warps=8, num_stages=3)
+    assert "tcgen05.mma" in text and "mma.sync" not in text
+    text = multiply(target, (64, 64, 64), (64, 64, 64), "i8", num_warps=4)
+    assert ("tcgen05.mma" in text) == (target != "sm_103a")  # which has no integers
+
+
+@pytest.mark.parametrize(("tile", "warps"), [((32, 64, 64), 4), ((64, 64, 64), 2), ((64, 8, 64), 4)])
+def test_smaller_dots_use_mma_sync(tile, warps):
+    text = multiply("sm_100a", tile, tile, "fp16", num_warps=warps)
+    assert "mma.sync" in text and "tcgen05" not in text
+
+
+@triton.jit
+def several(a_ptr, b_ptr, c_ptr, n, M: tl.constexpr, LAST: tl.constexpr):
+    """Sums that threads change between MMAs, sums in branches and while loops, and a result that is used twice."""
+    m, k = tl.arange(0, M), tl.arange(0, 64)
+    a = tl.load(a_ptr + m[:, None] * 64 + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * 64 + k[None, :])
+    acc = tl.full((M, 64), 1.0, tl.float32)
+    for i in range(n):
+        if i % 2 == 0:
+            acc = tl.dot(a, b, acc)
+        else:
+            acc = acc * 0.5
+        first = tl.dot(a, b)
+        acc = tl.dot((first * 0.25).to(tl.float16), b, acc) + first
+    i = 0
+    while i < n + 1:
+        acc = tl.dot(a, b, acc)
+        i += 1
+    if LAST:
+        acc = acc + tl.dot(a, b, acc) - tl.dot(a, b, acc * 2.0)
+    tl.store(c_ptr + m[:, None] * 64 + k[None, :], acc)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("rows", [64, 128, 256])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_several_dots(rows, warps, n, last):
+    a, b = numbers((rows, 64), "fp16", 3), (numbers((64, 64), "fp16", 4) * np.float16(0.125))
+    c = np.zeros((rows, 64), np.float32)
+    with triton.engine("simulate", target="cuda:sm_100a"):
+        several[1,](a, b, c, n, rows, last, num_warps=warps)
+    product = a.astype(np.float64) @ b.astype(np.float64)
+    acc = np.ones((rows, 64))
+    for i in range(n):
+        acc = acc + product if i % 2 == 0 else acc * 0.5
+        acc = (product * 0.25).astype(np.float16).astype(np.float64) @ b.astype(np.float64) + acc + product
+    for i in range(n + 1):
+        acc = acc + product
+    if last:
+        acc = acc + (product + acc) - (product + acc * 2.0)
+    np.testing.assert_allclose(c, acc, rtol=1e-3, atol=2e-3)
+    assert "tcgen05.mma" in ptx(several, "sm_100a", (a, b, c, n, rows, last), num_warps=warps)
+
+
+@triton.jit
+def many(a_ptr, b_ptr, c_ptr, COUNT: tl.constexpr):
+    m, k = tl.arange(0, 128), tl.arange(0, 16)
+    n = tl.arange(0, 256)
+    a = tl.load(a_ptr + m[:, None] * 16 + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * 256 + n[None, :])
+    sums = ()
+    for i in tl.static_range(COUNT):
+        sums = sums + (tl.dot(a, b) * i,)
+    acc = sums[0]
+    for i in range(3):
+        acc = tl.dot(a, b, acc)
+    for i in tl.static_range(1, COUNT):
+        acc += sums[i]
+    tl.store(c_ptr + m[:, None] * 256 + n[None, :], acc)
+
+
+def test_results_that_are_not_live_together_share_columns():
+    a, b = numbers((128, 16), "fp16", 5), numbers((16, 256), "fp16", 6)
+    c = np.zeros((128, 256), np.float32)
+    with triton.engine("simulate", target="cuda:sm_100a"):
+        many[1,](a, b, c, 4, num_warps=8)
+    np.testing.assert_allclose(c, (0 + 1 + 2 + 3 + 3) * (a.astype(np.float64) @ b.astype(np.float64)), atol=1e-3)
+    text = ptx(many, "sm_100a", (a, b, c, 4), num_warps=8)
+    assert re.findall(r"tcgen05.alloc[^;]*, (\d+);", text) == ["256"]
+
+
+@triton.jit
+def crossing(a_ptr, b_ptr, c_ptr, n):
+    m, k = tl.arange(0, 128), tl.arange(0, 16)
+    columns = tl.arange(0, 256)
+    a = tl.load(a_ptr + m[:, None] * 16 + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * 256 + columns[None, :])
+    x = tl.zeros((128, 256), tl.float32)
+    y = tl.zeros((128, 256), tl.float32)
+    z = tl.zeros((128, 256), tl.float32)
+    for i in range(n):
+        x = tl.dot(a, b, x)
+        y = tl.dot(a, b, y)
+        z = tl.dot(a, b, z)
+    tl.store(c_ptr + m[:, None] * 256 + columns[None, :], x + y * z)
+
+
+def test_too_many_columns_are_refused():
+    a, b = numbers((128, 16), "fp16", 5), numbers((16, 256), "fp16", 6)
+    c = np.zeros((128, 256), np.float32)
+    with pytest.raises(triton.OutOfResources, match="columns of tensor memory, Required: 768, Hardware limit: 512"):
+        ptx(crossing, "sm_100a", (a, b, c, 3), num_warps=16)
+
+
+# ---- a warp of its own for MMAs
+
+
+@triton.jit
+def persistent(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth, PROGRAMS: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TWO: tl.constexpr,
+):
+    a = tl.make_tensor_descriptor(a_ptr, [rows, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, depth], [depth, 1], [N, K])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    across = tl.cdiv(columns, N)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, PROGRAMS):
+        m, n = tile // across * M, tile % across * N
+        acc = tl.zeros((M, N), tl.float32)
+        other = tl.zeros((M, N), tl.float32)
+        for k in range(0, depth, K):
+            x = a.load([m, k])
+            y = b.load([n, k])
+            acc = tl.dot(x, y.T, acc)
+            if TWO:
+                other = tl.dot(x, y.T, other)
+        c.store([m, n], (acc + other).to(tl.float16))
+
+
+@pytest.mark.parametrize("programs", [1, 3])
+@pytest.mark.parametrize(("two", "tile", "warps"), [(False, (128, 128, 64), 4), (True, (128, 128, 32), 8), (False, (128, 256, 64), 8), (True, (128, 256, 16), 8), (False, (64, 64, 64), 4)])
+@pytest.mark.parametrize("depth", [8, 64, 200])
+def test_persistent_matmul(programs, two, tile, warps, depth):
+    """The MMAs of the next tile run while a tile is stored, in another tile of tensor memory if two fit."""
+    m, n, k = tile
+    rows, columns = 2 * m + 40, 2 * n + 8
+    a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
+    c = np.zeros((rows, columns), np.float16)
+    arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
+    with triton.engine("simulate", target="cuda:sm_100a"):
+        persistent[programs,](*arguments, num_warps=warps, num_stages=3)
+    expected = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)
+    if depth % 16:
+        return  # TMA is for versions that launches request
+    text = ptx(persistent, "sm_100a", arguments, num_warps=warps, num_stages=3)
+    assert "setmaxnreg" in text and text.count("tcgen05.commit") == 2  # of the stages, and of the sums
+    pairs = 1 if two and n == 256 else 2
+    assert re.findall(r"tcgen05.alloc[^;]*, (\d+);", text) == [str((2 if two else 1) * pairs * n)]
+
+
+# ---- block scales
+
+
+@triton.jit
+def scaled(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    m = tl.program_id(0) * M + tl.arange(0, M)
+    n = tl.program_id(1) * N + tl.arange(0, N)
+    at, groups = tl.arange(0, K // PACK), tl.arange(0, K // GROUP)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        a = tl.load(a_ptr + m[:, None] * (depth // PACK) + (k // PACK + at)[None, :], mask=m[:, None] < rows, other=0)
+        b = tl.load(b_ptr + n[None, :] * (depth // PACK) + (k // PACK + at)[:, None], mask=n[None, :] < columns, other=0)
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=m[:, None] < rows)
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=n[:, None] < columns)
+        acc = tl.dot_scaled(a, a_scale, A, b, b_scale, B, acc)
+    tl.store(c_ptr + m[:, None] * columns + n[None, :], acc, mask=(m[:, None] < rows) & (n[None, :] < columns))
+
+
+SMALL = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "e2m1": ml_dtypes.float4_e2m1fn}
+
+
+def small_numbers(rows, depth, kind, seed):
+    """(the numbers as float64, their bits as the kernel reads them): [rows, depth], all finite."""
+    bits = np.random.default_rng(seed).integers(0, 16 if kind == "e2m1" else 256, (rows, depth)).astype(np.uint8)
+    if kind != "e2m1":
+        bits[~np.isfinite(bits.view(SMALL[kind]).astype(np.float64))] = 0x39
+        return bits.view(SMALL[kind]).astype(np.float64), bits
+    values = np.arange(16, dtype=np.uint8).view(SMALL[kind]).astype(np.float64)[bits]
+    return values, bits[:, 0::2] | bits[:, 1::2] << 4
+
+
+def scaled_multiply(target, sizes, tile, kinds, scale, group, **options):
+    (rows, columns, depth), (m, n, k) = sizes, tile
+    a, a_bits = small_numbers(rows, depth, kinds[0], 1)
+    b, b_bits = small_numbers(columns, depth, kinds[1], 2)
+    rng = np.random.default_rng(3)
+    if scale == "e8m0":
+        scales = [rng.integers(115, 140, (size, depth // group)).astype(np.uint8) for size in (rows, columns)]
+        factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
+    else:
+        scales = [(rng.random((size, depth // group)) * 8).astype(ml_dtypes.float8_e4m3fn) for size in (rows, columns)]
+        factors = [x.astype(np.float64) for x in scales]
+    x, y = (values * np.repeat(factor, group, axis=1) for values, factor in zip((a, b), factors))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (a_bits, scales[0], b_bits, scales[1], c, rows, columns, depth, m, n, k, group, *kinds)
+    with triton.engine("simulate", target=f"cuda:{target}"):
+        scaled[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * 2.0**-24 * (2 + depth / 8))
+    return ptx(scaled, target, arguments, **options)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize(("kinds", "scale", "group", "kind"), [
+    (("e4m3", "e4m3"), "e8m0", 32, "mxf8f6f4"), (("e5m2", "e4m3"), "e8m0", 32, "mxf8f6f4"), (("e5m2", "e5m2"), "e8m0", 32, "mxf8f6f4"),
+    (("e2m1", "e2m1"), "e8m0", 32, "mxf4"), (("e2m1", "e2m1"), "e4m3", 16, "mxf4nvf4"),
+])
+def test_block_scales(kinds, scale, group, kind, target):
+    text = scaled_multiply(target, (256, 128, 512), (128, 128, 256), kinds, scale, group, num_warps=4, num_stages=2)
+    assert re.search(rf"tcgen05\.mma\.cta_group::1\.kind::{kind}\.block_scale", text) and "mma.sync" not in text
+
+
+@pytest.mark.parametrize("tile", [(128, 128, 128), (128, 256, 128), (256, 128, 256), (256, 128, 128)])
+@pytest.mark.parametrize(("kinds", "scale", "group"), [(("e4m3", "e5m2"), "e8m0", 32), (("e2m1", "e2m1"), "e8m0", 32), (("e2m1", "e2m1"), "e4m3", 16)])
+def test_tiles_with_scales(tile, kinds, scale, group):
+    m, n, k = tile
+    scaled_multiply("sm_100a", (m + 40, n - 8, 3 * k), tile, kinds, scale, group, num_warps=8, num_stages=3)
+
+
+@pytest.mark.parametrize(("tile", "kinds"), [((64, 128, 128), ("e4m3", "e4m3")), ((128, 64, 128), ("e2m1", "e2m1")), ((128, 128, 64), ("e4m3", "e4m3"))])
+def test_other_sizes_with_scales_are_dequantized(tile, kinds):
+    text = scaled_multiply("sm_100a", tile, tile, kinds, "e8m0", 32, num_warps=4)
+    assert "block_scale" not in text and "tcgen05.mma" in text
