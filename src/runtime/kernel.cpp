@@ -735,7 +735,10 @@ bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const 
   std::shared_ptr<const CompiledKernel> compiled = compile(arguments, launchOptions, diagnostics);
   if (!compiled) return false;
   if (options.control && !options.control->mayContinue()) {
-    diagnostics.error({}, Diag::interruptedLaunch, {jit->name});
+    Diagnostic &error = diagnostics.error({}, Diag::interruptedLaunch, {jit->name});
+    error.message =
+        (options.isDryRun ? "preparing kernel '" : "the launch of kernel '") + jit->name + "' stops: " + options.control->describe();
+    error.hint = options.isDryRun ? "" : "no program has run";
     return false;
   }
   if (!hasObserver() || options.isDryRun) return compiled->launch(grid, arguments, launchOptions, diagnostics);
