@@ -132,12 +132,13 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
              (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
       type = scalar->type;
   }
-  // Extends with the signedness of the common type, because the loop compares in that type.
+  // An unsigned bound keeps its value. A signed one is extended as the common type is, because the loop compares in that type.
   auto widen = [&](Operand &bound) {
     if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
     mlir::Type ir = ops.irType(*type);
-    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
-                                                : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
+    mlir::Value wide = isSigned(type->scalar()) && isSigned(bound.type.scalar())
+                           ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
+                           : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
     bound = Operand::of(wide, *type);
   };
   llvm::for_each(bounds, widen);
