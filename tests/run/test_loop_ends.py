@@ -61,7 +61,8 @@ def test_int32(start, end, step):
     check(count_kernel, start, end, step)
 
 
-@pytest.mark.parametrize("start, end, step", [(0, 2**32 - 3, 2**29), (2**31 + 5, 2**32 - 1, 2**30), (2**32 - 20, 2**32 - 1, 7), (5, 3, 7)])
+@pytest.mark.parametrize("start, end, step", [(0, 2**32 - 3, 2**29), (2**31 + 5, 2**32 - 1, 2**30), (2**32 - 20, 2**32 - 1, 7), (5, 3, 7),
+                                              (5, 2**32 - 1, 2**31), (2**31, 2**31 + 9, 3 * 10**9), (7, 7, 2**32 - 1)])
 def test_uint32(start, end, step):
     out = np.zeros(2, np.uint32)
     loaded_kernel[(1,)](out, np.array([start, end], np.uint32), STEP=step)

@@ -95,7 +95,7 @@ template <typename Index, auto Begin, auto End, auto Step> void loop(ptr<int32_t
 static void loops(ptr<int32_t> out) {
   loop<i64, 0, 5000000000, 1000000000>(out), loop<i64, 5000000000, 0, -1>(out), loop<i64, 0, 5L, 1>(out), loop<i64, 0L, 5L, 2L>(out);
   loop<u32, 0u, 3000000000u, 1000000000u>(out), loop<u64, 0, 5ul, 1>(out), loop<i32, int8_t(0), uint16_t(9), 1>(out);
-  loop<u64, 0, 18446744073709551615u, 9223372036854775808u>(out);
+  loop<u64, 0, 18446744073709551615u, 4611686018427387904u>(out);
 }
 
 static int failures = 0;
