@@ -272,6 +272,11 @@ def test_wrong_launches_are_errors(tmp_path, monkeypatch):
     assert launch(library.scale, ctypes.c_int64(-1), *good[1:], b"plain") == (1, "kernel 'scale': extent 0 of the grid is -1\n")
     code, text = launch(library.scale, *good, b"plain", options=Options(threads=-1))
     assert (code, text) == (1, "the number of threads is -1\n")
+    for size in (-1, -2**63, 2**63 - 1):
+        sizes = (ctypes.c_int64 * 5)(size, 0, 0, 0, 0)
+        first = pointer(x) if size < 0 else ctypes.c_void_p(2**64 - 64)
+        code, text = launch(library.scale, *grid, first, *good[4:], b"plain", options=Options(bytes=ctypes.addressof(sizes)))
+        assert code == 1 and text.startswith(f"kernel 'scale': the size of 'x' is {size} bytes"), text
     wrong = Options()
     wrong.size = 3
     assert launch(library.scale, *good, b"plain", options=wrong)[1] == "the size of a TwLaunchOptions is 3: set it to sizeof(TwLaunchOptions)\n"
