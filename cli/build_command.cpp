@@ -3,9 +3,10 @@
 #include "aot/build.h"
 #include "aot/tuned.h"
 #include "cli/command.h"
-#include "cli/object.h"
+#include "cli/native_kernels.h"
 #include "cli/options.h"
 #include "evaluate/imports.h"
+#include "support/c_names.h"
 #include "support/files.h"
 
 namespace tilewright {
@@ -18,12 +19,15 @@ const CommandSpec &buildSpec() {
         "build",
         "FILE[:KERNEL] --signature TEXT ... --target TARGETS [--grid EXPR] -o OUT [--header FILE]",
         "Compiles a kernel ahead of time to a static or shared library with code for several targets and specializations. Programs link it "
-        "together with libtilewright_rt, and need no compiler. FILE is a Python file with @triton.jit functions, or tt IR (.ttir, .mlir).",
+        "together with libtilewright_rt, and need no compiler. FILE is a Python file with @triton.jit functions, tt IR (.ttir, .mlir), or "
+        "a shared library (.so) with kernels in C++ that "
+        "TILEWRIGHT_EXPORT lists.",
         "A signature gives the type or the constant of each parameter, by name or in order:\n"
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
         "Several signatures make several specializations. A launch takes the first that its arguments fit. A constant that differs "
         "between\n"
         "signatures is an argument of the launcher. Signatures with other types make launchers of their own, named after the types.\n"
+        "Kernels in C++ have types: their signatures give only what is known of the values, x=*fp32:16, and may be left out.\n"
         "The grid is one to three expressions over parameters and constants, computed at each launch:\n"
         "  --grid 'cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)'               or a lambda of a dict, as Triton's hosts write it\n"
         "Without it, the caller passes three extents.\n",
@@ -87,19 +91,22 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
   order.kernel = *kernel;
   order.request.kernel = KernelSource(kernel->function);
   std::vector<std::string> signatures = line.all("--signature");
+  if (signatures.empty() && kernel->isNative) signatures.push_back(""); // C++ gives all types
   if (signatures.empty()) return fail("build needs --signature, once for each specialization");
   if (line.has("--tuned") || line.has("--tuned-file")) {
     std::optional<std::vector<TunedEntry>> entries = tunedEntries(line, diagnostics);
     if (!entries) return userError;
     auto tuned = aot::tunedSpecializations(*kernel->function, signatures, options, *entries, order.request.targets, diagnostics);
     if (!tuned) return report(diagnostics, ourError);
+    for (aot::Specialization &specialization : *tuned)
+      if (!takeNativeTypes(*kernel, specialization.args, diagnostics)) return report(diagnostics, ourError);
     order.request.specializations = std::move(*tuned);
     order.request.key = kernel->function->autotune->key;
     return success;
   }
   for (const std::string &signature : signatures) {
     std::optional<std::vector<ArgumentSpec>> args = parseSignature(signature, *kernel->function, diagnostics);
-    if (!args) return report(diagnostics, ourError);
+    if (!args || !takeNativeTypes(*kernel, *args, diagnostics)) return report(diagnostics, ourError);
     order.request.specializations.push_back({std::move(*args), options, {}, true, true});
   }
   return success;
@@ -165,7 +172,8 @@ int buildMain(int argc, char **argv) {
   if (int failed = isText ? readText(*line, *options, order, diagnostics) : readSignatures(*line, *options, order, diagnostics))
     return failed;
   order.request.name = line->get("--name", order.request.kernel.name());
-  if (!isCName(order.request.name)) return fail("'" + order.request.name + "' is not a name in C: give another with --name");
+  if (std::string problem = problemOfFunctionName(order.request.name); !problem.empty())
+    return fail("'" + order.request.name + "' " + problem + ": give another with --name");
   std::optional<aot::BuiltArtifact> artifact = aot::build(order.request, diagnostics);
   if (!artifact) return report(diagnostics, ourError);
   report(diagnostics, success);

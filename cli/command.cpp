@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "cli/native_kernels.h"
 
 #include "evaluate/evaluate.h"
 #include "support/target.h"
@@ -221,6 +222,13 @@ bool isIrFile(const std::string &path) {
 }
 
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
+  if (isNativeFile(path)) return loadNativeKernel(path, name, diagnostics);
+  if (llvm::StringRef(path).ends_with(".cpp") || llvm::StringRef(path).ends_with(".cc")) {
+    diagnostics.error(
+        {}, Diag::invalidOption,
+        {"'" + path + "' is a file in C++", "compile it to a shared library, which this command takes: c++ -std=c++20 -shared -fPIC"});
+    return std::nullopt;
+  }
   FileKernel result;
   result.module = loadModule(path, diagnostics);
   if (!result.module) return std::nullopt;

@@ -1,10 +1,12 @@
 // `tilewright compile`: a kernel file, or IR text, to one stage.
 
 #include "cli/command.h"
+#include "cli/native_kernels.h"
 #include "cli/object.h"
 #include "cli/options.h"
 #include "driver/dump.h"
 #include "driver/steps.h"
+#include "support/c_names.h"
 #include "support/files.h"
 
 #include <cstdio>
@@ -128,8 +130,8 @@ static int readWay(const CommandLine &line, Order &order) {
   // Callers of an object's function check no guards, so its code has no assumptions.
   if (order.stage == Stage::object) order.request.failedGuards = {everyGuard};
   if (line.has("--name") && order.stage != Stage::object) return fail("--name is of objects and their headers: --emit obj, c or header");
-  if (line.has("--name") && !isCName(line.get("--name", "")))
-    return fail("--name expects a C identifier, got '" + line.get("--name", "") + "'");
+  if (std::string problem = line.has("--name") ? problemOfFunctionName(line.get("--name", "")) : ""; !problem.empty())
+    return fail("--name: '" + line.get("--name", "") + "' " + problem);
   if ((order.isHeader || order.isSource) && !order.from.empty())
     return fail("C is made from a kernel file or from IR text, not from a dump");
   for (const std::string &step : {order.from, order.until})
@@ -186,7 +188,7 @@ int compileMain(int argc, char **argv) {
     request.kernel = kernel->function.get();
     if (order.stage != Stage::ast) {
       std::optional<std::vector<ArgumentSpec>> args = parseSignature(line->get("--signature", ""), *kernel->function, diagnostics);
-      if (!args) return report(diagnostics, ourError);
+      if (!args || !takeNativeTypes(*kernel, *args, diagnostics)) return report(diagnostics, ourError);
       request.args = std::move(*args);
     }
   }

@@ -156,7 +156,7 @@ int explainMain(int argc, char **argv) {
   if (!line) return status;
   if (line->has("--recorded"))
     return line->words.empty() ? predictRecorded(line->get("--recorded", "")) : fail("--recorded takes no other argument");
-  auto isFile = [](llvm::StringRef word) { return word.ends_with(".py"); };
+  auto isFile = [](llvm::StringRef word) { return word.ends_with(".py") || word.ends_with(".so"); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);
   if (line->words.empty()) printNames();

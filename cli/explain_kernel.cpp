@@ -3,6 +3,7 @@
 
 #include "cli/explain_time.h"
 #include "cli/json_output.h"
+#include "cli/native_kernels.h"
 #include "cli/options.h"
 #include "driver/ir_text.h"
 #include "driver/steps.h"
@@ -123,7 +124,7 @@ static int readArguments(const CommandLine &line, Inquiry &inquiry, Diagnostics 
     inquiry.kernel = std::move(*kernel);
     args = parseSignature(line.get("--signature", ""), *inquiry.kernel.function, diagnostics);
   }
-  if (!args) return report(diagnostics, ourError);
+  if (!args || !takeNativeTypes(inquiry.kernel, *args, diagnostics)) return report(diagnostics, ourError);
   request.kernel = inquiry.kernel.function.get();
   request.args = std::move(*args);
   return inquiry.launch ? int(success) : readGrid(line, inquiry, diagnostics);

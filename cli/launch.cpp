@@ -1,5 +1,6 @@
 #include "cli/launch.h"
 
+#include "cli/native_kernels.h"
 #include "cli/options.h"
 #include "evaluate/evaluate.h"
 
@@ -110,6 +111,7 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
   if (line.words.size() > 1 && line.has("--step"))
     return fail("run expects one FILE, but also got '" + line.words[1] + "'; a number of steps is written --step=5"), std::nullopt;
   if (line.words.size() != 1) return fail(name + " expects one FILE"), std::nullopt;
+  if (isNativeFile(line.words.front())) return fail(name + " takes Python files; host code in C++ launches kernels in C++"), std::nullopt;
   if (isIrFile(line.words.front())) return fail(name + " takes Python files; 'tilewright compile' takes IR text"), std::nullopt;
   std::optional<FileKernel> kernel = loadKernel(line.words.front(), line.get("--kernel", ""), diagnostics);
   if (!kernel) {

@@ -1,16 +1,12 @@
 #include "cli/object.h"
 
 #include "runtime/kernel.h"
+#include "support/c_names.h"
 #include "support/hash.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 namespace tilewright {
-
-bool isCName(llvm::StringRef name) {
-  auto isLetter = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, isLetter);
-}
 
 /// The signature of the kernel as text: "x_ptr=*fp32, n=i32, BLOCK=1024". IR text has its own.
 static std::string variantText(const CompileRequest &request) {
@@ -48,14 +44,15 @@ std::optional<std::string> objectHeader(const CompileRequest &request, Diagnosti
   const std::string &symbol = request.symbol;
   std::string guard = llvm::StringRef(symbol).upper() + "_H";
   std::string text = "/* Kernel " + request.kernel.name() + " for cpu:" + request.target.name;
-  if (function) text += ": " + signatureText(*function, request.args);
+  if (function) text += ": " + commentText(signatureText(*function, request.args));
   text += ".\n * Made by 'tilewright compile --emit header'; the object is that of --emit obj with the same options. */\n";
   text += "#ifndef " + guard + "\n#define " + guard + "\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += "/* Bytes of scratch memory that each thread brings: " + std::to_string(artifact->arenaBytes) + ". */\n";
   text += "extern const uint64_t " + symbol + "_scratch_bytes;\n\n";
   text += "/* Runs the programs [first, last) of the grid, x fastest. Each argument takes eight bytes:\n";
   for (size_t i = 0; i < artifact->slots.size(); ++i)
-    text += " *   " + std::to_string(i) + "  " + (i < names.size() ? names[i] : "") + ": " + slotText(artifact->slots[i]) + "\n";
+    text +=
+        " *   " + std::to_string(i) + "  " + (i < names.size() ? commentText(names[i]) : "") + ": " + slotText(artifact->slots[i]) + "\n";
   text +=
       " * `scratch` is aligned to 64 bytes and belongs to the calling thread; its first 64 bytes are zero when a launch begins. It may be\n"
       " * null if no scratch memory is needed. */\n";

@@ -7,8 +7,6 @@ namespace tilewright {
 
 /// The name of the function of an object: NAME_HASH, where the hash of signature, target and options identifies the variant.
 std::string objectSymbol(const CompileRequest &request);
-/// True if the name is a C identifier.
-bool isCName(llvm::StringRef name);
 /// A C header that declares the function `request.symbol` and its scratch memory. Nothing after an error.
 std::optional<std::string> objectHeader(const CompileRequest &request, Diagnostics &diagnostics);
 

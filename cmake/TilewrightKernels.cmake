@@ -4,7 +4,8 @@
 # Builds kernels ahead of time with `tilewright build`. The result is a library target: programs that link it get the kernels, the include folder
 # with the header of each file (matmul.py has matmul.h), and the static runtime library. The kernels are built again if a Python file that they
 # import, the command, or an argument of this function changes.
-#   FILES            Python files or IR text; a file with several kernels needs the name after a colon
+#   FILES            Python files, IR text, or files in C++ with TILEWRIGHT_EXPORT; a file with several kernels needs the name after a colon. A file
+#                    in C++ is first compiled to a shared library, with the flags of the project
 #   SPECIALIZATIONS  signatures, for all files; none for IR text
 #   TARGETS          cpu:LEVEL, cuda:SM
 #   OPTIONS          further words for `tilewright build`: --num-warps 8, --tuned-file FILE
@@ -19,7 +20,7 @@ function(tilewright_add_kernels target)
   list(JOIN ARG_TARGETS "," targets)
   set(words --target ${targets} ${ARG_OPTIONS})
   foreach(signature IN LISTS ARG_SPECIALIZATIONS)
-    list(APPEND words --signature ${signature})
+    list(APPEND words --signature=${signature})
   endforeach()
   if(ARG_GRID)
     list(APPEND words --grid ${ARG_GRID})
@@ -46,6 +47,18 @@ function(tilewright_add_kernels target)
       set(kernel --kernel ${CMAKE_MATCH_2})
     else()
       set(kernel "")
+    endif()
+    cmake_path(GET path EXTENSION LAST_ONLY extension)
+    if(extension MATCHES "^\\.(cpp|cc|cxx)$")
+      cmake_path(GET path STEM module)
+      set(module ${target}_${module}_module)
+      if(NOT TARGET ${module})
+        add_library(${module} MODULE ${path})
+        target_compile_features(${module} PRIVATE cxx_std_20)
+        target_link_libraries(${module} PRIVATE Tilewright::tilewright)
+        set_target_properties(${module} PROPERTIES PREFIX "" SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY ${folder})
+      endif()
+      set(path $<TARGET_FILE:${module}>)
     endif()
     set(library ${folder}/lib${stem}.a)
     add_custom_command(OUTPUT ${library} ${folder}/${stem}.h VERBATIM DEPFILE ${folder}/${stem}.d DEPENDS ${path} ${command}

@@ -96,7 +96,7 @@ template <detail::operand X, detail::operand Y>
 auto {path}(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {{
   detail::site s(where);
   return s.call<detail::result_of<{op}, X, Y>>(
-      "{path}", {{{{"x", s(x)}}, {{"y", s(y)}}, {{"sanitize_overflow", sanitize_overflow ? 0 : s(false)}}}});
+      "{path}", {{{{"x", s.with<Y>(x)}}, {{"y", s.with<X>(y)}}, {{"sanitize_overflow", sanitize_overflow ? 0 : s(false)}}}});
 }}"""
 
 

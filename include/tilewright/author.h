@@ -317,10 +317,9 @@ inline Result<TwChange> compare(const Measurement &before, const Measurement &af
   return detail::failed<TwChange>(error);
 }
 
-inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction function, void *context,
-                                            std::initializer_list<Arg> arguments, const MeasureOptions &measure,
-                                            const Options &options) const {
-  Raw raw(listed(arguments));
+inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction function, void *context, std::span<const Arg> arguments,
+                                            const MeasureOptions &measure, const Options &options) const {
+  Raw raw(arguments);
   detail::RawOptions c(options);
   TwMeasureOptions measuring = measure.c();
   TwError *error = nullptr;
@@ -331,11 +330,20 @@ inline Result<Measurement> Kernel::measured(const TwGrid *grid, TwGridFunction f
 
 inline Result<Measurement> Kernel::measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure,
                                            const Options &options) const {
+  return measured(&grid.c(), nullptr, nullptr, listed(arguments), measure, options);
+}
+template <detail::ArgRange A>
+Result<Measurement> Kernel::measure(Grid grid, const A &arguments, MeasureOptions measure, const Options &options) const {
   return measured(&grid.c(), nullptr, nullptr, arguments, measure, options);
 }
 template <typename F>
   requires std::is_invocable_r_v<Grid, F &, Meta>
 Result<Measurement> Kernel::measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options) const {
+  return measured(nullptr, gridOf<F>, &grid, listed(arguments), measure, options);
+}
+template <typename F, detail::ArgRange A>
+  requires std::is_invocable_r_v<Grid, F &, Meta>
+Result<Measurement> Kernel::measure(F grid, const A &arguments, MeasureOptions measure, const Options &options) const {
   return measured(nullptr, gridOf<F>, &grid, arguments, measure, options);
 }
 

@@ -99,7 +99,7 @@ typedef struct TwArgument {
   TwKind kind;
   TwType type;   /* of a pointer's elements */
   int64_t bytes; /* the size of the memory at a pointer; 0: not known; -1: the tensor is empty. Tuning with reset_to_zero or
-                    restore_value needs the size, and so does measuring */
+                    restore_value needs the size, and so does measuring. Of a text: its length, which is checked; 0: not given */
   union {
     int64_t integer; /* also bool */
     uint64_t unsignedInteger;

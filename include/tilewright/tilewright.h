@@ -43,6 +43,12 @@
 namespace tilewright {
 
 namespace detail {
+/// Returns why a text cannot be passed to C, or nothing.
+inline std::string problemOfText(const char *what, const std::string &text) {
+  size_t position = text.find('\0');
+  if (position == std::string::npos) return {};
+  return std::string(what) + " contains a NUL character, at byte " + std::to_string(position) + "\n";
+}
 /// Ends a program that reads the value of a failed Result: throws std::logic_error with the text, or aborts if exceptions are off.
 [[noreturn]] inline void valueOfError(const std::string &message) {
 #if defined(__cpp_exceptions)
@@ -197,7 +203,7 @@ public:
   template <typename T>
     requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>)
   Arg(T *pointer) : Arg(int64_t{0}, pointer) {}
-  template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.bytes, memory.pointer) {
+  template <typename T> Arg(DevicePointer<T> memory) : Arg(memory.bytes < 0 ? invalidBytes : memory.bytes, memory.pointer) {
     raw.kind = TW_DEVICE_POINTER;
     raw.device = memory.device;
   }
@@ -242,7 +248,7 @@ public:
     raw.kind = TW_STRING;
     raw.value.string = text;
   }
-  Arg(const std::string &text) : Arg(text.c_str()) {}
+  Arg(const std::string &text) : Arg(text.c_str()) { raw.bytes = static_cast<int64_t>(text.size()); }
   /// Passes an argument by its parameter's name. The name must outlive the launch.
   template <typename T> Arg(const char *name, T &&value) : Arg(std::forward<T>(value)) { raw.name = name; }
   template <typename T> Arg(const std::string &name, T &&value) : Arg(name.c_str(), std::forward<T>(value)) {}
@@ -250,8 +256,12 @@ public:
   const TwArgument &c() const { return raw; }
 
 private:
+  static constexpr int64_t invalidBytes = INT64_MIN; // the call reports it
   /// Returns -1 for empty memory: 0 would mean that the size is not known.
-  static int64_t bytesOf(size_t bytes) { return bytes ? static_cast<int64_t>(bytes) : -1; }
+  static int64_t bytesOf(size_t bytes) {
+    if (bytes > static_cast<size_t>(INT64_MAX)) return invalidBytes;
+    return bytes ? static_cast<int64_t>(bytes) : -1;
+  }
   template <typename T> Arg(int64_t bytes, T *pointer) {
     raw.kind = TW_POINTER;
     raw.type = detail::typeOf<T>();
@@ -466,6 +476,11 @@ public:
   Result<void> prepare(F grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
     return run(twPrepare, nullptr, gridOf<F>, &grid, listed(arguments), options);
   }
+  template <typename F, detail::ArgRange A>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<void> prepare(F grid, const A &arguments, const Options &options = {}) const {
+    return run(twPrepare, nullptr, gridOf<F>, &grid, arguments, options);
+  }
   /// The same on another thread. This kernel must live until the future is destroyed.
   Result<Future> prepareAsync(Grid grid, std::initializer_list<Arg> arguments, const Options &options = {}) const {
     return prepareAsync(grid, listed(arguments), options);
@@ -481,12 +496,20 @@ public:
 
   /// Times the launch, which runs many times on the same tensors. tilewright/author.h declares it and documents MeasureOptions.
   Result<Measurement> measure(Grid grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options = {}) const;
+  template <detail::ArgRange A>
+  Result<Measurement> measure(Grid grid, const A &arguments, MeasureOptions measure, const Options &options = {}) const;
   template <typename F>
     requires std::is_invocable_r_v<Grid, F &, Meta>
   Result<Measurement> measure(F grid, std::initializer_list<Arg> arguments, MeasureOptions measure, const Options &options = {}) const;
+  template <typename F, detail::ArgRange A>
+    requires std::is_invocable_r_v<Grid, F &, Meta>
+  Result<Measurement> measure(F grid, const A &arguments, MeasureOptions measure, const Options &options = {}) const;
   /// Returns the kernel, compiled for these arguments, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, const Options &options = {}) const {
-    Raw raw(listed(arguments));
+    return emit(stage, listed(arguments), options);
+  }
+  template <detail::ArgRange A> Result<std::string> emit(const char *stage, const A &arguments, const Options &options = {}) const {
+    Raw raw(arguments);
     detail::RawOptions c(options);
     TwError *error = nullptr;
     char *text = twEmit(handle.get(), stage, raw.data, raw.count, c.c(), &error);
@@ -525,7 +548,7 @@ private:
     return 1;
   }
   static std::span<const Arg> listed(std::initializer_list<Arg> arguments) { return {arguments.begin(), arguments.size()}; }
-  Result<Measurement> measured(const TwGrid *grid, TwGridFunction function, void *context, std::initializer_list<Arg> arguments,
+  Result<Measurement> measured(const TwGrid *grid, TwGridFunction function, void *context, std::span<const Arg> arguments,
                                const MeasureOptions &measure, const Options &options) const;
 
   struct Raw {
@@ -570,12 +593,15 @@ struct Limits {
 class Module {
 public:
   static Result<Module> fromFile(const std::string &path) {
+    if (std::string problem = detail::problemOfText("the path of the module", path); !problem.empty())
+      return Result<Module>::failure(TW_ERROR_INVALID_ARGUMENT, problem);
     TwError *error = nullptr;
     TwModule *module = twModuleFromFile(path.c_str(), &error); // before the call that reads `error`
     return make(module, error);
   }
   /// Messages use `name` as the file name.
   static Result<Module> fromSource(const std::string &source, const std::string &name) {
+    if (std::string problem = problemOf(source, name); !problem.empty()) return Result<Module>::failure(TW_ERROR_INVALID_ARGUMENT, problem);
     TwError *error = nullptr;
     TwModule *module = twModuleFromSource(source.c_str(), name.c_str(), &error);
     return make(module, error);
@@ -584,6 +610,7 @@ public:
   static Module adopt(TwModule *module) { return Module(module); }
   /// The same for text that is not trusted.
   static Result<Module> fromSource(const std::string &source, const std::string &name, const Limits &limits) {
+    if (std::string problem = problemOf(source, name); !problem.empty()) return Result<Module>::failure(TW_ERROR_INVALID_ARGUMENT, problem);
     TwLimits raw{sizeof(TwLimits),  limits.textBytes,   limits.evaluatorSteps, limits.evaluatorBytes,   limits.tileElements,
                  limits.operations, limits.memoryBytes, limits.compileSeconds, limits.denyFiles ? 1 : 0};
     TwError *error = nullptr;
@@ -591,6 +618,8 @@ public:
     return make(module, error);
   }
   Result<Kernel> kernel(const std::string &name) const {
+    if (std::string problem = detail::problemOfText("the name of the kernel", name); !problem.empty())
+      return Result<Kernel>::failure(TW_ERROR_INVALID_ARGUMENT, problem);
     TwError *error = nullptr;
     if (TwKernel *kernel = twKernelFind(handle.get(), name.c_str(), &error)) return Kernel(kernel);
     return detail::failed<Kernel>(error);
@@ -604,6 +633,10 @@ public:
 
 private:
   explicit Module(TwModule *module) : handle(module, twModuleFree) {}
+  static std::string problemOf(const std::string &source, const std::string &name) {
+    std::string problem = detail::problemOfText("the name of the module", name);
+    return problem.empty() ? detail::problemOfText("the source of the module", source) : problem;
+  }
   static Result<Module> make(TwModule *module, TwError *error) {
     if (module) return Module(module);
     return detail::failed<Module>(error);

@@ -2,6 +2,7 @@
 
 #include "aot/build.h"
 #include "aot_runtime/elements.h"
+#include "support/c_names.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -32,19 +33,27 @@ std::string cTypeOf(const Parameter &parameter) {
   return (parameter.isWritten ? "" : "const ") + type + " *";
 }
 
+/// Returns the names of the launcher's parameters in the header.
+static std::vector<std::string> namesInC(const Launcher &launcher) {
+  std::vector<std::string> names;
+  for (const Parameter &parameter : launcher.bundle.parameters)
+    names.push_back(parameter.name);
+  return parameterNames(names, {"options", "error", "grid_x", "grid_y", "grid_z"});
+}
+
 static std::string parameterList(const Launcher &launcher) {
   std::string text = "const TwLaunchOptions *options";
   if (launcher.bundle.callerGivesGrid()) text += ", int64_t grid_x, int64_t grid_y, int64_t grid_z";
-  for (const Parameter &parameter : launcher.bundle.parameters)
-    text += ", " + cTypeOf(parameter) + parameter.name;
+  for (auto [parameter, name] : llvm::zip(launcher.bundle.parameters, namesInC(launcher)))
+    text += ", " + cTypeOf(parameter) + name;
   return text;
 }
 
 static std::string argumentList(const Launcher &launcher) {
   std::string text = "options";
   if (launcher.bundle.callerGivesGrid()) text += ", grid_x, grid_y, grid_z";
-  for (const Parameter &parameter : launcher.bundle.parameters)
-    text += ", " + parameter.name;
+  for (const std::string &name : namesInC(launcher))
+    text += ", " + name;
   return text;
 }
 
@@ -72,13 +81,14 @@ static std::string commentOf(const Launcher &launcher) {
   const Bundle &bundle = launcher.bundle;
   std::string text = "/* Launches kernel " + launcher.name + ".\n *   options: where and how it runs; null: on the CPU\n";
   if (bundle.callerGivesGrid()) text += " *   grid_x, grid_y, grid_z: the programs along each axis, from 0\n";
+  std::vector<std::string> names = namesInC(launcher);
   for (auto [i, parameter] : llvm::enumerate(bundle.parameters)) {
     std::string kind = parameter.isPointer ? std::string(parameter.isWritten ? "written: " : "read: ") + infoOf(parameter.element).name +
                                                  " elements, in the memory of the device"
                        : parameter.element == Element::text ? "a text"
                                                             : infoOf(parameter.element).name;
     std::string values = conditionText(bundle, static_cast<int64_t>(i));
-    text += " *   " + parameter.name + ": " + kind + (values.empty() ? "" : "; " + values) + "\n";
+    text += " *   " + names[i] + ": " + kind + (values.empty() ? "" : "; " + commentText(values)) + "\n";
   }
   text += " *   error: set to the reason after a failure, unless it is null; free it with twErrorFree\n";
   text += " * Returns 1, or 0 after an error. Errors are those of twArtifactLaunch. Specializations:\n";
@@ -91,10 +101,7 @@ static std::string commentOf(const Launcher &launcher) {
       add("cpu:" + code.level);
     for (const GpuArtifact &code : variant.gpu)
       add("cuda:" + code.target);
-    std::string line = variant.description + "; " + llvm::join(targets, ", ");
-    for (size_t at = line.find("*/"); at != std::string::npos; at = line.find("*/"))
-      line.replace(at, 2, "* /");
-    text += " *   " + line + "\n";
+    text += " *   " + commentText(variant.description + "; " + llvm::join(targets, ", ")) + "\n";
   }
   return text + " */\n";
 }
@@ -107,6 +114,9 @@ std::string headerText(const BuiltArtifact &artifact, const std::string &fileNam
                      ". Link the artifact, and libtilewright_rt. */\n#ifndef " + guard + "\n#define " + guard +
                      "\n\n#include <tilewright/runtime.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const Launcher &launcher : artifact.launchers) {
+    // A macro in capitals may be defined by any header before this one.
+    if (llvm::none_of(launcher.name, [](char c) { return llvm::isLower(c); }))
+      text += "#ifdef " + launcher.name + "\n#error \"a macro has the name of the kernel " + launcher.name + "\"\n#endif\n";
     text += commentOf(launcher) + "int " + launcher.name + "(" + parameterList(launcher) + ", TwError **error);\n";
     text += "/* The kernel, for twArtifactLoad and twArtifactDescribe. */\nextern TwArtifact " + launcher.name + "_artifact;\n";
     if (ffi)

@@ -7,6 +7,7 @@
 #include "codegen/ir_object.h"
 #include "support/artifact_bytes.h"
 #include "support/files.h"
+#include "support/temporary_folder.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/Archive.h"
@@ -32,22 +33,6 @@ Result<std::string> archiveOf(const std::vector<ObjectFile> &objects) {
   if (!archive) return Failure{llvm::toString(archive.takeError())};
   return (*archive)->getBuffer().str();
 }
-
-namespace {
-/// A folder of temporary files, which goes with the object.
-class TemporaryFolder {
-public:
-  TemporaryFolder() { isMade = !llvm::sys::fs::createUniqueDirectory("tilewright-link", path); }
-  ~TemporaryFolder() {
-    if (isMade) llvm::sys::fs::remove_directories(path);
-  }
-  std::string file(const std::string &name) const { return (path + "/" + name).str(); }
-  bool isMade = false;
-
-private:
-  llvm::SmallString<128> path;
-};
-} // namespace
 
 /// Adds the names of the symbols that the objects use and do not define.
 static Result<std::set<std::string>> undefinedSymbols(const std::vector<ObjectFile> &objects) {
@@ -95,14 +80,13 @@ static Result<void> writeStub(const TemporaryFolder &folder, const std::string &
     text += "define void @" + symbol + "() {\n  ret void\n}\n";
   Result<std::string> object = objectOfIr(text);
   if (!object) return Failure{object.error()};
-  std::string path = folder.file(library + ".o");
-  if (Result<void> written = writeOutputFile(path, *object); !written) return written;
-  return link({"ld.lld", "-shared", "-soname", library, path, "-o", folder.file(library)});
+  if (Result<void> written = folder.write(library + ".o", *object); !written) return written;
+  return link({"ld.lld", "-shared", "-soname", library, folder.file(library + ".o"), "-o", folder.file(library)});
 }
 
 Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::string &soname) {
   TemporaryFolder folder;
-  if (!folder.isMade) return Failure{"no temporary folder can be made"};
+  if (Result<void> made = folder.made(); !made) return Failure{made.error()};
   Result<std::set<std::string>> undefined = undefinedSymbols(artifact.objects);
   if (!undefined) return Failure{undefined.error()};
   std::map<std::string, std::vector<std::string>> libraries;
@@ -111,8 +95,7 @@ Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::st
   std::string exported = "{\nglobal:\n";
   for (const std::string &symbol : artifact.exports)
     exported += "  " + symbol + ";\n";
-  if (Result<void> written = writeOutputFile(folder.file("exports"), exported + "local:\n  *;\n};\n"); !written)
-    return Failure{written.error()};
+  if (Result<void> written = folder.write("exports", exported + "local:\n  *;\n};\n"); !written) return Failure{written.error()};
   std::vector<std::string> words{"ld.lld",
                                  "-shared",
                                  "-soname",
@@ -133,7 +116,7 @@ Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::st
                                  folder.file("out")};
   for (const ObjectFile &object : artifact.objects) {
     words.push_back(folder.file(object.name));
-    if (Result<void> written = writeOutputFile(words.back(), object.bytes); !written) return Failure{written.error()};
+    if (Result<void> written = folder.write(object.name, object.bytes); !written) return Failure{written.error()};
   }
   for (const auto &[library, symbols] : libraries) {
     if (Result<void> made = writeStub(folder, library, symbols); !made) return Failure{made.error()};
@@ -141,7 +124,7 @@ Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::st
   }
   if (Result<void> linked = link(words); !linked) return Failure{linked.error()};
   Result<std::string> bytes = readFile(folder.file("out"));
-  if (!bytes) return bytes;
+  if (!bytes) return Failure{"cannot read the temporary file '" + folder.file("out") + "': " + bytes.error()};
   uint64_t sum = checksum(*bytes);
   *bytes += trailerMagic;
   appendNumber(*bytes, sum);

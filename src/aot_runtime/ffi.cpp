@@ -143,7 +143,10 @@ private:
     if (Problem problem = checkType(parameter, *tensor)) return problem;
     if (Problem problem = setDevice(parameter, *tensor)) return problem;
     slots.push_back(reinterpret_cast<uint64_t>(tensor->data) + tensor->byteOffset);
-    sizes[sizes.size() - 1] = reachOf(*tensor) * bytesOf(parameter.element);
+    int64_t bytes = 0;
+    if (!reachOf(*tensor, bytesOf(parameter.element), bytes))
+      return wrong("argument '" + parameter.name + "' has more bytes than the address space");
+    sizes[sizes.size() - 1] = bytes;
     return {};
   }
 
@@ -179,16 +182,17 @@ private:
     return {};
   }
 
-  /// Returns the elements from the data to the end of the last one; 0 if it is not known, or there are none.
-  static int64_t reachOf(const Tensor &tensor) {
+  /// Computes the bytes from the data to the end of the last element; 0 if it is not known, or there are none. False if they overflow.
+  static bool reachOf(const Tensor &tensor, int64_t width, int64_t &bytes) {
     int64_t reach = 1, stride = 1;
     for (int32_t i = tensor.rank - 1; i >= 0; --i) {
       int64_t step = tensor.strides ? tensor.strides[i] : stride;
-      if (tensor.shape[i] <= 0 || step < 0) return 0;
-      reach += (tensor.shape[i] - 1) * step;
-      stride *= tensor.shape[i];
+      if (tensor.shape[i] <= 0 || step < 0) return true;
+      if (__builtin_mul_overflow(tensor.shape[i] - 1, step, &step) || __builtin_add_overflow(reach, step, &reach) ||
+          (!tensor.strides && __builtin_mul_overflow(stride, tensor.shape[i], &stride)))
+        return false;
     }
-    return reach;
+    return !__builtin_mul_overflow(reach, width, &bytes);
   }
 
   const Bundle &bundle;

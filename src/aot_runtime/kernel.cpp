@@ -221,6 +221,10 @@ Problem Kernel::launch(const TwLaunchOptions &options, const int64_t *given, llv
     size_t parameter = static_cast<size_t>(variant.parameterOfSlot[i]);
     slots.push_back(slotOf(kinds[i], arguments[parameter]));
     int64_t size = options.bytes && kinds[i] == SlotKind::pointer ? options.bytes[parameter] : 0;
+    if (size < 0 || (size > 0 && slots[i] > UINT64_MAX - static_cast<uint64_t>(size)))
+      return {TW_ERROR_INVALID_ARGUMENT, "kernel '" + content.kernel + "': the size of '" + content.parameters[parameter].name + "' is " +
+                                             std::to_string(size) + " bytes" + (size < 0 ? "" : ", which reach beyond the address space") +
+                                             "\n"};
     sizes.push_back(size == 0 && options.disjoint ? 1 : size);
   }
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return {};

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cstring>
+
 using namespace tilewright;
 using namespace tilewright::api;
 
@@ -40,9 +42,13 @@ static std::optional<std::string> problemOf(const TwArgument &argument) {
   if (argument.kind < TW_NONE || argument.kind > TW_DEVICE_POINTER)
     return "its kind is " + std::to_string(static_cast<int>(argument.kind)) + ", which is none of TwKind";
   if (argument.kind == TW_STRING && !argument.value.string) return "its string is null";
+  if (argument.kind == TW_STRING && argument.bytes > 0 && std::strlen(argument.value.string) != static_cast<size_t>(argument.bytes))
+    return "its text contains a NUL character";
   if (argument.kind != TW_POINTER && argument.kind != TW_DEVICE_POINTER) return std::nullopt;
   if (!isType(argument.type)) return "its type is " + std::to_string(static_cast<int>(argument.type)) + ", which is none of TwType";
   if (argument.bytes < -1) return "its size is " + std::to_string(argument.bytes) + " bytes";
+  if (argument.bytes > 0 && reinterpret_cast<uintptr_t>(argument.value.pointer) > UINTPTR_MAX - static_cast<uintptr_t>(argument.bytes))
+    return "its size is " + std::to_string(argument.bytes) + " bytes, which reach beyond the address space";
   if (argument.kind == TW_DEVICE_POINTER && (argument.device < 0 || argument.device >= maxDevices))
     return "its device is " + std::to_string(argument.device) + "; CUDA devices are numbered from 0";
   return std::nullopt;

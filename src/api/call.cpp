@@ -91,17 +91,31 @@ void Call::takeAllocator(const TwAllocator &given, Diagnostics &diagnostics) {
   if (!givenAllocator.allocate || !givenAllocator.release)
     return refuse(diagnostics, "the allocator has no function `allocate` or `release`");
   allocator.context = this;
-  allocator.allocate = [](void *self, int64_t bytes, int64_t alignment) {
-    const TwAllocator &given = static_cast<Call *>(self)->givenAllocator;
-    std::string thrown;
-    return callCaller([&] { return given.allocate(given.context, bytes, alignment); }, static_cast<void *>(nullptr), thrown);
-  };
+  allocator.allocate = [](void *self, int64_t bytes, int64_t alignment) { return static_cast<Call *>(self)->allocate(bytes, alignment); };
   allocator.release = [](void *self, void *memory, int64_t bytes) {
     const TwAllocator &given = static_cast<Call *>(self)->givenAllocator;
     std::string thrown; // the memory stays allocated; nothing else can be done
     callCaller([&] { return given.release(given.context, memory, bytes), 0; }, 0, thrown);
   };
   converted.allocator = &allocator;
+}
+
+/// Returns memory of the caller's allocator, or null if it has none that can be used.
+void *Call::allocate(int64_t bytes, int64_t alignment) {
+  std::string thrown;
+  const TwAllocator &given = givenAllocator;
+  void *memory = callCaller([&] { return given.allocate(given.context, bytes, alignment); }, static_cast<void *>(nullptr), thrown);
+  if (!thrown.empty()) noteProblem("the allocator fails: " + thrown);
+  if (reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(alignment) == 0) return memory;
+  allocator.release(this, memory, bytes);
+  callerFailed = true;
+  noteProblem("the allocator returns memory that is not aligned to " + std::to_string(alignment) + " bytes");
+  return nullptr;
+}
+
+void Call::noteProblem(std::string text) {
+  std::lock_guard<std::mutex> guard(problemLock);
+  if (callerProblem.empty()) callerProblem = std::move(text);
 }
 
 TwErrorCode Call::codeOf(const Diagnostics &diagnostics, const GivenGrid *grid) const {
@@ -116,7 +130,10 @@ TwErrorCode Call::codeOf(const Diagnostics &diagnostics, const GivenGrid *grid) 
 }
 
 void Call::fail(TwError **error, const Diagnostics &diagnostics, const GivenGrid *grid) const {
-  if (error) setError(error, codeOf(diagnostics, grid), diagnostics.render());
+  if (!error) return;
+  std::lock_guard<std::mutex> guard(problemLock);
+  std::string text = diagnostics.render();
+  setError(error, codeOf(diagnostics, grid), callerProblem.empty() ? text : text + "  note: " + callerProblem + "\n");
 }
 
 WorkLimits limitsOf(const TwLimits *given, Diagnostics &diagnostics) {

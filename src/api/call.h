@@ -6,6 +6,7 @@
 #include "runtime/pool.h"
 
 #include <atomic>
+#include <mutex>
 
 struct TwCancel {
   std::atomic<bool> isRequested{false};
@@ -33,6 +34,8 @@ private:
   void convert(const TwOptions &options, const std::atomic<bool> *extraCancel, Diagnostics &diagnostics);
   void takeExecutor(const TwExecutor &given, Diagnostics &diagnostics);
   void takeAllocator(const TwAllocator &given, Diagnostics &diagnostics);
+  void *allocate(int64_t bytes, int64_t alignment);
+  void noteProblem(std::string text);
 
   LaunchOptions converted;
   bool isSanitized = false;
@@ -42,6 +45,8 @@ private:
   Executor executor;
   ScratchAllocator allocator;
   std::atomic<bool> callerFailed{false}; // the executor or the allocator failed or threw
+  mutable std::mutex problemLock;        // of the next one: threads that run programs allocate memory
+  std::string callerProblem;             // what the allocator did wrong
 };
 
 /// Reads the limits for a module; null: there are none. Invalid ones are errors.

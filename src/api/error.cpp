@@ -1,5 +1,7 @@
 #include "api/error.h"
 
+#include "support/bounded_text.h"
+
 using namespace tilewright::api;
 
 /// For failures that find no memory for an error. twErrorFree leaves it.
@@ -10,8 +12,11 @@ static TwError &errorWithoutMemory() {
 
 void tilewright::api::setError(TwError **error, TwErrorCode code, std::string text) noexcept {
   if (!error) return;
-  auto *made = new (std::nothrow) TwError{code, std::move(text)};
-  *error = made ? made : &errorWithoutMemory();
+  try {
+    *error = new TwError{code, tilewright::boundedText(std::move(text), tilewright::maxErrorBytes)};
+  } catch (const std::bad_alloc &) {
+    *error = &errorWithoutMemory();
+  }
 }
 
 void tilewright::api::setErrorOfException(TwError **error) noexcept {

@@ -65,6 +65,7 @@ constexpr Row rows[] = {
     {Diag::cacheUnusable, TW_ERROR_IO},
     {Diag::unsafeCache, TW_ERROR_IO},
     {Diag::tunedFile, TW_ERROR_IO},
+    {Diag::assemblerCannotRun, TW_ERROR_IO},
     {Diag::internalError, TW_ERROR_INTERNAL},
     {Diag::assemblerFailed, TW_ERROR_INTERNAL},
     {Diag::invalidTiles, TW_ERROR_INTERNAL},

@@ -67,6 +67,22 @@ static std::string patternOf(Scalar type, size_t bytes, unsigned char pattern) {
   return std::string(bytes, static_cast<char>(type == Scalar::int1 ? pattern >> 7 : pattern));
 }
 
+/// Returns why the sizes of a tensor cannot be used, or nothing.
+static std::string problemOfSizes(const Input &input, bool hasStrides, int64_t width) {
+  auto isNegative = [](int64_t number) { return number < 0; };
+  if (llvm::any_of(input.shape, isNegative)) return "has a negative extent";
+  if (hasStrides && llvm::any_of(input.strides, isNegative)) return "has a negative stride";
+  int64_t count = width, reach = width;
+  bool overflows = false;
+  for (size_t i = 0; i < input.shape.size(); ++i) {
+    overflows |= __builtin_mul_overflow(count, std::max<int64_t>(input.shape[i], 1), &count);
+    int64_t step = 0;
+    overflows |= hasStrides && (__builtin_mul_overflow(input.shape[i], input.strides[i], &step) ||
+                                __builtin_mul_overflow(step, width, &step) || __builtin_add_overflow(reach, step, &reach));
+  }
+  return overflows ? "has more bytes than the address space" : "";
+}
+
 Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
   std::vector<Input> inputs;
   std::vector<std::pair<const char *, const char *>> memory;
@@ -82,11 +98,11 @@ Result<std::vector<Input>> readInputs(const TwTensor *tensors, size_t count) {
     auto rank = static_cast<size_t>(given.rank);
     input.cType = given.type, input.type = scalarOf(given.type);
     input.shape.assign(given.shape, given.shape + rank);
-    input.strides = given.strides ? std::vector<int64_t>(given.strides, given.strides + rank) : stridesOf(input.shape);
-    auto isNegative = [](int64_t number) { return number < 0; };
-    if (llvm::any_of(input.shape, isNegative)) return Failure{"input " + input.title + " has a negative extent"};
-    if (llvm::any_of(input.strides, isNegative)) return Failure{"input " + input.title + " has a negative stride"};
+    if (given.strides) input.strides.assign(given.strides, given.strides + rank);
     auto width = static_cast<size_t>(byteSize(input.type));
+    if (std::string wrong = problemOfSizes(input, given.strides, static_cast<int64_t>(width)); !wrong.empty())
+      return Failure{"input " + input.title + " " + wrong};
+    if (!given.strides) input.strides = stridesOf(input.shape);
     input.isBlank = !given.data;
     input.content = patternOf(input.type, countOf(input.shape) * width, author::patterns[0]);
     if (const auto *data = static_cast<const char *>(given.data)) {

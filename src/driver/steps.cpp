@@ -218,11 +218,11 @@ static LogicalResult expandForGpus(Compilation &c) {
 }
 
 /// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.
-static std::optional<Cubin> runAssembler(Compilation &c, std::string &problem) {
+static std::optional<Cubin> runAssembler(Compilation &c, AssemblerProblem &problem) {
   const GpuTarget &target = *c.request.gpu;
   std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, target, c.options.ptxOptions, problem);
   if (!cubin || !c.triesTwoCtas || !gpu::nearlyTwoCtas(c.gpu.warps * 32, cubin->registers, target)) return cubin;
-  std::string refused;
+  AssemblerProblem refused;
   std::optional<Cubin> smaller = assemblePtx(withMinCtas(c.gpu.ptx, 2), target, c.options.ptxOptions, refused);
   bool isBetter = smaller && gpu::suitsTwoCtas({cubin->spillBytes, cubin->localBytes}, {smaller->spillBytes, smaller->localBytes});
   return isBetter ? smaller : cubin;
@@ -233,10 +233,10 @@ static LogicalResult assemble(Compilation &c) {
   c.gpu.ptx = std::move(c.output);
   c.output.clear();
   if (findPtxas().empty()) return success();
-  std::string problem;
+  AssemblerProblem problem;
   std::optional<Cubin> cubin = runAssembler(c, problem);
   if (!cubin) {
-    c.diagnostics.error({}, Diag::assemblerFailed, {c.gpu.entry, problem});
+    c.diagnostics.error({}, problem.isOfSystem ? Diag::assemblerCannotRun : Diag::assemblerFailed, {c.gpu.entry, problem.text});
     return failure();
   }
   c.output = c.gpu.cubin = std::move(cubin->bytes);

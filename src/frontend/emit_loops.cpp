@@ -132,12 +132,13 @@ std::optional<std::vector<Operand>> Emitter::commonBounds(llvm::ArrayRef<Operand
              (bitWidth(scalar->type.scalar()) == bitWidth(type->scalar()) && !isSigned(scalar->type.scalar())))
       type = scalar->type;
   }
-  // Extends with the signedness of the common type, because the loop compares in that type.
+  // An unsigned bound keeps its value. A signed one is extended as the common type is, because the loop compares in that type.
   auto widen = [&](Operand &bound) {
     if (bitWidth(bound.type.scalar()) == bitWidth(type->scalar())) return bound.type = *type, void();
     mlir::Type ir = ops.irType(*type);
-    mlir::Value wide = isSigned(type->scalar()) ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
-                                                : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
+    mlir::Value wide = isSigned(type->scalar()) && isSigned(bound.type.scalar())
+                           ? arith::ExtSIOp::create(ops.b, ir, bound.handle).getResult()
+                           : arith::ExtUIOp::create(ops.b, ir, bound.handle).getResult();
     bound = Operand::of(wide, *type);
   };
   llvm::for_each(bounds, widen);
@@ -162,6 +163,20 @@ void Emitter::checkStep(const Operand &step) {
   if (holds) tt::AssertOp::create(ops.b, holds->handle, ops.b.getStringAttr("the step of a loop must be positive"));
 }
 
+/// True for a constant unsigned step of at least half the range: MLIR folds a loop as if its step were signed.
+static bool hasNegativeBits(const Operand &step) {
+  llvm::APInt constant;
+  return !isSigned(step.type.scalar()) && matchPattern(step.handle, m_ConstantInt(&constant)) && constant.isNegative();
+}
+
+/// Makes the loop one of 64 signed bits, which hold all unsigned numbers of 32. False after an error.
+static bool widenLoop(Semantics &ops, Operand &low, Operand &high, Operand &step) {
+  if (bitWidth(low.type.scalar()) > 32) return ops.fail(Diag::rangeBound, {"a step of 2**63 or more"}), false;
+  for (Operand *bound : {&low, &high, &step})
+    *bound = Operand::of(arith::ExtUIOp::create(ops.b, ops.irType(Type(Scalar::int64)), bound->handle), Type(Scalar::int64));
+  return true;
+}
+
 bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> given, llvm::ArrayRef<std::pair<std::string, Value>> wishes) {
   llvm::StringRef target = cast<ast::NameExpr>(stmt.target)->name;
   Operand low = given[0], high = given[1], step = given[2];
@@ -183,6 +198,7 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
   low = (*bounds)[0], high = (*bounds)[1], step = (*bounds)[2];
   checkStep(step);
   Type type = low.type;
+  if (hasNegativeBits(step) && !widenLoop(ops, low, high, step)) return false;
   ops.at(stmt.range);
 
   std::unique_ptr<Block> body;
@@ -194,14 +210,15 @@ bool Emitter::runtimeLoop(const ast::ForStmt &stmt, llvm::ArrayRef<Operand> give
     ops.b.setInsertionPointToStart(body.get());
     enterCarried(state, *body);
     if (falling) index = arith::AddIOp::create(ops.b, arith::SubIOp::create(ops.b, high.handle, index), low.handle);
+    if (low.type != type) index = arith::TruncIOp::create(ops.b, ops.irType(type), index);
     setLocal(target, Operand::of(index, type));
     std::optional<llvm::SmallVector<mlir::Value>> atEnd = loopBody(stmt, stmt.body, false) ? endCarried(state, *body, 1) : std::nullopt;
     if (atEnd) ends = std::move(*atEnd);
     return atEnd.has_value();
   };
   auto close = [&](LoopState &state) -> ValueRange {
-    auto loop =
-        scf::ForOp::create(ops.b, low.handle, high.handle, step.handle, state.ofChanged(state.inits), nullptr, !isSigned(type.scalar()));
+    auto loop = scf::ForOp::create(ops.b, low.handle, high.handle, step.handle, state.ofChanged(state.inits), nullptr,
+                                   !isSigned(low.type.scalar()));
     terminate(*body, [&] { scf::YieldOp::create(ops.b, state.ofChanged(ends)); });
     state.moveInto(*body, 1, *loop.getBody());
     for (auto &[wish, value] : wishes) {

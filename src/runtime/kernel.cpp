@@ -731,16 +731,22 @@ std::shared_ptr<const CompiledKernel> Kernel::compileNow(llvm::ArrayRef<Argument
 
 bool Kernel::launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
   LaunchOptions launchOptions = options;
-  if (!chooseDevice(*jit, arguments, launchOptions, diagnostics)) return false;
-  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, launchOptions, diagnostics);
+  return chooseDevice(*jit, arguments, launchOptions, diagnostics) && launchOn(grid, arguments, launchOptions, diagnostics);
+}
+
+bool Kernel::launchOn(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics) {
+  std::shared_ptr<const CompiledKernel> compiled = compile(arguments, options, diagnostics);
   if (!compiled) return false;
   if (options.control && !options.control->mayContinue()) {
-    diagnostics.error({}, Diag::interruptedLaunch, {jit->name});
+    Diagnostic &error = diagnostics.error({}, Diag::interruptedLaunch, {jit->name});
+    error.message =
+        (options.isDryRun ? "preparing kernel '" : "the launch of kernel '") + jit->name + "' stops: " + options.control->describe();
+    error.hint = options.isDryRun ? "" : "no program has run";
     return false;
   }
-  if (!hasObserver() || options.isDryRun) return compiled->launch(grid, arguments, launchOptions, diagnostics);
+  if (!hasObserver() || options.isDryRun) return compiled->launch(grid, arguments, options, diagnostics);
   double start = secondsNow();
-  bool done = compiled->launch(grid, arguments, launchOptions, diagnostics);
+  bool done = compiled->launch(grid, arguments, options, diagnostics);
   report({RuntimeEvent::Kind::launch, jit->name, secondsNow() - start, 0, !done});
   return done;
 }

@@ -190,6 +190,8 @@ public:
 
   /// Chooses the device, compiles if necessary and runs the grid. `arguments`: bound, none missing.
   bool launch(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
+  /// The same where options.device is set.
+  bool launchOn(const Grid &grid, llvm::ArrayRef<Argument> arguments, const LaunchOptions &options, Diagnostics &diagnostics);
 
   /// Returns the number of specializations in memory.
   int64_t compiledCount() const;

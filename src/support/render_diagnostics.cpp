@@ -2,6 +2,8 @@
 
 #include "support/diagnostics.h"
 
+#include "support/bounded_text.h"
+
 #include "llvm/Support/Unicode.h"
 
 #include <algorithm>
@@ -63,11 +65,12 @@ static void renderLine(const Diagnostic &diagnostic, std::string &out) {
 static void renderOne(const Diagnostic &diagnostic, std::string &out) {
   constexpr std::string_view words[] = {"error", "warning", "note"};
   if (!diagnostic.file.empty())
-    out += diagnostic.file + ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) + ": ";
+    out += boundedText(diagnostic.file, maxMessageBytes) + ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) +
+           ": ";
   out += words[static_cast<size_t>(diagnostic.severity)];
-  out += ": " + diagnostic.message + "\n";
+  out += ": " + boundedText(diagnostic.message, maxMessageBytes) + "\n";
   if (!diagnostic.file.empty() && !diagnostic.lineText.empty()) renderLine(diagnostic, out);
-  if (!diagnostic.hint.empty()) out += "  help: " + diagnostic.hint + "\n";
+  if (!diagnostic.hint.empty()) out += "  help: " + boundedText(diagnostic.hint, maxMessageBytes) + "\n";
   for (const Diagnostic &note : diagnostic.notes)
     renderOne(note, out);
 }

@@ -586,18 +586,20 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   if (!known) return std::nullopt;
-  LaunchOptions launchOptions = options;
-  if (!chooseDevice(kernel, *known, launchOptions, diagnostics)) return std::nullopt;
-  if (kernel.autotune) {
-    Call call{grid, *known, launchOptions};
+  // Made where it is returned, by one statement: arguments and options are large, and each launch comes here.
+  std::optional<Choice> choice(std::in_place, std::move(*known), options, nullptr);
+  auto tunedChoice = [&]() -> std::optional<Choice> {
+    Call call{grid, choice->arguments, choice->options};
     std::optional<Selected> selected = select(call, diagnostics);
-    if (!selected) return std::nullopt;
-    std::optional<Choice> choice = complete(*selected->candidate, call, diagnostics);
-    if (choice) choice->report = selected->report;
-    return choice;
-  }
-  Choice choice{std::move(*known), launchOptions, nullptr};
-  if (!applyRules(choice.arguments, diagnostics) || !checkComplete(kernel, choice.arguments, diagnostics)) return std::nullopt;
+    std::optional<Choice> tuned = selected ? complete(*selected->candidate, call, diagnostics) : std::nullopt;
+    if (tuned) tuned->report = selected->report;
+    return tuned;
+  };
+  bool isReady = chooseDevice(kernel, choice->arguments, choice->options, diagnostics);
+  if (isReady && kernel.autotune)
+    choice = tunedChoice();
+  else if (!isReady || !applyRules(choice->arguments, diagnostics) || !checkComplete(kernel, choice->arguments, diagnostics))
+    choice.reset();
   return choice;
 }
 
@@ -659,7 +661,7 @@ bool TunedKernel::launch(const GridFunction &grid, llvm::ArrayRef<Argument> posi
   std::optional<Choice> choice = choose(grid, positional, named, options, diagnostics);
   if (!choice) return false;
   std::optional<Grid> extents = grid(choice->arguments, diagnostics);
-  return extents && plain.launch(*extents, choice->arguments, choice->options, diagnostics);
+  return extents && plain.launchOn(*extents, choice->arguments, choice->options, diagnostics);
 }
 
 } // namespace tilewright

@@ -2,12 +2,15 @@
 
 import ctypes
 import json
+import keyword
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -157,6 +160,86 @@ int main() {
         assert done.stdout == "1 148.5 1 247.5 1 kernel 'scale_fp32': extent 0 of the grid is -1\n"
 
 
+KEYWORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const consteval constexpr constinit
+const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if
+inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short
+signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union unsigned using virtual
+void volatile wchar_t while xor xor_eq restrict typeof typeof_unqual
+_Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local _Float16 _BitInt __attribute__ __asm__ __restrict
+import module final override
+""".split()
+LAUNCHER_NAMES = """
+options error grid_x grid_y grid_z launch launch_artifact tilewright kernels runtime std Status TwError TwLaunchOptions TwArtifact TwHalf TwBfloat16 TwFloat8
+twErrorFree twArtifactLaunch twErrorText code text options_ error_ int_ int32_t int64_t uint8_t int8_t size_t main errno NULL a_b x M BLOCK EPS
+""".split()
+C_COMPILERS = [("gcc", "c"), ("clang-22", "c"), ("g++", "c++"), ("clang++-22", "c++")]
+
+
+def compiled_alone(header, extra=""):
+    """Compiles a header with each compiler, in C and in C++."""
+    for compiler, language in C_COMPILERS:
+        done = subprocess.run([compiler, f"-std=gnu++20" if language == "c++" else "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}",
+                               "-x", language, "-"], input=f"{extra}\n#include \"{header}\"\n", capture_output=True, text=True)
+        assert done.returncode == 0, (compiler, done.stderr[:3000])
+
+
+def macros_of_the_header():
+    """The macros that a parameter's name could meet: those of tilewright/runtime.h, which the header includes, and of its standard headers."""
+    names = set()
+    for compiler, language in C_COMPILERS:
+        listed = subprocess.run([compiler, "-dM", "-E", f"-I{ROOT / 'include'}", "-x", language, "-"], input="#include <tilewright/runtime.h>\n",
+                                capture_output=True, text=True, check=True).stdout
+        names |= {line.split()[1].split("(")[0] for line in listed.splitlines()}
+    return names
+
+
+def test_parameters_with_names_of_c(tmp_path):
+    """Whatever the parameters are called, the header compiles in C and C++: keywords, macros, and the names that the launcher itself has."""
+    names = [name for name in dict.fromkeys(KEYWORDS + LAUNCHER_NAMES + sorted(macros_of_the_header())) if not keyword.iskeyword(name)]
+    assert len(names) > 1000
+    for number in range(0, len(names), 400):
+        part = names[number:number + 400]
+        source = f"import triton\nimport triton.language as tl\n@triton.jit\ndef launch(out_, {', '.join(part)}):\n    tl.store(out_, 1.0)\n"
+        build(tmp_path, "--header", tmp_path / "names.h", source=source, signatures=[", ".join(["*fp32"] + ["i32"] * len(part))], target="cpu:sse2", out="liblaunch.a")
+        compiled_alone(tmp_path / "names.h")
+        text = (tmp_path / "names.h").read_text()
+        declared = re.search(r"int launch\((.*?), TwError", text).group(1)
+        for name in ("x", "code", "a_b", "M"):
+            assert name not in part or f" {name}," in declared + ","
+
+
+def test_names_of_launchers(tmp_path):
+    refused = [name for name in KEYWORDS if name not in ("import", "module", "final", "override")]
+    refused += ["printf", "malloc", "exp", "index", "memcpy", "error", "TwError", "twErrorFree", "tilewright", "std", "main", "errno", "int32_t", "uint_fast8_t", "be16toh", "NULL", "linux"]
+    (tmp_path / "scale.py").write_text(SCALE)
+    words = ["--signature", SIGNATURES[1], "--target", "cpu:sse2"]
+    for name in refused:
+        done = command("build", tmp_path / "scale.py", *words, "-o", tmp_path / "lib.a", "--name", name, check=False)
+        assert done.returncode == 1 and f"'{name}' is " in done.stderr and "--name" in done.stderr, (name, done.stderr)
+        done = command("compile", tmp_path / "scale.py", *words, "--emit", "header", "--name", name, check=False)
+        assert done.returncode == 1 and f"'{name}' is " in done.stderr, (name, done.stderr)
+    for name in ("import", "module", "final", "override", "_scale", "scale", "options", "runtime", "kernels", "Status", "GEMM", "x"):
+        build(tmp_path, "--header", tmp_path / "scale.h", "--name", name, signatures=SIGNATURES[1:], target="cpu:sse2", out="lib.a")
+        compiled_alone(tmp_path / "scale.h")
+    build(tmp_path, "--header", tmp_path / "scale.h", "--name", "GEMM", signatures=SIGNATURES[1:2], target="cpu:sse2", out="lib.a")
+    done = subprocess.run(["gcc", "-fsyntax-only", f"-I{ROOT / 'include'}", "-DGEMM=1", "-x", "c", tmp_path / "scale.h"], capture_output=True, text=True)
+    assert "a macro has the name of the kernel GEMM" in done.stderr
+
+
+def test_texts_that_end_comments(tmp_path):
+    texts = ["*/", "/*", "**//", "/*/", "*\\\n/", "??/\n", "\r*\r/", "plain\x00*/", "é */"]
+    signatures = [f"*fp32, *fp32, fp32, i32, BLOCK=128, MODE={text!r}" for text in texts]
+    build(tmp_path, "--header", tmp_path / "scale.h", signatures=[text for text in signatures if "\\x00" not in text], target="cpu:sse2", out="lib.a")
+    compiled_alone(tmp_path / "scale.h")
+    build(tmp_path, "--header", tmp_path / "scale.h", signatures=signatures[:1], target="cpu:sse2", out="lib.a")
+    compiled_alone(tmp_path / "scale.h")
+    for signature in signatures:
+        done = command("compile", tmp_path / "scale.py", "--signature", signature, "--target", "cpu:sse2", "--emit", "header")
+        (tmp_path / "object.h").write_text(done.stdout)
+        compiled_alone(tmp_path / "object.h")
+
+
 def test_a_shared_library_chooses_a_specialization(tmp_path):
     build(tmp_path, "--grid", "lambda meta: (triton.cdiv(meta['n'], meta['BLOCK']),)")
     runtime()
@@ -189,6 +272,11 @@ def test_wrong_launches_are_errors(tmp_path, monkeypatch):
     assert launch(library.scale, ctypes.c_int64(-1), *good[1:], b"plain") == (1, "kernel 'scale': extent 0 of the grid is -1\n")
     code, text = launch(library.scale, *good, b"plain", options=Options(threads=-1))
     assert (code, text) == (1, "the number of threads is -1\n")
+    for size in (-1, -2**63, 2**63 - 1):
+        sizes = (ctypes.c_int64 * 5)(size, 0, 0, 0, 0)
+        first = pointer(x) if size < 0 else ctypes.c_void_p(2**64 - 64)
+        code, text = launch(library.scale, *grid, first, *good[4:], b"plain", options=Options(bytes=ctypes.addressof(sizes)))
+        assert code == 1 and text.startswith(f"kernel 'scale': the size of 'x' is {size} bytes"), text
     wrong = Options()
     wrong.size = 3
     assert launch(library.scale, *good, b"plain", options=wrong)[1] == "the size of a TwLaunchOptions is 3: set it to sizeof(TwLaunchOptions)\n"
@@ -421,6 +509,129 @@ def test_tuned_configurations(tmp_path):
     assert empty.returncode == 1 and "finds no measurements of kernel 'fill'" in empty.stderr
 
 
+def test_the_library_moves_with_the_runtime_library(tmp_path):
+    """A program, the kernels and the runtime library in a folder of their own: nothing else of Tilewright is needed, and no path is fixed."""
+    build(tmp_path, "--grid", "cdiv(n, BLOCK)", "--header", tmp_path / "scale.h", signatures=SIGNATURES[1:2], target=LEVELS)
+    (tmp_path / "main.c").write_text("""
+#include "scale.h"
+#include <stdio.h>
+int main(void) {
+  float x[100], out[100];
+  for (int i = 0; i < 100; ++i) x[i] = i;
+  TwError *error = NULL;
+  if (!scale(NULL, x, out, 2, 100, &error)) return fputs(twErrorText(error), stderr), 1;
+  printf("%g", out[99]);
+  return 0;
+}
+""")
+    shipped, moved = tmp_path / "shipped", tmp_path / "moved" / "elsewhere"
+    shipped.mkdir()
+    subprocess.run(["gcc", f"-I{ROOT / 'include'}", tmp_path / "main.c", tmp_path / "libscale.so", f"-L{LIBRARIES}", "-ltilewright_rt", "-Wl,-rpath,$ORIGIN",
+                    "-o", shipped / "main"], check=True)
+    shutil.copy(tmp_path / "libscale.so", shipped)
+    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", shipped)
+    moved.parent.mkdir()
+    shipped.rename(moved)
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    done = subprocess.run([moved / "main"], capture_output=True, text=True, env=environment, cwd="/")
+    assert (done.returncode, done.stdout) == (0, "198"), done.stderr
+    needed = subprocess.run(["ldd", moved / "main"], capture_output=True, text=True, check=True, env=environment).stdout
+    assert str(moved / "libtilewright_rt.so.0") in needed and str(LIBRARIES) not in needed
+    # By name, from a program that only has the runtime library.
+    script = f"import ctypes\nctypes.CDLL({str(moved / 'libtilewright_rt.so.0')!r})\nctypes.CDLL({str(moved / 'libscale.so')!r}).scale\n"
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, cwd="/")
+
+
+NATIVE = """
+#include <tilewright/language.h>
+using namespace tilewright;
+
+template <int BLOCK, bool NEGATE> void scale(ptr<const float> x, ptr<float> out, f32 factor, i32 n) {
+  auto at = program_id(0) * BLOCK + arange<BLOCK>();
+  auto mask = at < n;
+  auto value = load(x + at, mask) * factor;
+  if constexpr (NEGATE) value = -value;
+  store(out + at, value, mask);
+}
+inline auto scale_kernel = jit<scale<128, false>>("scale(x, out, factor, n)");
+inline auto negated = jit<scale<64, true>>("negated(x, class, new, int)");
+
+struct Config { int BLOCK; };
+constexpr Config configs[] = {{64}, {1024}};
+template <Config C> void fill(ptr<int32_t> out, i32 n) {
+  auto at = program_id(0) * C.BLOCK + arange<C.BLOCK>();
+  store(out + at, C.BLOCK, at < n);
+}
+inline auto fill_kernel = tuned<configs>("fill(out, n)", []<Config C> { return fill<C>; }, key("n"));
+TILEWRIGHT_EXPORT(scale_kernel, negated, fill_kernel);
+"""
+
+
+def native(folder, source=NATIVE, compiler="clang++-22", *flags):
+    """The shared library of a file with kernels in C++."""
+    (folder / "kernels.cpp").write_text(source)
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT / 'include'}", folder / "kernels.cpp", *flags, "-o", folder / "kernels.so"], check=True)
+    return folder / "kernels.so"
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++"])
+def test_kernels_in_cpp(tmp_path, compiler):
+    library = native(tmp_path, NATIVE, compiler)
+    words = ["build", library, "--kernel", "scale", "--signature", "x=*fp32:16, out=*fp32:16", "--signature", "x=*kfp32", "--target", LEVELS, "--grid", "cdiv(n, 128)"]
+    command(*words, "-o", tmp_path / "libscale.so", "--header", tmp_path / "scale.h", "--depfile", tmp_path / "scale.d")
+    assert str(library) in (tmp_path / "scale.d").read_text()
+    assert "int scale(const TwLaunchOptions *options, const float *x, float *out, float factor, int32_t n, TwError **error);" in (tmp_path / "scale.h").read_text()
+    runtime()
+    scale = ctypes.CDLL(str(tmp_path / "libscale.so")).scale
+    x, out = aligned(1000), aligned(1000)
+    x[:] = np.arange(1000)
+    for size, shift in ((1000, 0), (999, 1)):
+        assert launch(scale, pointer(x[shift:]), pointer(out), ctypes.c_float(3), size) is None
+        np.testing.assert_array_equal(out[:size], x[shift:] * 3)
+    # Parameters with names of C++, and no signature: C++ gives the types.
+    command("build", library, "--kernel", "negated", "--target", "cpu:sse2", "-o", tmp_path / "libnegated.a", "--header", tmp_path / "negated.h")
+    compiled_alone(tmp_path / "negated.h")
+    assert "(const TwLaunchOptions *options, int64_t grid_x, int64_t grid_y, int64_t grid_z, const float *x, float *class_, float new_, int32_t int_" in (tmp_path / "negated.h").read_text()
+    # The same bytes as the Python twin's code, but for names of files: the IR is the same.
+    assert "tt.store" in command("compile", library, "--kernel", "scale", "--emit", "tt").stdout
+    assert command("explain", library, "--kernel", "scale", "--target", "cpu:avx2").stdout
+
+
+def test_tuned_kernels_in_cpp(tmp_path):
+    library = native(tmp_path)
+    done = command("build", library, "--kernel", "fill", "--tuned", "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False,
+                   env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "none")})
+    assert done.returncode == 1 and "finds no measurements of kernel 'fill'" in done.stderr
+    command("build", library, "--kernel", "fill", "--signature", "CONFIG=1", "--target", "cpu:sse2", "-o", tmp_path / "libfill.so", "--grid", "cdiv(n, 1024)")
+    runtime()
+    out = np.zeros(2000, np.int32)
+    assert launch(ctypes.CDLL(str(tmp_path / "libfill.so")).fill, pointer(out), 2000) is None
+    np.testing.assert_array_equal(out, 1024)
+
+
+def test_bad_libraries_of_kernels(tmp_path):
+    def error(library, *words):
+        done = command("build", library, *words, "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False)
+        assert done.returncode == 1 and "bug" not in done.stderr, done.stderr
+        return done.stderr
+
+    library = native(tmp_path)
+    assert "has several kernels: scale, negated, fill" in error(library)
+    assert "there is no kernel 'other' in" in error(library, "--kernel", "other")
+    assert "the signature gives 'x' the type pointer<fp64>, and C++ const_pointer<fp32>" in error(library, "--kernel", "scale", "--signature", "x=*fp64")
+    assert "the signature gives 'n' the type int64, and C++ int32" in error(library, "--kernel", "scale", "--signature", "n=i64")
+    assert "is a file in C++" in error(tmp_path / "kernels.cpp")
+    (tmp_path / "text.so").write_text("text")
+    assert "the shared library cannot be loaded" in error(tmp_path / "text.so")
+    assert "the shared library cannot be loaded" in error(tmp_path / "missing.so")
+    assert "exports no kernels" in error(native(tmp_path, "int x;"))
+    wrong = NATIVE.replace("scale(x, out, factor, n)", "scale(x, out)")
+    assert "names 2 parameters, and the kernel has 4" in error(native(tmp_path, wrong), "--kernel", "scale")
+    throwing = NATIVE.replace("auto mask = at < n;", "auto mask = at < n; throw std::logic_error(\"not today\");")
+    assert "a kernel's function throws an exception: not today" in error(native(tmp_path, throwing), "--kernel", "scale")
+    assert "takes Python files" in command("run", library, "--grid", "1", check=False).stderr
+
+
 def test_ir_text(tmp_path):
     (tmp_path / "scale.py").write_text(SCALE)
     (tmp_path / "scale.ttir").write_text(command("compile", tmp_path / "scale.py", "--signature", SIGNATURES[1], "--emit", "ttir").stdout)
@@ -474,6 +685,50 @@ def test_a_cmake_project(tmp_path):
     assert "no work to do" in ninja()
     (source / "constants.py").write_text("ZERO = 0.5 - 0.5\n")
     assert " build " in ninja("-v")
+    assert "no work to do" in ninja()
+
+
+def test_a_cmake_project_with_kernels_in_cpp(tmp_path):
+    prefix, source, work = tmp_path / "there", tmp_path / "project", tmp_path / "work"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
+    source.mkdir()
+    (source / "kernels.cpp").write_text(NATIVE)
+    (source / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.25)
+project(cpp_kernels CXX)
+find_package(tilewright REQUIRED)
+tilewright_add_kernels(kernels FILES kernels.cpp:scale kernels.cpp:negated SPECIALIZATIONS "x=*kfp32:16" "" TARGETS cpu:sse2 cpu:avx2)
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE kernels)
+""")
+    (source / "main.cpp").write_text("""
+#include "kernels_negated.h"
+#include "kernels_scale.h"
+#include <cstdio>
+int main() {
+  float x[128], out[128];
+  for (int i = 0; i < 128; ++i) x[i] = float(i);
+  auto first = tilewright::kernels::scale(nullptr, 1, 1, 1, x, out, 2, 128);
+  float scaled = out[100];
+  auto second = tilewright::kernels::negated(nullptr, 2, 1, 1, x, out, 3, 128);
+  std::printf("%d %d %g %g", bool(first), bool(second), double(scaled), double(out[100]));
+}
+""")
+    configured = subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", work, f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, text=True)
+    assert configured.returncode == 0, configured.stderr
+
+    def ninja():
+        done = subprocess.run(["ninja", "-C", work, "-v"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    assert ninja().count(" build ") >= 2
+    assert subprocess.run([work / "program"], capture_output=True, text=True, check=True).stdout == "1 1 200 -300"
+    assert "libtilewright.so" not in subprocess.run(["ldd", work / "program"], capture_output=True, text=True, check=True).stdout
+    assert "no work to do" in ninja()
+    (source / "kernels.cpp").write_text(NATIVE.replace("* factor", "* factor * 2"))
+    assert " build " in ninja()
+    assert subprocess.run([work / "program"], capture_output=True, text=True, check=True).stdout == "1 1 400 -600"
     assert "no work to do" in ninja()
 
 

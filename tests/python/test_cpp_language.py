@@ -39,6 +39,33 @@ def test_types_of_operators_and_builtins(types, tmp_path):
     assert done.stdout == "the types agree\n", done.stdout
 
 
+PYTHON_TYPES = {"i1": "int1", "fp8e5": "float8e5", "fp8e5b16": "float8e5b16", "fp8e4nv": "float8e4nv", "fp8e4b8": "float8e4b8", "fp8e4b15": "float8e4b15",
+                "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64",
+                **{f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}" for sign in "iu" for bits in (8, 16, 32, 64)}}
+
+
+def types_in_python(rows, folder):
+    """The rows (element type, number, expression, result type) in which Python's result has another type."""
+    source = ["import triton", "import triton.language as tl", "@triton.jit", "def check(p):"]
+    for number, (element, value, expression, result) in enumerate(rows):
+        code = re.sub(r"\bN\b", f"({value})", expression)
+        source += [f"    x = tl.full([4], 1, tl.{PYTHON_TYPES[element]})", f"    tl.static_assert(({code}).dtype == tl.{PYTHON_TYPES[result]}, 'row {number}')"]
+    (folder / "check.py").write_text("\n".join(source) + "\n")
+    command = [ROOT / "build" / "bin" / "tilewright", "compile", folder / "check.py", "--signature", "*fp32", "--emit", "tt"]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_numbers_have_the_types_of_python(type, tmp_path):
+    program = program_of(PROGRAMS / "promotions.cpp", tmp_path, "-Wno-unused-value", "-Wno-bitwise-op-parentheses", f"-DPART={type}")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=600)
+    rows = [tuple(line.split(" | ")) for line in done.stdout.splitlines() if line.count(" | ") == 3]
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if line.count(" | ") != 3)
+    assert len(rows) > 60
+    assert types_in_python(rows, tmp_path) == ""
+
+
 def blocks_of(compiler, text):
     """The errors of a compiler, each with the lines of messages.cpp that it names."""
     if compiler.startswith("g++"):
@@ -73,6 +100,10 @@ EXPECTED_MISUSE = {
     "condition": "the condition of a while loop contains a loop or a branch",
     "undefined": "'x' is not defined here",
     "too large": "5000000000 is out of range for int32",
+    "narrow": "5000000000 is out of range for i32",
+    "narrow small": "300 is out of range for i8",
+    "narrow unsigned": "-1 is out of range for u16",
+    "narrow assigned": "256 is out of range for u8",
     "outside": "a tile is used outside of a kernel",
     "names": "names 1 parameters, and the kernel has 2",
     "range": "argument 1 of 'write(out, n)' does not fit",
@@ -91,7 +122,7 @@ def test_mistakes_that_only_a_launch_can_see(compiler, tmp_path):
     for name, text in reports.items():
         assert EXPECTED_MISUSE[name] in text, text
         place = re.search(r"misuse\.cpp:(\d+)", text)
-        if name not in ("keep", "names", "range", "threads"):
+        if name not in ("keep", "names", "range", "threads", "narrow assigned"):
             assert "// " in lines[int(place.group(1)) - 1], text  # the line of the mistake, which has a comment
 
 

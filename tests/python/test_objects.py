@@ -259,5 +259,5 @@ def test_names(folder):
     assert symbols(folder, "mine.o") == ["mine", "mine_scratch_bytes"]
     first = command(folder, *options, "--emit", "header")
     assert first == command(folder, *options, "--emit", "header"), "the name does not change"
-    assert "expects a C identifier, got '2x'" in command(folder, *options, "--emit", "obj", "--name", "2x", fails=True)
+    assert "'2x' is not a name in C" in command(folder, *options, "--emit", "obj", "--name", "2x", fails=True)
     assert "--name is of objects" in command(folder, *options, "--emit", "asm", "--name", "x", fails=True)

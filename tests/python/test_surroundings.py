@@ -3,6 +3,8 @@
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 
@@ -11,6 +13,7 @@ import pytest
 
 import tilewright as triton
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNEL = """
 import os
 import sys
@@ -151,6 +154,56 @@ def test_a_ptxas_that_fails_is_named(tmp_path, text, message):
     done = run(tmp_path, PTX, PATH=f"{tmp_path / 'bin'}:/usr/bin:/bin", TILEWRIGHT_PTXAS="")
     assert done.returncode == 1
     assert re.search(message, done.stderr, re.DOTALL) and "bug" not in done.stderr.lower(), done.stderr
+
+
+# ---- temporary files
+
+
+SMALL_KERNEL = "import triton\nimport triton.language as tl\n@triton.jit\ndef k(x, n):\n    tl.store(x + tl.arange(0, 16), 1.0)\n"
+BUILDS = {"cubin": ["compile", "k.py", "--signature", "*fp32, i32", "--target", "cuda:sm_80", "--emit", "cubin", "-o", "k.cubin"],
+          "library": ["build", "k.py", "--signature", "*fp32, i32", "--target", "cpu:sse2", "-o", "k.so"]}
+
+
+def built(folder, what, tmpdir, ptxas="cp \"$4\" \"$6\"", **options):
+    """Compiles with temporary files in a folder. The assembler is a script."""
+    assembler(folder / "bin", f"#!/bin/sh\n{ptxas}\n")
+    (folder / "k.py").write_text(SMALL_KERNEL)
+    environment = {**os.environ, "TMPDIR": str(tmpdir), "TILEWRIGHT_PTXAS": str(folder / "bin" / "ptxas"), "TILEWRIGHT_CACHE": "0"}
+    return subprocess.run([ROOT / "build" / "bin" / "tilewright", *BUILDS[what]], cwd=folder, env=environment, capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize("what", BUILDS)
+def test_a_folder_of_temporary_files_that_cannot_be_used(tmp_path, what):
+    (tmp_path / "file").write_text("")
+    for tmpdir, reason in ((tmp_path / "missing", "No such file or directory"), (tmp_path / "file", "Not a directory")):
+        done = built(tmp_path, what, tmpdir)
+        assert done.returncode == 1 and "bug" not in done.stderr, done.stderr
+        assert f"cannot make the temporary folder '{tmpdir}/tilewright-" in done.stderr and reason in done.stderr
+
+
+@pytest.mark.parametrize("what", BUILDS)
+def test_temporary_files_that_may_not_grow(tmp_path, what):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    done = built(tmp_path, what, tmp_path, preexec_fn=limit)
+    assert done.returncode == 1 and "bug" not in done.stderr, done.stderr
+    assert f"cannot write the temporary file '{tmp_path}/tilewright-" in done.stderr and "File too large" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "k.py"]
+
+
+def test_assembler_cannot_run_without_room(tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = built(tmp_path, "cubin", tmp_path, ptxas="exit 1", preexec_fn=limit)
+    assert done.returncode == 1 and "cannot assemble the GPU code of kernel 'k': cannot write the temporary file '" in done.stderr, done.stderr
+    assert "bug" not in done.stderr and "File too large" in done.stderr and f"'{tmp_path}/tilewright-" in done.stderr
+    done = built(tmp_path, "cubin", tmp_path, ptxas="echo wrong; exit 1")
+    assert "ptxas failed (status 1): wrong" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "k.py"]
 
 
 # ---- the cache

@@ -208,6 +208,13 @@ def test_what_is_refused(folder):
     compiled(folder, "telling", "*fp32", "1, 1, 1", "-t", "cpu:avx2:1", fails="tl.device_print and tl.device_assert need the library")
 
 
+def test_names_that_c_does_not_allow(folder):
+    source = (folder / "kernels.py").read_text()
+    for name in ("int", "register", "linux", "memcpy", "tt_stream", "TT_SUCCESS", "_Bool", "__x", "int32_t"):
+        (folder / "kernels.py").write_text(source + f"\n@triton.jit\ndef named({name}):\n    tl.store({name}, 1.0)\n")
+        compiled(folder, "named", "*fp32", "1, 1, 1", fails=f"a parameter in C cannot have the name '{name}'")
+
+
 def test_variants_that_do_not_belong_together(folder):
     compiled(folder, "scaled", "*fp32, 64, fp32, i64, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")
     compiled(folder, "scaled", "*fp32, 64, fp32, i32, i8, *fp32, 0.5", "2, 1, 1", "-t", "cpu:avx2:1")

@@ -61,7 +61,8 @@ def test_int32(start, end, step):
     check(count_kernel, start, end, step)
 
 
-@pytest.mark.parametrize("start, end, step", [(0, 2**32 - 3, 2**29), (2**31 + 5, 2**32 - 1, 2**30), (2**32 - 20, 2**32 - 1, 7), (5, 3, 7)])
+@pytest.mark.parametrize("start, end, step", [(0, 2**32 - 3, 2**29), (2**31 + 5, 2**32 - 1, 2**30), (2**32 - 20, 2**32 - 1, 7), (5, 3, 7),
+                                              (5, 2**32 - 1, 2**31), (2**31, 2**31 + 9, 3 * 10**9), (7, 7, 2**32 - 1)])
 def test_uint32(start, end, step):
     out = np.zeros(2, np.uint32)
     loaded_kernel[(1,)](out, np.array([start, end], np.uint32), STEP=step)
@@ -186,3 +187,16 @@ def test_reductions(start, end, step):
     for row in x[:len(range(start, end, step))]:
         expected = max(expected + 1, row.max())
     assert out[0] == expected
+
+
+@pytest.mark.parametrize("start, end, step", [(0, 5 * 10**9, 25 * 10**8), (0, 9 * 10**9, 3 * 10**9), (7 * 10**9, 0, -3 * 10**9), (-9 * 10**9, 0, 4 * 10**9)])
+def test_steps_beyond_int32(start, end, step):
+    check(count_kernel, start, end, step, np.int64)
+
+
+@pytest.mark.parametrize("step", [2**33, 2**31, 2**29])
+def test_unsigned_bounds_of_a_wider_loop(step):
+    bounds, out = np.array([3 * 10**9, 4 * 10**9], np.uint32), np.zeros(2, np.int64)
+    loaded_kernel[(1,)](out, bounds, STEP=step)
+    numbers = range(3 * 10**9, 4 * 10**9, step)
+    assert out.tolist() == [len(numbers), numbers[-1]]

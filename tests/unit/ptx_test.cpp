@@ -367,13 +367,15 @@ TEST(Ptx, Refusals) {
 
 TEST(Ptx, MissingAssembler) {
   setenv("TILEWRIGHT_PTXAS", "/nowhere/ptxas", 1);
-  std::string error;
-  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", error).has_value());
-  EXPECT_NE(error.find("ptxas was not found"), std::string::npos) << error;
+  AssemblerProblem problem;
+  EXPECT_FALSE(assemblePtx("", target("sm_90a"), "", problem).has_value());
+  EXPECT_NE(problem.text.find("ptxas was not found"), std::string::npos) << problem.text;
+  EXPECT_TRUE(problem.isOfSystem);
   unsetenv("TILEWRIGHT_PTXAS");
   if (findPtxas().empty()) GTEST_SKIP() << "no ptxas here";
-  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", error).has_value());
-  EXPECT_NE(error.find("ptxas failed"), std::string::npos) << error;
+  EXPECT_FALSE(assemblePtx("not ptx", target("sm_90a"), "", problem).has_value());
+  EXPECT_NE(problem.text.find("ptxas failed"), std::string::npos) << problem.text;
+  EXPECT_FALSE(problem.isOfSystem);
 }
 
 /// What stands around the instructions: loops of both kinds, branches, 16-bit floats, poison.

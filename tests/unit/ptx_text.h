@@ -58,9 +58,9 @@ inline void expectLines(const std::string &text, std::initializer_list<const cha
     for (const std::string &line : lines)
       EXPECT_NE(ptx->find(line), std::string::npos) << line << "\n" << *ptx;
     if (findPtxas().empty()) continue;
-    std::string error;
-    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", error);
-    ASSERT_TRUE(cubin.has_value()) << error << *ptx;
+    AssemblerProblem problem;
+    std::optional<Cubin> cubin = assemblePtx(*ptx, target(name), "", problem);
+    ASSERT_TRUE(cubin.has_value()) << problem.text << *ptx;
     EXPECT_EQ(cubin->spillBytes, 0);
     EXPECT_GT(cubin->registers, 0) << cubin->log;
     EXPECT_EQ(cubin->log.find("C75"), std::string::npos) << cubin->log;

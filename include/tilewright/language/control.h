@@ -45,7 +45,12 @@ Index begin_for(trace &t, const Begin &begin, const End &end, const Step &step, 
   for (const argument &each : arguments)
     if (each.id != 0) out[n++] = {sizeof(TwCallArgument), each.name, each.id};
   place at(where);
-  return access::make<Index>(twBuilderFor(t.builder, out, n, &type_info<Index>::value, &at), t);
+  TwValue index = twBuilderFor(t.builder, out, n, &type_info<Index>::value, &at);
+  // The compiler types numbers by their values, and C++ by their types.
+  if constexpr (is_typed_number<Begin, int>() || is_typed_number<End, int>() || is_typed_number<Step, int>())
+    index = record(t, "cast", {{"input", index}, {"dtype", id_of(t, element<typename Index::element_type>::name, where)}},
+                   &type_info<Index>::value, where);
+  return access::make<Index>(index, t);
 }
 
 /// A condition: a bool or integer scalar of the kernel, or a bool of C++.

@@ -144,12 +144,18 @@ constexpr dtype promote(dtype x, bool x_number, dtype y, bool y_number, bool div
   return result == dtype::f8e4b15 ? dtype::f16 : result;
 }
 
-/// The type that a C++ number has without a tile: int32, or float.
+/// The type that a C++ number has without a tile: bool, float, int32, or the wider integer of its C++ type.
 template <typename T> constexpr dtype number_kind() {
   if constexpr (std::is_same_v<T, bool>)
     return dtype::i1;
+  else if constexpr (std::is_floating_point_v<T>)
+    return dtype::f32;
+  else if constexpr (sizeof(T) < 4) // as C++ promotes it
+    return dtype::i32;
+  else if constexpr (std::is_signed_v<T>)
+    return sizeof(T) > 4 ? dtype::i64 : dtype::i32;
   else
-    return std::is_floating_point_v<T> ? dtype::f32 : dtype::i32;
+    return sizeof(T) > 4 ? dtype::u64 : dtype::u32;
 }
 
 // ---- shapes
@@ -249,6 +255,14 @@ template <operand V> constexpr dtype kind_of() {
     return operand_info<V>::kind;
   else
     return number_kind<V>();
+}
+/// True if the number `V` has its own type in an operation with `Other`, and the compiler may see another one: it types integers by value.
+template <operand V, typename Other> constexpr bool is_typed_number() {
+  if constexpr (!number<V> || !operand<Other>)
+    return false;
+  else
+    return number_kind<V>() != dtype::i32 && is_integer(number_kind<V>()) && number_kind<V>() != dtype::i1 &&
+           (number<Other> || kind_of<Other>() == dtype::i1);
 }
 template <typename V> constexpr bool is_pointer_tile() {
   if constexpr (any_tile<V>)

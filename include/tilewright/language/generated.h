@@ -81,24 +81,24 @@ template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto add(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
   detail::site s(where);
-  return s.call<detail::result_of<TW_ADD, X, Y>>("add",
-                                                 {{"x", s(x)}, {"y", s(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+  return s.call<detail::result_of<TW_ADD, X, Y>>(
+      "add", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
 }
 /// X - y. Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto sub(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
   detail::site s(where);
-  return s.call<detail::result_of<TW_SUBTRACT, X, Y>>("sub",
-                                                      {{"x", s(x)}, {"y", s(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+  return s.call<detail::result_of<TW_SUBTRACT, X, Y>>(
+      "sub", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
 }
 /// X * y. Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
 auto mul(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
   detail::site s(where);
-  return s.call<detail::result_of<TW_MULTIPLY, X, Y>>("mul",
-                                                      {{"x", s(x)}, {"y", s(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+  return s.call<detail::result_of<TW_MULTIPLY, X, Y>>(
+      "mul", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
 }
 /// Promise: the first of each group of elements is a multiple.
 template <int... Values, typename X> X multiple_of(const X &input, const location &where = location::current()) {

@@ -163,8 +163,34 @@ public:
 
   /// The kernel of tilewright/tilewright.h, or the error of building it. `body` records the kernel into a trace.
   template <typename Body> const Result<Kernel> &built(Body body) {
-    std::call_once(once, [&] { kernel = build(body); });
+    std::call_once(once, [&] {
+      TwError *error = nullptr;
+      TwModule *module = record(body, &error);
+      kernel = module ? Module::adopt(module).kernel(signature_names{signature}.name) : failed<Kernel>(error);
+    });
     return kernel;
+  }
+  /// Records the kernel. Returns a module that the caller frees, or null after an error.
+  template <typename Body> TwModule *record(Body body, TwError **error) const {
+    signature_names names{signature};
+    bool is_named = !names.parameters.empty();
+    for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
+      names.parameters.push_back("arg" + std::to_string(i));
+    if (std::string problem = problem_of(names); !problem.empty()) {
+      *error = twErrorNewWithCode(TW_ERROR_INVALID_ARGUMENT, problem.c_str());
+      return nullptr;
+    }
+    place at(where);
+    std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
+    if (builder) {
+      trace t(builder.get());
+      TwValue ids[sizeof...(P) + 1] = {};
+      const char *types[] = {parameter<P>::name..., nullptr};
+      for (size_t i = 0; i < sizeof...(P); ++i)
+        ids[i] = twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at);
+      body(t, ids, at);
+    }
+    return twBuilderFinish(builder.get(), error);
   }
 
   /// Calls run(list of arguments), or fail(text).
@@ -185,29 +211,11 @@ public:
   }
 
 private:
-  template <typename Body> Result<Kernel> build(Body body) const {
-    signature_names names{signature};
-    bool is_named = !names.parameters.empty();
-    for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
-      names.parameters.push_back("arg" + std::to_string(i));
-    if (names.parameters.size() != sizeof...(P))
-      return Result<Kernel>::failure(TW_ERROR_INVALID_ARGUMENT,
-                                     "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) +
-                                         " parameters, and the kernel has " + std::to_string(sizeof...(P)) + "\n");
-    place at(where);
-    std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
-    {
-      trace t(builder.get());
-      TwValue ids[sizeof...(P) + 1] = {};
-      const char *types[] = {parameter<P>::name..., nullptr};
-      for (size_t i = 0; i < sizeof...(P); ++i)
-        ids[i] = twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at);
-      body(t, ids, at);
-    }
-    TwError *error = nullptr;
-    TwModule *module = twBuilderFinish(builder.get(), &error);
-    if (!module) return failed<Kernel>(error);
-    return Module::adopt(module).kernel(names.name);
+  std::string problem_of(const signature_names &names) const {
+    if (std::string problem = problemOfText("the signature of a kernel", signature); !problem.empty()) return problem;
+    if (names.parameters.size() == sizeof...(P)) return {};
+    return "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) + " parameters, and the kernel has " +
+           std::to_string(sizeof...(P)) + "\n";
   }
 
   const std::string signature;
@@ -256,14 +264,17 @@ public:
         std::tuple<A &...>(arguments...));
   }
   /// The kernel of tilewright/tilewright.h, or the error of building it.
-  const Result<Kernel> &built() {
-    return lazy.built([this](detail::trace &t, const TwValue *ids, const detail::place &) {
-      if (options.any_size) twBuilderAnySize(t.builder);
-      detail::run_function(Function, t, ids);
-    });
-  }
+  const Result<Kernel> &built() { return lazy.built(body()); }
+  /// A module with this kernel, for TILEWRIGHT_EXPORT. The caller frees it. Null after an error.
+  TwModule *module(TwError **error) const { return lazy.record(body(), error); }
 
 private:
+  auto body() const {
+    return [this](detail::trace &t, const TwValue *ids, const detail::place &) {
+      if (options.any_size) twBuilderAnySize(t.builder);
+      detail::run_function(Function, t, ids);
+    };
+  }
   detail::lazy_kernel<types> lazy;
   const jit_options options;
 };
@@ -275,4 +286,31 @@ JitKernel<Function> jit(std::string signature, jit_options options = {}, const l
   return JitKernel<Function>(std::move(signature), options, where);
 }
 
+namespace detail {
+/// Returns the module of one of the kernels; null without an error after the last one.
+template <typename... K> TwModule *exported(size_t index, TwError **error, const K &...kernels) {
+  TwModule *module = nullptr;
+  size_t next = 0;
+  auto record = [&] { ((next++ == index ? void(module = kernels.module(error)) : void()), ...); };
+#if defined(__cpp_exceptions)
+  try {
+    record();
+  } catch (const std::exception &exception) {
+    *error = twErrorNew((std::string("a kernel's function throws an exception: ") + exception.what() + "\n").c_str());
+  }
+#else
+  record();
+#endif
+  return module;
+}
+} // namespace detail
+
 } // namespace tilewright
+
+/// Lists kernels, JitKernel or TunedKernel objects, for the commands `tilewright build`, `compile` and `explain`, which load the shared
+/// library of this file: TILEWRIGHT_EXPORT(add_kernel, scale_kernel). A library has one such list, outside of namespaces.
+#define TILEWRIGHT_EXPORT(...)                                                                                                             \
+  extern "C" __attribute__((visibility("default"))) TwModule *tilewrightExportedKernel(size_t index, TwError **error) {                    \
+    return ::tilewright::detail::exported(index, error, __VA_ARGS__);                                                                      \
+  }                                                                                                                                        \
+  static_assert(true, "so that a semicolon may follow")

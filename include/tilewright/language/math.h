@@ -32,7 +32,7 @@ template <operand X, operand Y> auto extremum(const char *path, const X &x, cons
   constexpr dtype kind = common_kind<X, Y>();
   check_common<kind>();
   site s(where);
-  return s.call<numbers<kind, common_shape<X, Y>()>>(path, {{"x", s(x)}, {"y", s(y)}, {"propagate_nan", s(name_of(rule))}});
+  return s.call<numbers<kind, common_shape<X, Y>()>>(path, {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"propagate_nan", s(name_of(rule))}});
 }
 template <typename A, typename B, typename C> struct three {
   static constexpr dims shape = broadcast_dims(broadcast_dims(shape_of<A>(), shape_of<B>()), shape_of<C>());
@@ -63,7 +63,7 @@ auto where(const C &condition, const X &x, const Y &y, const location &place = l
                 "The shapes of the condition and of the two values do not fit: along each dimension, the extents are equal or "
                 "one of them is 1.");
   detail::site s(place);
-  std::initializer_list<detail::argument> arguments = {{"condition", s(condition)}, {"x", s(x)}, {"y", s(y)}};
+  std::initializer_list<detail::argument> arguments = {{"condition", s(condition)}, {"x", s.with<Y>(x)}, {"y", s.with<X>(y)}};
   if constexpr (detail::is_pointer_tile<X>() || detail::is_pointer_tile<Y>()) {
     static_assert(std::is_same_v<element_of<X>, element_of<Y>>, "where chooses between pointers of one type.");
     return s.call<detail::tile_of<element_of<X>, shape>>("where", arguments);
@@ -96,7 +96,7 @@ auto clamp(const X &x, const L &low, const H &high, propagate_nan rule = propaga
   detail::check_common<kind>();
   detail::site s(where);
   return s.call<detail::numbers<kind, types::shape>>(
-      "clamp", {{"x", s(x)}, {"min", s(low)}, {"max", s(high)}, {"propagate_nan", s(detail::name_of(rule))}});
+      "clamp", {{"x", s(x)}, {"min", s.with<X>(low)}, {"max", s.with<X>(high)}, {"propagate_nan", s(detail::name_of(rule))}});
 }
 /// x * y + z. Of floats.
 template <detail::operand X, detail::operand Y, detail::operand Z>
@@ -107,7 +107,7 @@ auto fma(const X &x, const Y &y, const Z &z, const location &where = location::c
   detail::check_common<kind>();
   static_assert(detail::is_float(kind), "fma takes floating-point numbers; of integers, write x * y + z.");
   detail::site s(where);
-  return s.call<detail::numbers<kind, types::shape>>("fma", {{"x", s(x)}, {"y", s(y)}, {"z", s(z)}});
+  return s.call<detail::numbers<kind, types::shape>>("fma", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"z", s(z)}});
 }
 
 template <typename X>
@@ -128,8 +128,10 @@ auto fdiv(const X &x, const Y &y, const fdiv_options &options = {}, const locati
   detail::check_common<kind>();
   static_assert(detail::is_float(kind), "fdiv takes floating-point numbers: convert with cast<float>(x).");
   detail::site s(where);
-  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>(
-      "fdiv", {{"x", s(x)}, {"y", s(y)}, {"ieee_rounding", options.ieee_rounding ? s(true) : 0}, {"approx", options.approx ? s(true) : 0}});
+  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("fdiv", {{"x", s.with<Y>(x)},
+                                                                              {"y", s.with<X>(y)},
+                                                                              {"ieee_rounding", options.ieee_rounding ? s(true) : 0},
+                                                                              {"approx", options.approx ? s(true) : 0}});
 }
 /// Division of float, rounded to nearest.
 template <detail::operand X, detail::operand Y>
@@ -138,7 +140,7 @@ auto div_rn(const X &x, const Y &y, const location &where = location::current())
   constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(kind == detail::dtype::f32, "div_rn takes float: convert with cast<float>(x).");
   detail::site s(where);
-  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("div_rn", {{"x", s(x)}, {"y", s(y)}});
+  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("div_rn", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}});
 }
 /// Square root of float, rounded to nearest.
 template <int... Shape> tile<float, Shape...> sqrt_rn(const tile<float, Shape...> &x, const location &where = location::current()) {
@@ -152,7 +154,7 @@ auto umulhi(const X &x, const Y &y, const location &where = location::current())
   constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(detail::is_integer(kind) && detail::bits_of(kind) >= 32, "umulhi takes integers of 32 or 64 bits.");
   detail::site s(where);
-  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("umulhi", {{"x", s(x)}, {"y", s(y)}});
+  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("umulhi", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}});
 }
 
 // ---- of the library

@@ -12,6 +12,8 @@ struct site {
   const location &where;
   explicit site(const location &w) : t(tracing(w)), where(w) {}
   template <typename V> TwValue operator()(const V &v) const { return id_of(t, v, where); }
+  /// An operand next to another one, which may decide its type.
+  template <typename Other, typename V> TwValue with(const V &v) const { return operand_id<Other>(t, v, where); }
   template <typename R> R call(const char *path, std::initializer_list<argument> arguments) const {
     return detail::call<R>(t, path, arguments, where);
   }
@@ -117,10 +119,10 @@ auto cast(const X &input, const cast_options &options = {}, const location &wher
                                                                     {"fp_downcast_rounding", s(options.fp_downcast_rounding)},
                                                                     {"bitcast", options.bitcast ? s(true) : 0}});
 }
-/// A number of C++ as a scalar of the kernel: int32, float or bool.
+/// A number of C++ as a scalar of the kernel: float, bool, int32, or the wider integer of its C++ type.
 template <detail::number N> auto to_tensor(N x, const location &where = location::current()) {
   detail::site s(where);
-  return s.call<tile<typename detail::type_of<detail::number_kind<N>()>::type>>("to_tensor", {{"x", s(x)}});
+  return s.call<tile<typename detail::type_of<detail::number_kind<N>()>::type>>("to_tensor", {{"x", s.with<N>(x)}});
 }
 
 /// Both operands in their common shape.

@@ -106,7 +106,7 @@ template <TwOperator Given, typename X, typename Y> auto binary(const X &x, cons
   using result = result_of<op, X, Y>;
   trace &t = tracing(where);
   place at(where);
-  TwValue left = id_of(t, x, where), right = id_of(t, y, where);
+  TwValue left = operand_id<Y>(t, x, where), right = operand_id<X>(t, y, where);
   return access::make<result>(twBuilderOperator(t.builder, op, left, right, &type_info<result>::value, &at), t);
 }
 
@@ -175,12 +175,14 @@ public:
     static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
                   "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
     detail::trace &t = detail::tracing(where);
-    TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where), typed = 0;
-    if constexpr (std::is_same_v<T, double>) // a cast would round the number to fp32 first, as tl.cast does
-      typed = detail::record(t, "full", {{"shape", twBuilderTuple(t.builder, nullptr, 0)}, {"value", value}, {"dtype", type}},
-                             &detail::type_info<tile>::value, where);
-    else
+    detail::check_fits<T>(t, number, where);
+    TwValue typed = 0;
+    if constexpr (std::is_same_v<T, double>) { // a cast would round the number to fp32 first, as tl.cast does
+      typed = detail::typed_number<T>(t, number, where);
+    } else {
+      TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where);
       typed = detail::record(t, "cast", {{"input", value}, {"dtype", type}}, &detail::type_info<tile>::value, where);
+    }
     static_cast<detail::value &>(*this) = {typed, t.serial};
   }
   template <typename U, int... Other>

@@ -170,6 +170,32 @@ inline void record_void(const trace &t, const char *path, std::initializer_list<
 template <typename Result> Result call(const trace &t, const char *path, std::initializer_list<argument> arguments, const location &where) {
   return access::make<Result>(record(t, path, arguments, &type_info<Result>::value, where), t);
 }
+/// A number as a scalar of a type. The value fits.
+template <typename T, number N> TwValue typed_number(const trace &t, N n, const location &where) {
+  return record(
+      t, "full",
+      {{"shape", twBuilderTuple(t.builder, nullptr, 0)}, {"value", id_of(t, n, where)}, {"dtype", id_of(t, element<T>::name, where)}},
+      &type_info<tile<T>>::value, where);
+}
+/// An operand of an operation whose other operand is an `Other`.
+template <typename Other, operand V> TwValue operand_id(const trace &t, const V &v, const location &where) {
+  if constexpr (is_typed_number<V, Other>())
+    return typed_number<typename type_of<number_kind<V>()>::type>(t, v, where);
+  else
+    return id_of(t, v, where);
+}
+/// Records an error if an integer does not fit the integer type T.
+template <typename T, number N> void check_fits(const trace &t, N n, const location &where) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>) {
+    constexpr bool is_wide = std::is_signed_v<N>;
+    using wide = std::conditional_t<is_wide, long long, unsigned long long>;
+    if (std::in_range<T>(static_cast<wide>(n))) return;
+    place at(where);
+    twBuilderError(t.builder, (std::to_string(n) + " is out of range for " + element<T>::name).c_str(),
+                   "use a wider type, or a number that it can hold", &at);
+  }
+}
+
 /// Returns result `index` of a builtin of several.
 template <typename Result> Result item_of(const trace &t, TwValue tuple, size_t index, const location &where) {
   place at(where);

@@ -74,11 +74,14 @@ public:
         stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
         std::tuple<A &...>(arguments...));
   }
-  const Result<Kernel> &built() {
-    return lazy.built([this](detail::trace &t, const TwValue *ids, const detail::place &at) { build(t, ids, at); });
-  }
+  const Result<Kernel> &built() { return lazy.built(body()); }
+  /// A module with this kernel, for TILEWRIGHT_EXPORT. The caller frees it. Null after an error.
+  TwModule *module(TwError **error) const { return lazy.record(body(), error); }
 
 private:
+  auto body() const {
+    return [this](detail::trace &t, const TwValue *ids, const detail::place &at) { build(t, ids, at); };
+  }
   static constexpr const char *config_name = "CONFIG", *rule_name = "RULE";
 
   void build(detail::trace &t, const TwValue *ids, const detail::place &at) const {

@@ -31,6 +31,20 @@ def type_of(word, backend):
     return _TYPES[word]
 
 
+# Names that a parameter in C cannot have: keywords, macros of GNU's dialect, and what the launchers use. Grids use the parameters' names, so that
+# they cannot be changed.
+_TAKEN = set("""auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return short
+signed sizeof static struct switch typedef union unsigned void volatile while asm typeof linux unix NULL memcpy int8_t int16_t int32_t int64_t uint8_t uint16_t
+uint32_t uint64_t uintptr_t CUdeviceptr CUstream CUresult""".split())
+
+
+def checked_name(name):
+    """The name of a parameter, if C allows it."""
+    if name in _TAKEN or name.lower().startswith("tt_") or name.startswith("__") or (name[0] == "_" and name[1:2].isupper()):
+        raise ValueError(f"a parameter in C cannot have the name '{name}': rename it in the kernel")
+    return name
+
+
 def declared(parameters):
     return "".join(f", {type} {name}" for type, name in parameters)
 

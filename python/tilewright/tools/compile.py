@@ -219,7 +219,7 @@ class _Signature:
     def parameters(self, backend, with_ones):
         """(C type, name) of each value that a launch passes. `with_ones`: if True, numbers with the hint 1 are included."""
         ones = {list(self.words)[index] for index, hint in self.hints.items() if hint == 1}
-        return [(c_text.type_of("i32" if name in ones else word, backend), name) for name, word in self.words.items()
+        return [(c_text.type_of("i32" if name in ones else word, backend), c_text.checked_name(name)) for name, word in self.words.items()
                 if name not in self.constants or with_ones and name in ones]
 
 

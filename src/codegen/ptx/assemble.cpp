@@ -8,6 +8,7 @@
 
 #include "codegen/debug_info.h"
 #include "support/settings.h"
+#include "support/temporary_folder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,40 +69,13 @@ std::string assemblerIdentity() {
   return path;
 }
 
-namespace {
-
-/// A temporary folder, which is removed with its contents.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    const char *parent = std::getenv("TMPDIR");
-    folder = std::string(parent && *parent ? parent : "/tmp") + "/tilewright-XXXXXX";
-    if (!::mkdtemp(folder.data())) folder.clear();
-  }
-  ~TemporaryFolder() {
-    if (folder.empty()) return;
-    for (const char *name : {"kernel.ptx", "kernel.cubin", "log"})
-      ::unlink(file(name).c_str());
-    ::rmdir(folder.c_str());
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  bool ok() const { return !folder.empty(); }
-  std::string file(const char *name) const { return folder + "/" + name; }
-
-private:
-  std::string folder;
-};
-
-} // namespace
-
 static std::string readFile(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Runs a program with its output in `log`. Returns its exit status, or -1 with the reason in `error`.
-static int runProgram(std::vector<std::string> words, const std::string &log, std::string &error) {
+/// Runs a program with its output in the file `log`. Returns its exit status. Fails with the system's reason.
+static Result<int> runProgram(std::vector<std::string> words, const std::string &log) {
   std::vector<char *> arguments;
   for (std::string &word : words)
     arguments.push_back(word.data());
@@ -114,16 +88,10 @@ static int runProgram(std::vector<std::string> words, const std::string &log, st
   pid_t child = 0;
   int failure = ::posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  if (failure) {
-    error = "cannot run " + words.front() + ": " + std::strerror(failure);
-    return -1;
-  }
+  if (failure) return Failure{"cannot run " + words.front() + ": " + std::strerror(failure)};
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) {
-      error = std::string("lost ptxas: ") + std::strerror(errno);
-      return -1;
-    }
+    if (errno != EINTR) return Failure{std::string("lost ptxas: ") + std::strerror(errno)};
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -140,37 +108,34 @@ static int64_t largest(std::string_view log, std::string_view before, std::strin
   return result;
 }
 
-/// Returns the cubin of `ptx`, assembled in `folder`.
+/// Returns the cubin of `ptx`, assembled in `folder`. Sets `problem` after an error.
 static std::optional<Cubin> runPtxas(const std::string &program, const TemporaryFolder &folder, const std::string &ptx,
-                                     const GpuTarget &target, const std::string &options, std::string &error) {
-  for (const char *name : {"kernel.cubin", "log"})
-    ::unlink(folder.file(name).c_str());
-  std::ofstream source(folder.file("kernel.ptx"), std::ios::binary);
-  source << ptx;
-  source.close();
-  if (!source) {
-    error = "cannot write a temporary file for ptxas";
+                                     const GpuTarget &target, const std::string &options, AssemblerProblem &problem) {
+  auto fails = [&](bool isOfSystem, std::string text) {
+    problem = {isOfSystem, std::move(text)};
     return std::nullopt;
-  }
+  };
+  Result<void> written = folder.made() ? folder.write("kernel.ptx", ptx) : folder.made();
+  if (written) written = folder.write("log", "");
+  if (!written) return fails(true, written.error());
   std::vector<std::string> words = {program, "-v", "-arch=" + target.name, folder.file("kernel.ptx"), "-o", folder.file("kernel.cubin")};
   if (debugInfoIsOn()) words.push_back("-lineinfo");
   for (std::string &word : wordsOfSettings())
     words.push_back(std::move(word));
   addWords(words, options);
-  int status = runProgram(std::move(words), folder.file("log"), error);
-  if (status < 0) return std::nullopt;
+  Result<int> status = runProgram(std::move(words), folder.file("log"));
+  if (!status) return fails(true, status.error());
   Cubin cubin;
   cubin.log = readFile(folder.file("log"));
-  if (status == 0) cubin.bytes = readFile(folder.file("kernel.cubin"));
-  if (cubin.bytes.empty()) {
-    error = "ptxas failed (status " + std::to_string(status) + "): " + cubin.log;
-    return std::nullopt;
-  }
-  if (!std::string_view(cubin.bytes)
-           .starts_with("\x7f"
-                        "ELF")) {
-    error = program + " did not write a cubin";
-    return std::nullopt;
+  if (*status == 0) cubin.bytes = readFile(folder.file("kernel.cubin"));
+  bool isElf = std::string_view(cubin.bytes)
+                   .starts_with("\x7f"
+                                "ELF");
+  if (!isElf || *status != 0) {
+    // ptxas does not name the reason if it cannot write its output.
+    if (Result<void> room = folder.hasRoom(size_t(1) << 20); !room) return fails(true, room.error());
+    if (cubin.bytes.empty()) return fails(false, "ptxas failed (status " + std::to_string(*status) + "): " + cubin.log);
+    return fails(false, program + " did not write a cubin");
   }
   cubin.registers = largest(cubin.log, "Used ", " registers");
   cubin.spillBytes = largest(cubin.log, "", " bytes spill stores");
@@ -179,18 +144,14 @@ static std::optional<Cubin> runPtxas(const std::string &program, const Temporary
   return cubin;
 }
 
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error) {
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, AssemblerProblem &problem) {
   std::string program = findPtxas();
   if (program.empty()) {
-    error = "ptxas was not found on PATH; set TILEWRIGHT_PTXAS to its path";
+    problem = {true, "ptxas was not found on PATH; set TILEWRIGHT_PTXAS to its path"};
     return std::nullopt;
   }
   TemporaryFolder folder;
-  if (!folder.ok()) {
-    error = "cannot write a temporary file for ptxas";
-    return std::nullopt;
-  }
-  return runPtxas(program, folder, ptx, target, options, error);
+  return runPtxas(program, folder, ptx, target, options, problem);
 }
 
 std::string withMinCtas(std::string ptx, int64_t ctas) {

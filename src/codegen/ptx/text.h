@@ -37,8 +37,13 @@ struct Cubin {
 std::string findPtxas();
 /// Identifies an assembler in cache keys: its path, size and modification time. "driver" without ptxas, when the driver assembles.
 std::string assemblerIdentity();
-/// Assembles `ptx`; `options`: more command-line options for ptxas. Null, with the reason in `error`, if there is no ptxas or it fails.
-std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, std::string &error);
+/// Why there is no cubin. `isOfSystem`: the program or its files, not the PTX, are the reason.
+struct AssemblerProblem {
+  bool isOfSystem = false;
+  std::string text;
+};
+/// Assembles `ptx`; `options`: more command-line options for ptxas. Null, with the reason in `problem`, if there is no ptxas or it fails.
+std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, AssemblerProblem &problem);
 /// Returns the PTX of a kernel without a promise of CTAs per SM with one (minnctapersm).
 std::string withMinCtas(std::string ptx, int64_t ctas);
 

@@ -50,6 +50,23 @@ static void undefined(ptr<int32_t> out, i32 n) {
 static void too_large(ptr<int32_t> out, i32 n) {
   store(out, n + 5000000000); // does not fit
 }
+static void narrow(ptr<int32_t> out, i32) {
+  i32 wide = 5000000000; // does not fit
+  store(out, wide);
+}
+static void narrow_small(ptr<int32_t> out, i32) {
+  i8 small = 300; // does not fit
+  store(out, cast<int32_t>(small));
+}
+static void narrow_unsigned(ptr<int32_t> out, i32) {
+  u16 small = -1; // does not fit
+  store(out, cast<int32_t>(small));
+}
+static void narrow_assigned(ptr<int32_t> out, i32) {
+  u8 small = 255;
+  small = 256; // an assignment has the location of the value
+  store(out, cast<int32_t>(small));
+}
 
 template <auto F> void report(const char *what) {
   auto kernel = jit<F>("kernel(out, n)");
@@ -73,6 +90,10 @@ int main() {
   report<condition_with_branch>("condition");
   report<undefined>("undefined");
   report<too_large>("too large");
+  report<narrow>("narrow");
+  report<narrow_small>("narrow small");
+  report<narrow_unsigned>("narrow unsigned");
+  report<narrow_assigned>("narrow assigned");
   try {
     i32 outside = 3; // no kernel
     std::puts("== outside\naccepted");

@@ -1,0 +1,20 @@
+// Kernels in C++ as input of commands: a shared library that the user's compiler made of files with TILEWRIGHT_EXPORT
+// (tilewright/language/launch.h). Loading it runs its code.
+#pragma once
+
+#include "cli/command.h"
+#include "frontend/frontend.h"
+
+namespace tilewright {
+
+/// True for the path of a shared library: its name ends with .so.
+bool isNativeFile(const std::string &path);
+
+/// Loads a kernel of a shared library; an empty name is for a library with one kernel. Null after an error.
+std::optional<FileKernel> loadNativeKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics);
+
+/// Gives the parameters of a kernel in C++ their types in C++, which may be pointers to constants. False, after an error, if the signature
+/// has another type.
+bool takeNativeTypes(const FileKernel &kernel, llvm::MutableArrayRef<ArgumentSpec> args, Diagnostics &diagnostics);
+
+} // namespace tilewright
