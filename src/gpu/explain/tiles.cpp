@@ -127,24 +127,33 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   bool threads = choice.getKind() == ttg::MmaKind::fma;
   tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + found.instruction});
   if (threads) found.instruction += " instructions";
-  if (!found.reason.empty()) found.reason = (threads ? "; no tensor cores: " : "; no wgmma: ") + found.reason;
+  std::string better = threads ? "tensor cores" : targetOf(dot).tcgen05 ? "tcgen05.mma" : "wgmma";
+  if (!found.reason.empty()) found.reason = "; no " + better + ": " + found.reason;
   dots.push_back(std::move(found));
 }
 
 void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
-  ScaledMma mma = *scaledMma(dot, targetOf(dot));
+  ScaledMma mma = *scaledMma(dot, targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
   tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
   std::string depth = std::to_string(a.depth()), kind = mma.k == 64 ? "mxf4nvf4" : mma.vector ? "mxf8f6f4" : "f8f6f4";
+  if (mma.tcgen05 && mma.k == 64 && !mma.hasE4m3Scales) kind = "mxf4";
+  std::string instruction = "mma.sync m16n8k";
+  if (mma.tcgen05) instruction = "tcgen05.mma m128n" + std::to_string(std::min(b.outer(), tcgen05MaxColumns)) + "k";
+  std::string operands = mma.tcgen05  ? "A, B and scales in shared memory"
+                         : mma.vector ? "A, B and scales in registers"
+                                      : "A and B in registers";
   FoundDot found{dot.getLoc(),
                  std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
                      std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
-                 "mma.sync m16n8k" + std::to_string(mma.k) + " " + kind,
-                 mma.vector ? "A, B and scales in registers" : "A and B in registers",
+                 instruction + std::to_string(mma.k) + " " + kind,
+                 operands,
                  "",
                  splitText(dot),
-                 /*aInShared=*/false};
-  tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
-  tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B of " + found.instruction});
+                 /*aInShared=*/mma.tcgen05};
+  if (!mma.tcgen05) {
+    tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
+    tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B of " + found.instruction});
+  }
   tiles.families.push_back({ttg::layoutOf(dot.getType()), "accumulator of " + found.instruction});
   dots.push_back(std::move(found));
 }
