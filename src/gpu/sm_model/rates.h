@@ -40,7 +40,6 @@ constexpr double sharedLatency = 29;
 constexpr double shuffleLatency = 24;         ///< of exchanges within a warp, which the unit of shared memory executes
 constexpr double clusterBarrierLatency = 150; ///< of a wait at the barrier of a cluster, after the last arrival
 constexpr double tensorQueue = 4;             ///< MMAs of one warp that wait for the tensor core before the warp has to
-constexpr int64_t reservedSharedBytes = 1024; ///< of shared memory, which each CTA takes besides its own
 
 // Operations that take several instructions.
 constexpr double floatDivisionInstructions = 10; ///< of a division or square root that is rounded correctly
