@@ -29,6 +29,7 @@ STEPS_OF = {
     SCHEDULE + "prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "shared_accesses.cpp": {"insert-barriers"},
+    SCHEDULE + "mma_partition.cpp": {"place-accumulators"},
     SCHEDULE + "shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
     SCHEDULE + "microscaling/policy.cpp": {"schedule-loops"},
 }

@@ -96,7 +96,8 @@ constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// pipeline-loops; read by pipeline-loops, schedule-mmas, insert-barriers, explain and specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// On an operation (a unit attribute): it belongs to the MMA partition, a warp that issues tcgen05.mma. On the kernel (a unit attribute):
-/// it has that partition. Written by place-accumulators, read by the steps up to specialize-warps, which makes a region of it.
+/// it has that partition. Written by place-accumulators; read by partition-dequantize, schedule-loops, allocate-shared, insert-barriers and
+/// specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral mmaPartitionName = "ttg.mma_partition";
 /// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
 /// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
