@@ -30,7 +30,7 @@ constexpr llvm::StringLiteral remarksName = "ttg.remarks";
 /// Shared memory of a CTA in bytes (an integer). Written by allocate-shared; read by lower-to-threads.
 constexpr llvm::StringLiteral sharedBytesName = "ttg.shared_bytes";
 /// A unit attribute: the kernel is warp-specialized, one warp starts the async copies and does nothing else. Written by schedule-loops;
-/// read by schedule-mmas, insert-barriers, explain and specialize-warps, which replaces it by ttg.warp_specialize.
+/// read by place-accumulators, schedule-mmas, insert-barriers, explain and specialize-warps, which replaces it by ttg.warp_specialize.
 constexpr llvm::StringLiteral warpSpecializedName = "ttg.warp_specialized";
 /// Why the kernel is not warp-specialized (a string). Written by schedule-loops; read by explain.
 constexpr llvm::StringLiteral notWarpSpecializedName = "ttg.not_warp_specialized";
@@ -93,7 +93,8 @@ constexpr llvm::StringLiteral idName = "ttg.id";
 /// read by explain.
 constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Written by
-/// pipeline-loops; read by pipeline-loops, schedule-mmas, insert-barriers, explain and specialize-warps, which makes a region of it.
+/// pipeline-loops; read by place-accumulators, pipeline-loops, schedule-mmas, insert-barriers, explain and specialize-warps, which makes a
+/// region of it.
 constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// On an operation (a unit attribute): it belongs to the MMA partition, a warp that issues tcgen05.mma. On the kernel (a unit attribute):
 /// it has that partition. Written by place-accumulators; read by partition-dequantize, schedule-loops, allocate-shared, insert-barriers and
@@ -101,7 +102,7 @@ constexpr llvm::StringLiteral producerName = "ttg.producer";
 constexpr llvm::StringLiteral mmaPartitionName = "ttg.mma_partition";
 /// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
 /// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
-/// schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
+/// place-accumulators, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral operandPartitionName = "ttg.operand_partition";
 /// On a ttg.wgmma_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
 /// iteration have finished. Written by partition-dequantize; read by schedule-loops and pipeline-loops.
