@@ -171,7 +171,8 @@ TEST(GpuTargets, CodeOfOneGpuStaysThere) {
     GpuTarget target = *gpuTarget(name);
     EXPECT_TRUE(target.launchControl) << name;
     EXPECT_TRUE(target.tma && target.clusters && target.stmatrix && target.mbarrierTransactions) << name;
-    EXPECT_FALSE(target.wgmma || target.setmaxnreg) << name;
+    EXPECT_FALSE(target.wgmma) << name;
+    EXPECT_EQ(target.setmaxnreg, target.tcgen05) << name;
   }
   EXPECT_EQ(gpuTarget("sm_120")->sharedBytes, 99 * 1024);
 }
