@@ -31,7 +31,7 @@ import jobs
 from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
 LEVELS = ["sse2", "avx2", "avx512", "simulate"]
-TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89", "sm_90a", "sm_120a", "sm_90a", "sm_75"]
+TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89", "sm_100a", "sm_120a", "sm_90a", "sm_75"]
 WARPS = [4, 1, 8, 2]
 CLUSTERS = ["cuda:sm_90a", "cuda:sm_120", "cuda:sm_120a"]
 FORMED = {"wgmma made": "wgmma.mma_async", "tensor maps made": "cp.async.bulk.tensor", "warp roles made": "setmaxnreg"}  # {count: word in PTX}

@@ -247,6 +247,42 @@ def test_persistent_matmul(programs, two, tile, warps, depth):
     assert re.findall(r"tcgen05.alloc[^;]*, (\d+);", text) == [str((2 if two else 1) * pairs * n)]
 
 
+@triton.jit
+def branches(a_ptr, b_ptr, c_ptr, x_ptr, y_ptr, z_ptr, depth, low, M: tl.constexpr):
+    """A tile that only a branch needs, in another layout than it is loaded in."""
+    m, n = tl.arange(0, M), tl.arange(0, 128)
+    at = m[:, None] * 128 + n[None, :]
+    x = tl.load(x_ptr + at)
+    acc = tl.zeros((M, 128), tl.float32)
+    for k in range(0, depth, 64):
+        ks = k + tl.arange(0, 64)
+        acc = tl.dot(tl.load(a_ptr + m[:, None] * depth + ks[None, :]), tl.load(b_ptr + ks[:, None] * 128 + n[None, :]), acc)
+    sums = acc.to(tl.float16)
+    tl.store(z_ptr + at, x)
+    if low > 0:
+        return
+    tl.store(c_ptr + at, sums, mask=x < 4)
+    tl.store(y_ptr + at, sums, mask=x <= 4)
+
+
+@pytest.mark.parametrize("low", [0, 3])
+def test_conversions_stay_between_their_barriers(low):
+    """A conversion through shared memory does not move into a branch when the MMAs get a partition. Without its barriers, tensor memory could be
+    freed before all warps have loaded from it."""
+    a, b = numbers((64, 256), "fp16", 1), numbers((256, 128), "fp16", 2)
+    x = np.random.default_rng(3).integers(0, 6, (64, 128)).astype(np.float32)
+    c, y, z = np.zeros((64, 128), np.float16), np.zeros((64, 128), np.float16), np.zeros((64, 128), np.float32)
+    arguments = (a, b, c, x, y, z, 256, low, 64)
+    for _ in range(4):  # warps run in another order each time
+        with triton.engine("simulate", target="cuda:sm_100a"):
+            branches[1,](*arguments, num_warps=4, num_stages=3)
+    expected = (a.astype(np.float64) @ b.astype(np.float64)) * (low == 0)
+    np.testing.assert_allclose(c, np.where(x < 4, expected, 0), rtol=2e-3, atol=2e-2)
+    np.testing.assert_allclose(y, np.where(x <= 4, expected, 0), rtol=2e-3, atol=2e-2)
+    np.testing.assert_array_equal(z, x)
+    assert "setmaxnreg" in ptx(branches, "sm_100a", arguments, num_warps=4, num_stages=3)
+
+
 # ---- block scales
 
 

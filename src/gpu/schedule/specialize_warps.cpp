@@ -187,10 +187,11 @@ static void keepUnneeded(ttg::WarpSpecializeOp partitions) {
   });
 }
 
-/// What only a branch needs is computed there: before it, and of the loop before it, it would take registers.
+/// What only a branch needs is computed there: before it, and of the loop before it, it would take registers. What exchanges elements
+/// through shared memory stays between its barriers.
 static void sinkIntoBranches(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op)) continue;
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || hasBarrierInside(&op)) continue;
     Region *only = nullptr;
     bool one = llvm::all_of(op.getUsers(), [&](Operation *user) {
       Operation *around = block.findAncestorOpInBlock(*user);
@@ -220,7 +221,8 @@ static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config)
 static void sinkAfterLoops(Block &block) {
   auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || !llvm::all_of(op.getResultTypes(), isNumbers)) continue;
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || hasBarrierInside(&op)) continue;
+    if (!llvm::all_of(op.getResultTypes(), isNumbers)) continue;
     Operation *first = nullptr;
     for (Operation *user : op.getUsers())
       if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
