@@ -6,16 +6,18 @@
 
 namespace tilewright {
 
-/// Returns at most `maxBytes` bytes of a text. A longer text is cut between two characters, and a note says how much is left out.
+/// Returns about `maxBytes` bytes of a text at most. The middle of a longer text is left out, between two characters, and a note says how
+/// much: a message often ends with what is wrong.
 inline std::string boundedText(std::string text, size_t maxBytes) {
   if (text.size() <= maxBytes) return text;
-  size_t end = maxBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+  auto isInsideCharacter = [&](size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  size_t end = maxBytes / 2, next = text.size() - maxBytes / 2;
+  while (end > 0 && isInsideCharacter(end))
     --end;
-  std::string note = " ... (" + std::to_string(text.size() - end) + " more bytes are left out)";
-  bool endsLine = text.back() == '\n';
-  text.resize(end);
-  return text + note + (endsLine ? "\n" : "");
+  while (isInsideCharacter(next))
+    ++next;
+  std::string note = " ... (" + std::to_string(next - end) + " more bytes are left out) ... ";
+  return text.replace(end, next - end, note);
 }
 
 constexpr size_t maxMessageBytes = 16 << 10; // of one message
