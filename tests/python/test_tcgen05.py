@@ -2,8 +2,11 @@
 the ISA. ptxas assembles the same kernels."""
 
 import itertools
+import os
+import pathlib
 import re
 import shutil
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "run"))
 TARGETS = ["sm_100a", "sm_103a", "sm_110a"]
 TYPES = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "i8": np.int8}
 
@@ -30,6 +34,15 @@ def matmul(
         b = tl.load(b_ptr + at[:, None] * b_depth + n[None, :] * b_column, mask=(at[:, None] < depth) & (n[None, :] < columns), other=0)
         acc = tl.dot(a, b, acc, out_dtype=TYPE)
     tl.store(c_ptr + m[:, None] * columns + n[None, :], acc, mask=(m[:, None] < rows) & (n[None, :] < columns))
+
+
+def device(target):
+    """The simulator with the target's code, or the machine's GPU (tests/gpu/run --blackwell)."""
+    if not os.environ.get("TILEWRIGHT_TESTS_ON_GPU"):
+        return triton.engine("simulate", target=f"cuda:{target}")
+    import gpu_device
+
+    return gpu_device.engine()
 
 
 def ptx(kernel, target, arguments, **options):
@@ -59,7 +72,7 @@ def multiply(target, sizes, tile, kind, second=None, columns_first=(False, False
     c = np.zeros((rows, columns), np.int32 if kind == "i8" else np.float32)
     strides = [s // x.itemsize for x in (a, b) for s in x.strides]
     arguments = (a, b, c, rows, columns, depth, *strides, m, n, k, tl.int32 if kind == "i8" else tl.float32)
-    with triton.engine("simulate", target=f"cuda:{target}"):
+    with device(target):
         matmul[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
     if kind == "i8":
         np.testing.assert_array_equal(c, expected)
@@ -136,7 +149,7 @@ def several(a_ptr, b_ptr, c_ptr, n, M: tl.constexpr, LAST: tl.constexpr):
 def test_several_dots(rows, warps, n, last):
     a, b = numbers((rows, 64), "fp16", 3), (numbers((64, 64), "fp16", 4) * np.float16(0.125))
     c = np.zeros((rows, 64), np.float32)
-    with triton.engine("simulate", target="cuda:sm_100a"):
+    with device("sm_100a"):
         several[1,](a, b, c, n, rows, last, num_warps=warps)
     product = a.astype(np.float64) @ b.astype(np.float64)
     acc = np.ones((rows, 64))
@@ -171,7 +184,7 @@ def many(a_ptr, b_ptr, c_ptr, COUNT: tl.constexpr):
 def test_results_that_are_not_live_together_share_columns():
     a, b = numbers((128, 16), "fp16", 5), numbers((16, 256), "fp16", 6)
     c = np.zeros((128, 256), np.float32)
-    with triton.engine("simulate", target="cuda:sm_100a"):
+    with device("sm_100a"):
         many[1,](a, b, c, 4, num_warps=8)
     np.testing.assert_allclose(c, (0 + 1 + 2 + 3 + 3) * (a.astype(np.float64) @ b.astype(np.float64)), atol=1e-3)
     text = ptx(many, "sm_100a", (a, b, c, 4), num_warps=8)
@@ -235,7 +248,7 @@ def test_persistent_matmul(programs, two, tile, warps, depth):
     a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
     c = np.zeros((rows, columns), np.float16)
     arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
-    with triton.engine("simulate", target="cuda:sm_100a"):
+    with device("sm_100a"):
         persistent[programs,](*arguments, num_warps=warps, num_stages=3)
     expected = a.astype(np.float64) @ b.astype(np.float64).T
     np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)
@@ -274,7 +287,7 @@ def test_conversions_stay_between_their_barriers(low):
     c, y, z = np.zeros((64, 128), np.float16), np.zeros((64, 128), np.float16), np.zeros((64, 128), np.float32)
     arguments = (a, b, c, x, y, z, 256, low, 64)
     for _ in range(4):  # warps run in another order each time
-        with triton.engine("simulate", target="cuda:sm_100a"):
+        with device("sm_100a"):
             branches[1,](*arguments, num_warps=4, num_stages=3)
     expected = (a.astype(np.float64) @ b.astype(np.float64)) * (low == 0)
     np.testing.assert_allclose(c, np.where(x < 4, expected, 0), rtol=2e-3, atol=2e-2)
@@ -332,7 +345,7 @@ def scaled_multiply(target, sizes, tile, kinds, scale, group, **options):
     x, y = (values * np.repeat(factor, group, axis=1) for values, factor in zip((a, b), factors))
     c = np.zeros((rows, columns), np.float32)
     arguments = (a_bits, scales[0], b_bits, scales[1], c, rows, columns, depth, m, n, k, group, *kinds)
-    with triton.engine("simulate", target=f"cuda:{target}"):
+    with device(target):
         scaled[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
     assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * 2.0**-24 * (2 + depth / 8))
     return ptx(scaled, target, arguments, **options)
