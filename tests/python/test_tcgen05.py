@@ -261,6 +261,35 @@ def test_persistent_matmul(programs, two, tile, warps, depth):
 
 
 @triton.jit
+def two_loops(a_ptr, b_ptr, c_ptr, d_ptr, depth):
+    m, n = tl.arange(0, 128), tl.arange(0, 128)
+    acc = tl.zeros((128, 128), tl.float32)
+    for k in range(0, depth, 64):
+        ks = k + tl.arange(0, 64)
+        acc = tl.dot(tl.load(a_ptr + m[:, None] * depth + ks[None, :]), tl.load(b_ptr + ks[:, None] * 128 + n[None, :]), acc)
+    other = tl.zeros((128, 64), tl.float32)
+    for k in range(0, depth, 128):
+        ks = k + tl.arange(0, 128)
+        other = tl.dot(tl.load(a_ptr + m[:, None] * depth + ks[None, :]), tl.load(b_ptr + ks[:, None] * 128 + tl.arange(0, 64)[None, :]), other)
+    tl.store(c_ptr + m[:, None] * 128 + n[None, :], acc)
+    tl.store(d_ptr + m[:, None] * 64 + tl.arange(0, 64)[None, :], other)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_loops_share_bytes(warps):
+    """The second loop's copies wait until the first loop's MMAs have read the bytes that both use."""
+    a, b = numbers((128, 384), "fp16", 1), numbers((384, 128), "fp16", 2)
+    c, d = np.zeros((128, 128), np.float32), np.zeros((128, 64), np.float32)
+    for _ in range(4):  # warps run in another order each time
+        with device("sm_100a"):
+            two_loops[1,](a, b, c, d, 384, num_warps=warps, num_stages=4)
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c, expected, rtol=2e-3, atol=2e-2)
+    np.testing.assert_allclose(d, expected[:, :64], rtol=2e-3, atol=2e-2)
+    assert "setmaxnreg" in ptx(two_loops, "sm_100a", (a, b, c, d, 384), num_warps=warps, num_stages=4)
+
+
+@triton.jit
 def branches(a_ptr, b_ptr, c_ptr, x_ptr, y_ptr, z_ptr, depth, low, M: tl.constexpr):
     """A tile that only a branch needs, in another layout than it is loaded in."""
     m, n = tl.arange(0, M), tl.arange(0, 128)

@@ -37,6 +37,8 @@ static bool isPerWarpGroup(const SharedAccess &access) {
 
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
+  // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
+  if (earlier.partition == AccessPartition::mmas) return later.partition != AccessPartition::consumers && earlier.owner != later.owner;
   if (earlier.accessor == Accessor::tmaLoad || earlier.partition != AccessPartition::consumers) return false;
   return later.partition == AccessPartition::consumers || earlier.owner != later.owner;
 }
@@ -87,6 +89,8 @@ public:
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
     if (isa<ttg::FenceAsyncOp>(op) && partitionOf(op) == AccessPartition::consumers) return fence(state);
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && partitionOf(op) == AccessPartition::consumers)
+      return end(Accessor::mma, wait, 0, state);
     if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
