@@ -2,10 +2,10 @@
 
 import pathlib
 import shutil
-import subprocess
-import sys
 
 import pytest
+
+import tree_checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL, PAGE, FOLDER = (pathlib.Path(name) for name in ("tools/check_heuristics.py", "docs/heuristics.md", "src/gpu/cost_model"))
@@ -21,15 +21,8 @@ def tree(tmp_path):
     return tmp_path
 
 
-def check(tree, path=None, old="", new=""):
-    """The messages, after a change of a file."""
-    if path:
-        text = (tree / path).read_text()
-        assert text.count(old) == 1
-        (tree / path).write_text(text.replace(old, new))
-    done = subprocess.run([sys.executable, str(tree / TOOL)], capture_output=True, text=True)
-    assert not done.stderr and done.returncode == bool(done.stdout)
-    return done.stdout.splitlines()
+def check(tree, *change):
+    return tree_checks.check(tree, TOOL, *change)
 
 
 def test_the_tree_passes(tree):

@@ -13,8 +13,8 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
+from microscaling import TYPES, numbers
 
-TYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "e2m1": ml_dtypes.float4_e2m1fn}
 FORMATS = list(TYPES)
 
 
@@ -58,16 +58,6 @@ def scaled_by_descriptors(
         b_scale = tl.load(at, mask=columns_of_tile[:, None] < columns)
         acc = tl.dot_scaled(a_tiles.load([m, k]), scales.load([m, k // GROUP]), A, b_tiles.load([n, k]).T, b_scale, B, acc)
     tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N]).store([m, n], acc)
-
-
-def numbers(rows, depth, kind, seed):
-    """(the numbers as float64, their bits as the kernel reads them): [rows, depth], all finite."""
-    bits = np.random.default_rng(seed).integers(0, 16 if kind == "e2m1" else 256, (rows, depth)).astype(np.uint8)
-    if kind != "e2m1":
-        bits[~np.isfinite(bits.view(TYPES[kind]).astype(np.float64))] = 0x39
-        return bits.view(TYPES[kind]).astype(np.float64), bits
-    values = np.arange(16, dtype=np.uint8).view(TYPES[kind]).astype(np.float64)[bits]
-    return values, bits[:, 0::2] | bits[:, 1::2] << 4
 
 
 def factors(scale, group, depth):

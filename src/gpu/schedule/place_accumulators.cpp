@@ -10,6 +10,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/mma_partition.h"
+#include "gpu/schedule/operation_spans.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
@@ -104,20 +105,9 @@ private:
         if (accumulators.isInPlace(init)) unite(argument, init.get());
       }
     });
-    int64_t next = 0;
-    number(function.getBody(), next);
+    numberOperations(function.getBody(), spans);
     for (const auto &member : classes)
       extend(Value::getFromOpaquePointer(member->getData()));
-  }
-
-  void number(Region &region, int64_t &next) {
-    for (Block &block : region)
-      for (Operation &op : block) {
-        int64_t first = next++;
-        for (Region &inner : op.getRegions())
-          number(inner, next);
-        spans[&op] = {first, next++};
-      }
   }
 
   /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
@@ -126,7 +116,7 @@ private:
     web.type = cast<RankedTensorType>(value.getType());
     auto touch = [&](Operation *op) {
       web.first = std::min(web.first, spans.lookup(op).first);
-      web.last = std::max(web.last, spans.lookup(op).second);
+      web.last = std::max(web.last, spans.lookup(op).last);
     };
     touch(isa<BlockArgument>(value) ? cast<BlockArgument>(value).getOwner()->getParentOp() : value.getDefiningOp());
     for (OpOperand &use : value.getUses()) {
@@ -401,7 +391,7 @@ private:
   SmallVector<ttg::WgmmaWaitOp> waits;
   llvm::EquivalenceClasses<void *> classes;
   llvm::MapVector<void *, Web> webs;
-  DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; ///< numbers of an operation's begin and end
+  OperationSpans spans;
   SmallVector<scf::ForOp> dropped;
   Value address, zero, barriers, scaleColumns;
   int64_t scaleColumn = 0;

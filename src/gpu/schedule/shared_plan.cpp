@@ -9,6 +9,7 @@
 
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/operation_spans.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/ttg/demanded_extent.h"
 
@@ -22,37 +23,29 @@ public:
   Planner(tt::FuncOp function, ArrayRef<DeeperBuffer> deeper) : function(function), deeper(deeper) {}
 
   SharedPlan run() {
-    int64_t next = 0;
-    number(function.getBody(), next);
-    end = next;
+    end = numberOperations(function.getBody(), spans);
+    findWaits();
     function.walk([&](Operation *op) { addReservation(op); });
     place();
     return std::move(plan);
   }
 
 private:
-  struct Span {
-    int64_t first = 0, last = 0;
-  };
-
-  void number(Region &region, int64_t &next) {
-    for (Block &block : region)
-      for (Operation &op : block) {
-        int64_t first = next++;
-        for (Region &inner : op.getRegions())
-          number(inner, next);
-        spans[&op] = {first, next++};
-        if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
-          if (endsMma(wait, 0)) mmaWaits.push_back(first);
-        if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
-          if (wait.getPending() == 0) mmaWaits.push_back(first);
-        if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
-          if (wait.getTensorMemory() && !wait->hasAttr(ttg::mmaPartitionName)) mmaWaits.push_back(first);
-        if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
-          if (wait.getPending() == 0) copyWaits.push_back(first);
-        if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
-          if (wait.getPending() == 0) storeWaits.push_back(first);
-      }
+  /// Finds the waits that end all asynchronous accesses of a kind, in the order of the text.
+  void findWaits() {
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      int64_t first = spans.lookup(op).first;
+      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
+        if (endsMma(wait, 0)) mmaWaits.push_back(first);
+      if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
+        if (wait.getPending() == 0) mmaWaits.push_back(first);
+      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
+        if (wait.getTensorMemory() && !wait->hasAttr(ttg::mmaPartitionName)) mmaWaits.push_back(first);
+      if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
+        if (wait.getPending() == 0) copyWaits.push_back(first);
+      if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
+        if (wait.getPending() == 0) storeWaits.push_back(first);
+    });
   }
 
   /// The first of `waits` (which are in order) after `from`.
@@ -62,8 +55,8 @@ private:
   }
 
   /// When an access made for something that lives in `home` is going on.
-  Span during(Operation *access, Block *home) {
-    Span span = spans.lookup(access);
+  OperationSpan during(Operation *access, Block *home) {
+    OperationSpan span = spans.lookup(access);
     int64_t done = span.last;
     if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, span.last);
     if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
@@ -89,7 +82,7 @@ private:
       if (accesses.empty()) return;
       reservation.first = end;
       for (Operation *access : accesses) {
-        Span span = during(access, op->getBlock());
+        OperationSpan span = during(access, op->getBlock());
         reservation.first = std::min(reservation.first, span.first);
         reservation.last = std::max(reservation.last, span.last);
       }
@@ -97,7 +90,7 @@ private:
       if (alloc->hasAttr(ttg::liveThroughoutName)) reservation.first = 0, reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
-          Span span = spans.lookup(buffer.loop);
+          OperationSpan span = spans.lookup(buffer.loop);
           reservation.bytes = tileBytes(alloc) * buffer.depth;
           reservation.first = std::min(reservation.first, span.first);
           reservation.last = std::max(reservation.last, span.last);
@@ -105,7 +98,7 @@ private:
     } else {
       reservation.bytes = scratchBytes(op);
       if (reservation.bytes == 0) return;
-      Span span = spans.lookup(op);
+      OperationSpan span = spans.lookup(op);
       reservation.first = span.first;
       reservation.last = isa<ttg::ReadClusterOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
     }
@@ -141,7 +134,7 @@ private:
   tt::FuncOp function;
   ArrayRef<DeeperBuffer> deeper;
   SharedPlan plan;
-  DenseMap<Operation *, Span> spans;
+  OperationSpans spans;
   SmallVector<int64_t> mmaWaits, copyWaits, storeWaits;
   int64_t end = 0;
 };

@@ -25,7 +25,7 @@ static bool releasesCopiesEarly(const LoopSchedule &schedule) {
 }
 
 /// True if the partition makes all loads of tiles to registers. If the consumers load scales as well, 16 bytes at a time for the partition
-/// are no gain (docs/heuristics.md, `widenedRowBytes`).
+/// bring no gain (docs/heuristics.md, `widenedRowBytes`).
 static bool partitionLoadsAlone(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);

@@ -62,7 +62,7 @@ bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
   auto isEarlier = [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); };
   CircularBuffer *first = std::min_element(schedule.circularBuffers.begin(), schedule.circularBuffers.end(), isEarlier);
   ttg::WgmmaOp mma = firstOfChain(schedule, *first, context);
-  if (!mma || context.target.tcgen05) return false; // one thread issues the MMAs of all warp groups, so these cannot take turns
+  if (!mma || context.target.tcgen05) return false; // one thread issues the MMAs of all warp groups, so these cannot alternate
   std::swap(*first, schedule.circularBuffers.front());
   first = schedule.circularBuffers.begin();
   copyAndReleaseAfter(schedule, endOfAllReads(schedule), /*releaseDistance=*/0);
