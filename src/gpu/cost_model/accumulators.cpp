@@ -43,20 +43,22 @@ static Operation *lastUse(tt::DotOp dot) {
 
 /// Returns the accumulator bits that are live at one time in an iteration: the loop-carried tiles, and the maximum over the dots in the
 /// body.
-static int64_t accumulatorBitsOf(scf::ForOp loop, function_ref<int64_t(Value)> bitsOf) {
+static int64_t accumulatorBitsOf(scf::ForOp loop, function_ref<int64_t(Value)> bitsOf, bool carriedSums) {
   if (loop.getBody()->getOps<tt::DotOp>().empty()) return 0;
   int64_t carried = 0;
   for (BlockArgument argument : loop.getRegionIterArgs())
-    if (isTile(argument)) carried += bitsOf(loop.getTiedLoopYieldedValue(argument)->get());
+    if (Value yielded = loop.getTiedLoopYieldedValue(argument)->get();
+        isTile(argument) && (carriedSums || !yielded.getDefiningOp<tt::DotOp>()))
+      carried += bitsOf(yielded);
   SmallVector<LiveRange> ranges; // of accumulators that are not carried
   for (auto dot : loop.getBody()->getOps<tt::DotOp>())
     if (!isa<BlockArgument>(dot.getC())) ranges.push_back({dot, lastUse(dot), bitsOf(dot.getResult())});
   return carried + maxLive(ranges);
 }
 
-int64_t maxAccumulatorBits(tt::FuncOp function, function_ref<int64_t(Value)> bitsOf) {
+int64_t maxAccumulatorBits(tt::FuncOp function, function_ref<int64_t(Value)> bitsOf, bool carriedSums) {
   int64_t bits = 0;
-  function.walk([&](scf::ForOp loop) { bits = std::max(bits, accumulatorBitsOf(loop, bitsOf)); });
+  function.walk([&](scf::ForOp loop) { bits = std::max(bits, accumulatorBitsOf(loop, bitsOf, carriedSums)); });
   return bits;
 }
 

@@ -14,7 +14,8 @@ int64_t accumulatorBits(mlir::Type tile, const Dims &shape, const Dims &valid);
 /// Returns the same for a tile of the program.
 int64_t tileAccumulatorBits(mlir::Value tile);
 /// Returns the maximum number of accumulator bits that are live at one time in a loop of the function. `bitsOf`: those of one tile.
-int64_t maxAccumulatorBits(tt::FuncOp function, llvm::function_ref<int64_t(mlir::Value)> bitsOf);
+/// `carriedSums`: with the results of dots that loops carry, which some targets have in tensor memory.
+int64_t maxAccumulatorBits(tt::FuncOp function, llvm::function_ref<int64_t(mlir::Value)> bitsOf, bool carriedSums = true);
 /// True if so many accumulator bits leave enough of the registers of a CTA's threads.
 bool accumulatorsFit(int64_t bits, int64_t warps, const GpuTarget &target);
 /// True if one CTA with the maximum number of warps can hold the accumulators of the function.

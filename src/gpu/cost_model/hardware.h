@@ -21,6 +21,7 @@ constexpr int64_t tcgen05MinRows = 64;            ///< the fewest rows of one tc
 constexpr int64_t tcgen05ColumnStep = 16;         ///< the number of columns of a tcgen05.mma with 128 rows is a multiple of this
 constexpr int64_t tcgen05MaxColumns = 256;        ///< the largest number of columns of one tcgen05.mma
 constexpr int64_t minTensorColumns = 32;          ///< the fewest columns of an allocation of tensor memory
+constexpr int64_t registerBits = 32;              ///< of a register of a thread, and of a lane of a column of tensor memory
 constexpr int64_t mmaDepthBytes = 32;             ///< of a row of A, or of a column of B, that one MMA multiplies
 constexpr int64_t mmaRows = 16;                   ///< of one mma.sync
 constexpr int64_t mmaColumns = 8;                 ///< of one mma.sync

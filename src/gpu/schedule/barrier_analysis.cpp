@@ -37,6 +37,9 @@ static bool isPerWarpGroup(const SharedAccess &access) {
 
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
+  // A thread loads and stores the same part of a tile in tensor memory.
+  bool byThreads = earlier.accessor == Accessor::threads && later.accessor == Accessor::threads;
+  if (byThreads && earlier.inTensorMemory && earlier.owner == later.owner) return false;
   // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
   if (earlier.partition == AccessPartition::mmas) return later.partition != AccessPartition::consumers && earlier.owner != later.owner;
   if (earlier.accessor == Accessor::tmaLoad || earlier.partition != AccessPartition::consumers) return false;

@@ -9,7 +9,9 @@
 // warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/chain_partition.h"
 #include "gpu/schedule/mma_partition.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operation_spans.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "gpu/ttg/ttg.h"
@@ -30,7 +32,7 @@ namespace {
 
 constexpr int64_t setsOfScales = 2; ///< MMAs of even and odd number have their scales in different columns
 
-/// Values that share a tile of tensor memory.
+/// Values that share a tile of tensor memory: accumulators, or the operand A of one MMA.
 struct Web {
   RankedTensorType type;
   int64_t first = INT64_MAX, last = 0; ///< operations from the first access to the last one
@@ -108,6 +110,22 @@ private:
     numberOperations(function.getBody(), spans);
     for (const auto &member : classes)
       extend(Value::getFromOpaquePointer(member->getData()));
+    for (ttg::WgmmaOp mma : mmas)
+      if (isa<RankedTensorType>(mma.getA().getType())) addOperand(mma);
+  }
+
+  /// The first wait after which the MMA is complete, or the kernel's end.
+  Operation *endOf(ttg::WgmmaOp mma) {
+    ttg::WgmmaWaitOp wait = gpu::waitForAllAfter(mma);
+    return wait ? wait.getOperation() : function.getBody().front().getTerminator();
+  }
+
+  /// Operand A of an MMA is in tensor memory from right before the MMA until this is complete.
+  void addOperand(ttg::WgmmaOp mma) {
+    Web &web = operands[mma];
+    web.type = cast<RankedTensorType>(mma.getA().getType());
+    web.first = spans.lookup(mma).first;
+    web.last = spans.lookup(endOf(mma)).last;
   }
 
   /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
@@ -156,6 +174,8 @@ private:
     SmallVector<Web *> order, placed;
     for (auto &[leader, web] : webs)
       order.push_back(&web);
+    for (auto &[mma, web] : operands)
+      order.push_back(&web);
     llvm::sort(order,
                [](Web *x, Web *y) { return std::tuple(-x->columns(), x->first, x->last) < std::tuple(-y->columns(), y->first, y->last); });
     int64_t columns = 0;
@@ -182,10 +202,14 @@ private:
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
     address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
-    for (auto &[leader, web] : webs) {
+    auto allocateTile = [&](Web &web) {
       auto type = ttg::TensorMemoryType::get(b.getContext(), web.type.getShape(), web.type.getElementType());
       web.tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(web.column));
-    }
+    };
+    for (auto &[leader, web] : webs)
+      allocateTile(web);
+    for (auto &[mma, web] : operands)
+      allocateTile(web);
     zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     if (scales) {
       Value column = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(scaleColumn)));
@@ -218,8 +242,14 @@ private:
         ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);
     }
     if (!accumulate) accumulate = boolean(mma.getLoc(), true);
+    Value a = mma.getA();
+    if (isa<RankedTensorType>(a.getType())) {
+      if (!isa<ttg::WgmmaWaitOp>(endOf(mma))) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, 0);
+      ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].tile);
+      a = operands[mma].tile;
+    }
     if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
-    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
+    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), a, mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
                               mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr());
   }
 
@@ -391,6 +421,7 @@ private:
   SmallVector<ttg::WgmmaWaitOp> waits;
   llvm::EquivalenceClasses<void *> classes;
   llvm::MapVector<void *, Web> webs;
+  llvm::MapVector<Operation *, Web> operands;
   OperationSpans spans;
   SmallVector<scf::ForOp> dropped;
   Value address, zero, barriers, scaleColumns;
@@ -403,6 +434,8 @@ LogicalResult placeAccumulators(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     if (!target.tcgen05) return success();
     FailureOr<bool> isDone = partitionMmas(function, config, target);
+    if (failed(isDone) || *isDone) return LogicalResult(isDone);
+    isDone = partitionChainedMmas(function, config, target);
     if (failed(isDone) || *isDone) return LogicalResult(isDone);
     return Placer(function, config, target).run();
   });

@@ -99,6 +99,7 @@ static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Acces
 AccessPartition partitionOf(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
   if (op->hasAttr(ttg::mmaPartitionName)) return AccessPartition::mmas;
+  if (op->hasAttr(ttg::correctionPartitionName)) return AccessPartition::correction;
   return op->hasAttr(ttg::operandPartitionName) ? AccessPartition::operands : AccessPartition::consumers;
 }
 
@@ -113,13 +114,17 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return {accessOf(op, load.getBuffer(), true, Accessor::tmaLoad)};
   if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return {accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
   if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return {tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
+  if (auto scale = dyn_cast<ttg::TensorScaleOp>(op)) return {tensorAccessOf(op, scale.getTile(), true, Accessor::threads)};
   if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
   if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
     int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
     return {{op, op, 0, columns, {}, true, Accessor::threads, AccessPartition::consumers, /*inTensorMemory=*/true}};
   }
   SmallVector<SharedAccess> accesses;
-  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
+  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
+    accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
+    if (isa<ttg::TensorMemoryType>(mma.getA().getType())) accesses.push_back(tensorAccessOf(op, mma.getA(), false, Accessor::mma));
+  }
   if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
     Accessor accessor = isa<ttg::FmaDotOp>(op) ? Accessor::threads : Accessor::mma;
     for (Value operand : op->getOperands())

@@ -14,7 +14,7 @@ namespace tilewright::gpu {
 enum class Accessor : uint8_t { threads, copyAsync, mma, tmaLoad, tmaStore };
 
 /// The partition that makes an access (specialize-warps).
-enum class AccessPartition : uint8_t { consumers, producer, operands, mmas };
+enum class AccessPartition : uint8_t { consumers, producer, operands, mmas, correction };
 
 /// The stages of a circular buffer that an access may touch: bit d is stage (counter + d) mod depth, where `counter` is a value that a loop
 /// carries and advances by one each iteration. Without a counter, bit d is stage d.

@@ -47,11 +47,18 @@ static bool onlyAccumulates(const LoopSchedule &schedule) {
          llvm::all_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
 }
 
+/// True if threads compute between dots of the loop.
+static bool isChain(const LoopSchedule &schedule) {
+  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>();
+  return std::distance(mmas.begin(), mmas.end()) > 1 && !onlyAccumulates(schedule);
+}
+
 /// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
 /// Where nothing is computed between MMAs, and all synchronize to store, it costs a little. Where a second CTA fits on an SM, it already
 /// fills the gaps. docs/heuristics.md has the numbers (Decisions without a number).
 static std::optional<std::string> gainObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
   if (target.tcgen05 && llvm::all_of(loops, onlyAccumulates)) return {}; // a warp multiplies the next tile while others store this one
+  if (target.tcgen05 && llvm::all_of(loops, isChain)) return {};         // or the next iteration's first dot while others compute
   if (llvm::any_of(loops, isAsked)) return {};
   if (config.getWarps() == warpsOfGroup) return "a single warpgroup has no other one to overlap with";
   if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; })) return {};
@@ -255,6 +262,8 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
     partitions.push_back(
         {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
+  if (function->hasAttr(ttg::correctionPartitionName))
+    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warpsOfGroup, correctionRegisters});
   if (function->hasAttr(ttg::mmaPartitionName))
     partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters});
   for (const Partition &partition : partitions)
@@ -308,7 +317,8 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
   // The regions say it now.
   function.walk([](Operation *inside) {
-    for (StringRef mark : {ttg::producerName, ttg::operandPartitionName, ttg::mmaPartitionName, ttg::warpSpecializedName})
+    for (StringRef mark :
+         {ttg::producerName, ttg::operandPartitionName, ttg::mmaPartitionName, ttg::correctionPartitionName, ttg::warpSpecializedName})
       inside->removeAttr(mark);
   });
   return success();

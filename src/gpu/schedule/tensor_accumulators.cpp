@@ -63,7 +63,7 @@ bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
 
 int64_t tensorColumnsOf(Type tile) {
   auto type = cast<RankedTensorType>(tile);
-  return llvm::divideCeil(type.getDimSize(0), tensorMemoryLanes) * type.getDimSize(1);
+  return ttg::TensorMemoryType::get(type.getContext(), type.getShape(), type.getElementType()).columns();
 }
 
 } // namespace tilewright::gpu

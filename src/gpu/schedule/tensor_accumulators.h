@@ -27,7 +27,7 @@ private:
   llvm::SetVector<mlir::BlockArgument> carried;
 };
 
-/// Returns the columns of tensor memory of a tile of accumulators.
+/// Returns the columns of tensor memory of a tile.
 int64_t tensorColumnsOf(mlir::Type tile);
 
 } // namespace tilewright::gpu

@@ -60,10 +60,14 @@ struct TensorAccess {
 };
 } // namespace
 
-/// The column of an element within its tile.
-static int64_t columnOf(const Layout &layout, uint32_t flat) {
+/// The column of an element within its tile. `ofColumn`: elements of one row in a column.
+static int64_t columnOf(const Layout &layout, int64_t ofColumn, uint32_t flat) {
   Dims at = coordinatesOf(layout.shape, flat);
-  return at[0] / tensorMemoryLanes * layout.shape[1] + at[1];
+  return (at[0] / tensorMemoryLanes * layout.shape[1] + at[1]) / ofColumn;
+}
+
+static int64_t elementsOfColumn(Type tile) {
+  return registerBits / getElementTypeOrSelf(tile).getIntOrFloatBitWidth();
 }
 
 static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type tile, Value memory) {
@@ -71,19 +75,19 @@ static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type ti
   if (layout != Layout::tensorMemory(layout.shape, t.warps)) return bug(op, "this tile is not in the layout of tensor memory"), failure();
   TensorAccess access;
   constexpr int64_t maxRegisters = 32; // of one tcgen05.ld: a CTA with partitions starts with few, and ptxas needs all at once
-  int64_t ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps);
+  int64_t ofColumn = elementsOfColumn(tile), ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps * ofColumn);
   if (layout.shape[0] < tensorMemoryLanes) {
     ofRow /= 2;
     access.shape = ptx::TensorShape::m16x32bx2;
     access.halfOffset = t.b.getI32IntegerAttr(static_cast<int32_t>(ofRow));
   }
-  access.registers = layout.registersPerThread();
+  access.registers = layout.registersPerThread() / ofColumn;
   access.count = std::min(maxRegisters, ofRow);
   for (int64_t reg = 0; reg < access.registers; reg += access.count)
-    access.columns.push_back(columnOf(layout, layout.apply(reg, 0, 0, 0)));
+    access.columns.push_back(columnOf(layout, ofColumn, layout.apply(reg * ofColumn, 0, 0, 0)));
   std::vector<uint32_t> ofWarp;
   for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp)))
-    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(columnOf(layout, basis)));
+    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(columnOf(layout, ofColumn, basis)));
   Value lane = arith::ShLIOp::create(t.b, arith::AndIOp::create(t.b, t.warp, t.i32(warpsOfGroup - 1)), t.i32(16 + laneBits));
   Value start = arith::AddIOp::create(t.b, t.getScalar(memory), lane);
   access.start = arith::AddIOp::create(t.b, start, xorBases(t, t.warp, ofWarp));
@@ -98,6 +102,7 @@ static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
   FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource());
   if (failed(access)) return failure();
   SmallVector<Type> types(static_cast<size_t>(access->count), getElementTypeOrSelf(op.getType()));
+  if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != registerBits) return bug(op, "it loads elements that are no words");
   ThreadValues values;
   for (int64_t column : access->columns) {
     Value address = addressAt(t, *access, column);
@@ -112,7 +117,8 @@ static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
 static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
   FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget());
   if (failed(access)) return failure();
-  ValueRange values = t.get(op.getSrc());
+  ThreadValues words = asRegisters(t, t.get(op.getSrc()), elementsOfColumn(op.getSrc().getType()));
+  ValueRange values = words;
   for (int64_t column : access->columns) {
     Value address = addressAt(t, *access, column);
     ptx::Tcgen05StOp::create(t.b, access->shape, address, values.take_front(static_cast<size_t>(access->count)), /*unpack=*/false,
@@ -123,18 +129,64 @@ static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
   return success();
 }
 
+/// The warp's rows, 64 columns at a time. The factors of a thread's rows are those of its registers, in order.
+static LogicalResult lowerTensorScale(ThreadContext &t, ttg::TensorScaleOp op) {
+  ttg::TensorMemoryType memory = op.getTile().getType();
+  Layout layout = Layout::tensorMemory(Dims(memory.getShape()), t.warps);
+  auto tile = RankedTensorType::get(memory.getShape(), memory.getElementType(), ttg::LayoutAttr::get(t.b.getContext(), layout));
+  FailureOr<TensorAccess> access = accessOf(t, op, tile, op.getTile());
+  if (failed(access)) return failure();
+  ThreadValues factors = t.get(op.getFactors());
+  if (ttg::layoutOf(op.getFactors().getType()) != layout.withoutDim(1)) return bug(op, "its factors are not in the layout of the rows");
+  Value one = t.constant(memory.getElementType(), t.b.getF32FloatAttr(1)), isChange;
+  for (Value factor : factors) {
+    Value differs = arith::CmpFOp::create(t.b, arith::CmpFPredicate::UNE, factor, one);
+    isChange = isChange ? Value(arith::OrIOp::create(t.b, isChange, differs)) : differs;
+  }
+  Value lanes = ptx::BallotOp::create(t.b, t.b.getI32Type(), isChange);
+  Value some = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, lanes, t.i32(0));
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(scf::IfOp::create(t.b, some, /*withElseRegion=*/false).thenBlock());
+  SmallVector<Type> types(static_cast<size_t>(access->count), memory.getElementType());
+  constexpr size_t inFlight = 2; // loads of 32 registers
+  int64_t ofFactor = access->registers / static_cast<int64_t>(factors.size());
+  for (size_t first = 0; first < access->columns.size(); first += inFlight) {
+    ArrayRef<int64_t> columns = ArrayRef(access->columns).slice(first).take_front(inFlight);
+    SmallVector<ThreadValues> loaded;
+    for (int64_t column : columns)
+      loaded.push_back(
+          ptx::Tcgen05LdOp::create(t.b, types, access->shape, addressAt(t, *access, column), /*pack=*/false, access->halfOffset)
+              .getValues());
+    ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::ld);
+    for (auto [number, column] : llvm::enumerate(columns)) {
+      auto of = static_cast<size_t>(int64_t(first + number) * access->count / ofFactor);
+      for (Value &value : loaded[number])
+        value = arith::MulFOp::create(t.b, value, factors[of]);
+      ptx::Tcgen05StOp::create(t.b, access->shape, addressAt(t, *access, column), loaded[number], /*unpack=*/false, access->halfOffset);
+    }
+  }
+  ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::st);
+  return success();
+}
+
 //===------------------------------------------------------------------------------------------------------------------- MMA
 
 namespace {
-/// An operand in shared memory. A matrix descriptor is the start in units of 16 bytes, plus constants.
-struct SharedMatrix {
+/// An operand. In shared memory, a matrix descriptor is the start in units of 16 bytes, plus constants.
+struct OperandMatrix {
   SharedLayout shared;
   bool alongK = true;
   uint64_t bits = 0; ///< of a descriptor whose address is 0
   Value start;
+  ttg::TensorMemoryType tensorMemory; ///< of an operand that is there, from address `start` on
 
-  /// The descriptor of the matrix whose first element is at `at`.
+  /// The descriptor of the matrix whose first element is at `at`, or its address in tensor memory.
   Value at(ThreadContext &t, const Dims &at) const {
+    if (tensorMemory) {
+      int64_t block = tensorMemory.columns() * tensorMemoryLanes / tensorMemory.getShape()[0];
+      int64_t column = at[0] / tensorMemoryLanes * block + at[1] * tensorMemory.getElementType().getIntOrFloatBitWidth() / registerBits;
+      return column ? Value(arith::AddIOp::create(t.b, start, t.i32(column))) : start;
+    }
     int64_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * shared.elementBytes();
     Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
     return arith::OrIOp::create(t.b, arith::ExtUIOp::create(t.b, t.b.getI64Type(), units), t.i64(static_cast<int64_t>(bits)));
@@ -143,8 +195,13 @@ struct SharedMatrix {
 } // namespace
 
 /// `kDim`: the K dimension. Nothing if tcgen05.mma cannot read the buffer.
-static std::optional<SharedMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
-  SharedMatrix matrix;
+static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
+  OperandMatrix matrix;
+  if (auto tile = dyn_cast<ttg::TensorMemoryType>(buffer.getType())) {
+    matrix.tensorMemory = tile;
+    matrix.start = t.getScalar(buffer);
+    return matrix;
+  }
   matrix.shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
   std::optional<TileSwizzle> swizzle = spanOf(matrix.shared);
   if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
@@ -178,11 +235,15 @@ static MmaKind kindOf(Type element) {
   return element.getIntOrFloatBitWidth() == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
 }
 
+static Type elementOf(Value operand) {
+  if (auto tile = dyn_cast<ttg::TensorMemoryType>(operand.getType())) return tile.getElementType();
+  return cast<ttg::BufferType>(operand.getType()).getElementType();
+}
+
 /// What the instructions of a dot have in common.
 static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
   std::optional<ttg::BlockScalesAttr> scales = op.getScales();
-  Type a = scales ? scales->getA() : op.getA().getType().getElementType(),
-       b = scales ? scales->getB() : op.getB().getType().getElementType();
+  Type a = scales ? scales->getA() : elementOf(op.getA()), b = scales ? scales->getB() : op.getB().getType().getElementType();
   ArrayRef<int64_t> shape = op.getD().getType().getShape();
   InstructionDescriptor descriptor;
   descriptor.kind = kindOf(a);
@@ -260,7 +321,7 @@ static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
 namespace {
 /// A dot, ready to be emitted.
 struct Dot {
-  SharedMatrix first, second;
+  OperandMatrix first, second;
   InstructionDescriptor instruction;
   int64_t scaleBlock = 0;           ///< numbers that share a scale; 0: there are none
   Scales firstScales, secondScales; ///< of the set of columns that this MMA uses
@@ -305,7 +366,7 @@ static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot,
 }
 
 static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
-  std::optional<SharedMatrix> first = matrixOf(t, op.getA(), 1), second = matrixOf(t, op.getB(), 0);
+  std::optional<OperandMatrix> first = matrixOf(t, op.getA(), 1), second = matrixOf(t, op.getB(), 0);
   if (!first || !second) return bug(op, "tcgen05.mma cannot read this buffer");
   Dot dot;
   dot.first = *first, dot.second = *second;
@@ -353,8 +414,8 @@ static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
 }
 
 void addTcgen05Lowerings(LoweringTable &table) {
-  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorStage, lowerTensorLoad, lowerTensorStore, lowerMma,
-               lowerCommit, lowerWait>(table);
+  addLowerings<lowerTensorAlloc, lowerTensorFree, lowerTensorTile, lowerTensorStage, lowerTensorLoad, lowerTensorStore, lowerTensorScale,
+               lowerMma, lowerCommit, lowerWait>(table);
 }
 
 } // namespace tilewright::gpu

@@ -170,6 +170,9 @@ DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumn
   } else if (choice.kind == ttg::MmaKind::tcgen05) {
     choice.instructionN = std::min(d[1], tcgen05MaxColumns);
     choice.result = Layout::tensorMemory(d, warps);
+    // A warp group writes whole words of its columns.
+    if (chained && a[0] >= tensorMemoryLanes && a[1] * bits >= registerBits * (warps / warpsOfGroup))
+      choice.a = Layout::tensorMemory(a, warps);
   } else if (choice.kind == ttg::MmaKind::mma) {
     auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;

@@ -11,7 +11,8 @@ namespace tilewright::gpu {
 
 // Operands of each kind:
 //   wgmma    asynchronous MMA of a warp group: B in shared memory; A too, unless it is computed from another dot's result
-//   tcgen05  asynchronous MMA that one thread issues: operands in shared memory, the result in tensor memory
+//   tcgen05  asynchronous MMA that one thread issues: the result in tensor memory, operands in shared memory; A in tensor memory, too, if
+//            it is computed from another dot's result. Its layout is that of threads before they store it there
 //   mma      mma.sync of a warp: operands in registers
 //   fma      multiply-add instructions: operands in shared memory. fp32 where tf32 is not allowed, fp64, wide integers, small tiles
 struct DotChoice {

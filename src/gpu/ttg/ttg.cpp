@@ -268,16 +268,16 @@ Type TensorMemoryType::parse(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseGreater()) return {};
   bool hasRows = shape.size() == 2 && (shape[0] == gpu::tcgen05MinRows || shape[0] % gpu::tensorMemoryLanes == 0);
-  bool hasWords = element.isF32() || element.isInteger(32);
-  if (!hasRows || !hasWords || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
-    parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 32 bits");
+  if (!hasRows || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
+    parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows");
     return {};
   }
   return TensorMemoryType::get(parser.getContext(), shape, element);
 }
 
 int64_t TensorMemoryType::columns() const {
-  return llvm::divideCeil(getShape()[0], gpu::tensorMemoryLanes) * getShape()[1];
+  int64_t bits = getElementType().getIntOrFloatBitWidth();
+  return llvm::divideCeil(getShape()[0], gpu::tensorMemoryLanes) * llvm::divideCeil(getShape()[1] * bits, gpu::registerBits);
 }
 
 /// A tile that moves between tensor memory and registers.

@@ -167,9 +167,9 @@ def TTG_Barriers : TTGType<"Barriers", "barriers"> {
 }
 
 def TTG_TensorMemory : TTGType<"TensorMemory", "tensor_memory"> {
-  let summary = "a tile [M, N] of 32-bit accumulators in tensor memory: an address, the lane in the upper 16 bits, the column in the lower 16. "
-                "Element (m, n) of M = 64 is in lane 32 (m / 16) + m mod 16 and column n; of more rows, in lane m mod 128 and column "
-                "m / 128 * N + n";
+  let summary = "a tile [M, N] of accumulators, or of an operand A, in tensor memory: an address, the lane in the upper 16 bits, the column in "
+                "the lower 16. Element (m, n) of 32 bits is, for M = 64, in lane 32 (m / 16) + m mod 16 and column n; for more rows, in lane "
+                "m mod 128 and column m / 128 * N + n. Of smaller elements, a column has several of one row, the first in the lowest bits";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1; // !ttg.tensor_memory<128x256xf32>
   let extraClassDeclaration = [{
@@ -343,7 +343,8 @@ def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
 
 def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
-  let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA), b [K, N] "
+  let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA, or "
+                "Layout::tensorMemory, from which place-accumulators moves it to tensor memory), b [K, N] "
                 "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
                 "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
@@ -412,13 +413,19 @@ def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
   let hasVerifier = 1;
 }
+def TTG_TensorScaleOp : TTGOp<"tensor_scale", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "multiplies each row of a tile of f32 in tensor memory by its factor; complete when it ends. `factors`: one for each row, in the "
+                "rows' layout of Layout::tensorMemory. A warp skips rows while all of its factors are 1";
+  let arguments = (ins TTG_Tile:$factors, TTG_TensorMemory:$tile);
+  let assemblyFormat = "$factors `,` $tile attr-dict `:` type($factors) `,` type($tile)";
+}
 def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
-  let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] and b [K, N] are "
-                "buffers. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
+  let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] is a buffer or "
+                "in tensor memory, b [K, N] a buffer. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
                 "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
                 "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
                 "columns, so all but the latest must be complete";
-  let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
+  let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
                        Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
                        OptionalAttr<TTG_BlockScales>:$scales);
   let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "

@@ -100,6 +100,10 @@ constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// it has that partition. Written by place-accumulators; read by partition-dequantize, schedule-loops, allocate-shared, insert-barriers and
 /// specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral mmaPartitionName = "ttg.mma_partition";
+/// On an operation (a unit attribute): it belongs to the correction partition, a warp group that multiplies sums in tensor memory by the
+/// factors of their rows. On the kernel (a unit attribute): it has that partition. Written by place-accumulators; read by insert-barriers
+/// and specialize-warps, which makes a region of it.
+constexpr llvm::StringLiteral correctionPartitionName = "ttg.correction_partition";
 /// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
 /// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
 /// place-accumulators, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
