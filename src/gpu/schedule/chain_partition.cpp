@@ -167,7 +167,9 @@ private:
       ttg::AllocOp alloc = allocOf(buffer);
       if (!alloc) return false;
       auto full = fullBarriers.find(alloc);
-      if (full != fullBarriers.end()) {
+      bool isCopied =
+          full != fullBarriers.end() && !loop.isDefinedOutsideOfLoop(stageOf(buffer)); // otherwise the threads wait before the loop
+      if (isCopied) {
         auto wait = its.fullWaits.find(full->second); // none: threads read the buffer, too
         if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.op.getIndex()) return false;
       }
@@ -225,7 +227,9 @@ private:
     auto column = spread ? spread.getSrc().getDefiningOp<tt::ExpandDimsOp>() : tt::ExpandDimsOp();
     if (!column || column.getAxis() != 1) return {};
     Layout layout = Layout::tensorMemory(ttg::shapeOf(sum.getType()), config.getWarps());
-    return ttg::layoutOf(column.getSrc().getType()) == layout.withoutDim(1) ? column.getSrc() : Value();
+    Operation *from = column.getSrc().getDefiningOp();
+    bool isInLoop = from && from->getBlock() == carried.getOwner();
+    return isInLoop && ttg::layoutOf(column.getSrc().getType()) == layout.withoutDim(1) ? column.getSrc() : Value();
   }
 
   /// Gives tiles their columns. Loops use the same ones, one after the other. Early results have two tiles if these fit.
@@ -286,7 +290,7 @@ private:
       mma.result = tile(mma.op.getType(), depth);
       if (isa<RankedTensorType>(mma.op.getA().getType())) mma.operand = tile(mma.op.getA().getType(), 1);
       mma.done = allocBarriers(depth, 1);
-      if (!mma.isEarly) mma.ready = allocBarriers(1, config.getWarps() + (hasCorrection && mma.factors ? warpsOfGroup : 0));
+      if (!mma.isEarly) mma.ready = allocBarriers(1, hasCorrection && mma.factors ? 2 * config.getWarps() : config.getWarps());
       if (!hasCorrection || !mma.factors) continue;
       auto factors = cast<RankedTensorType>(mma.factors.getType());
       auto layout = SharedLayout::rowMajor(ttg::shapeOf(factors), factors.getElementTypeBitWidth(), {0});
@@ -317,7 +321,7 @@ private:
     FailureOr<SmallVector<Value>> iterations = carryState(first, {zero}, [&](ValueRange state) -> SmallVector<Value> {
       count = state[0];
       b.setInsertionPoint(first);
-      return {arith::AddIOp::create(b, loop.getLoc(), count, i32(loop.getLoc(), 1))};
+      return {arith::AddIOp::create(b, first->getLoc(), count, i32(first->getLoc(), 1))};
     });
     if (failed(iterations)) return failure();
     loop = cast<scf::ForOp>(first->getParentOp());
@@ -327,7 +331,6 @@ private:
       storeInits(loop, its);
       ttg::BarrierArriveOp::create(b, loc, start, zero, Value());
       assign(ttg::BarrierWaitOp::create(b, loc, start, zero, state[0], /*firstWarp=*/false, /*tensorMemory=*/true));
-      issueAhead(loop, its, loop.getTiedLoopInit(cast<BlockArgument>(count))->get());
       threads(loop, its, count);
       issue(loop, its, count);
       b.setInsertionPointAfter(loop);
@@ -447,9 +450,7 @@ private:
     ttg::BarrierArriveOp::create(b, loc, mma.factorsFull, stage, Value());
     auto correct = [&](Operation *op) { op->setAttr(ttg::correctionPartitionName, b.getUnitAttr()); };
     correct(ttg::BarrierWaitOp::create(b, loc, mma.factorsFull, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true));
-    Layout rows = Layout::tensorMemory(Dims(cast<RankedTensorType>(mma.op.getType()).getShape()), warpsOfGroup).withoutDim(1);
-    auto type = ttg::withLayout(cast<RankedTensorType>(mma.factors.getType()), rows);
-    Value factors = ttg::LoadSharedOp::create(b, loc, type, tile);
+    Value factors = ttg::LoadSharedOp::create(b, loc, mma.factors.getType(), tile);
     correct(factors.getDefiningOp());
     Value one = i32(loc, 1), before = arith::SubIOp::create(b, loc, count, one);
     auto [first, parityBefore] = stageAt(loc, before, 1);
@@ -512,44 +513,31 @@ private:
 
   //===------------------------------------------------------------------------------------------------------- MMA partition
 
-  /// Before the loop: the early MMAs of the first iteration.
-  void issueAhead(scf::ForOp loop, ChainLoop &its, Value count) {
-    if (!its.ahead) return;
-    for (auto &[barriers, full] : its.fullWaits) {
-      full.stage = initOf(loop, full.op.getIndex());
-      full.parity = initOf(loop, full.op.getParity());
-    }
-    auto runs = scf::IfOp::create(b, loop.getLoc(), LoopIterations(loop).existsIteration(b, 0), /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(runs.thenBlock());
-    issueEarly(its, count);
-  }
-
-  static Value initOf(scf::ForOp loop, Value value) {
-    auto carried = dyn_cast<BlockArgument>(value);
-    return carried && carried.getOwner() == loop.getBody() ? loop.getTiedLoopInit(carried)->get() : value;
-  }
-
-  /// In the loop: early MMAs of this iteration or the next one, then the others where their operands are ready.
+  /// Early MMAs of this iteration, or, if they run ahead, of the next one, and of the first one in it; then the others where their operands
+  /// are ready. All of them are in the loop: a barrier of all warps may stand before it.
   void issue(scf::ForOp loop, ChainLoop &its, Value count) {
     Location loc = loop.getLoc();
     b.setInsertionPointToStart(loop.getBody());
-    for (auto &[barriers, full] : its.fullWaits) {
-      full.stage = full.op.getIndex(), full.parity = full.op.getParity(), full.isDone = false;
-      if (its.ahead)
-        std::tie(full.stage, full.parity) =
-            stageAfter(b, loc, full.stage, full.parity, cast<ttg::BarriersType>(barriers.getType()).getCount());
-    }
-    {
-      OpBuilder::InsertionGuard guard(b);
-      if (its.ahead) {
-        Value next = arith::AddIOp::create(b, loc, count, i32(loc, 1));
-        auto runs = scf::IfOp::create(b, loc, LoopIterations(loop).existsLater(b, 1), /*withElseRegion=*/false);
-        b.setInsertionPointToStart(runs.thenBlock());
-        issueEarly(its, next);
-      } else {
-        issueEarly(its, count);
+    auto take = [&](bool next) {
+      for (auto &[barriers, full] : its.fullWaits) {
+        full = {full.op, full.op.getIndex(), full.op.getParity()};
+        int64_t depth = cast<ttg::BarriersType>(barriers.getType()).getCount();
+        if (next) std::tie(full.stage, full.parity) = stageAfter(b, loc, full.stage, full.parity, depth);
       }
+    };
+    auto issueIf = [&](Value condition, Value iteration) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false).thenBlock());
+      issueEarly(its, iteration);
+    };
+    take(/*next=*/false);
+    if (its.ahead) {
+      issueIf(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound()), count);
+      take(/*next=*/true);
+      Value next = arith::AddIOp::create(b, loc, count, i32(loc, 1));
+      issueIf(LoopIterations(loop).existsLater(b, 1), next);
+    } else {
+      issueEarly(its, count);
     }
     Value isLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
@@ -582,7 +570,7 @@ private:
   void waitForCopies(ChainLoop &its, ChainedMma &mma) {
     for (Value buffer : mma.op.buffers()) {
       auto barriers = fullBarriers.find(allocOf(buffer));
-      if (barriers == fullBarriers.end()) continue;
+      if (barriers == fullBarriers.end() || !its.fullWaits.contains(barriers->second)) continue;
       FullWait &full = its.fullWaits[barriers->second];
       if (full.isDone) continue;
       full.isDone = true;

@@ -124,8 +124,11 @@ private:
   void addOperand(ttg::WgmmaOp mma) {
     Web &web = operands[mma];
     web.type = cast<RankedTensorType>(mma.getA().getType());
-    web.first = spans.lookup(mma).first;
-    web.last = spans.lookup(endOf(mma)).last;
+    // Without a wait in its block, the MMA may still run in the next iteration of a loop.
+    Operation *end = endOf(mma),
+              *from = isa<ttg::WgmmaWaitOp>(end) ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
+    web.first = spans.lookup(from).first;
+    web.last = spans.lookup(end).last;
   }
 
   /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.

@@ -47,10 +47,10 @@ static bool onlyAccumulates(const LoopSchedule &schedule) {
          llvm::all_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
 }
 
-/// True if threads compute between dots of the loop.
+/// True if threads compute between dots of the loop, or it has none of its own.
 static bool isChain(const LoopSchedule &schedule) {
   auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>();
-  return std::distance(mmas.begin(), mmas.end()) > 1 && !onlyAccumulates(schedule);
+  return mmas.empty() || (std::distance(mmas.begin(), mmas.end()) > 1 && !onlyAccumulates(schedule));
 }
 
 /// One warpgroup computes or stores while another multiplies: that is the gain of warp specialization, because warpgroups run decoupled.
@@ -127,7 +127,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   if (mayLearnOfWrites(function)) return "the kernel may wait for data that another program writes";
   Skeleton producer(function);
   for (const LoopSchedule &schedule : loops)
-    if (config.getWarps() != 2 * warpsOfGroup &&
+    if (!target.tcgen05 && config.getWarps() != 2 * warpsOfGroup &&
         accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*warpSpecialized=*/true))
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config.getWarps(), target, producerRegisters)) +
              " registers per thread";
@@ -257,13 +257,13 @@ static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
   return program;
 }
 
-static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
+static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, int32_t warps) {
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
   if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
     partitions.push_back(
         {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
   if (function->hasAttr(ttg::correctionPartitionName))
-    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warpsOfGroup, correctionRegisters});
+    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warps, correctionRegisters});
   if (function->hasAttr(ttg::mmaPartitionName))
     partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters});
   for (const Partition &partition : partitions)
@@ -297,7 +297,7 @@ static bool isOfPartition(Operation *op) {
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
-  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function);
+  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, static_cast<int32_t>(config.getWarps()));
   if (failed(partitions)) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
@@ -305,9 +305,12 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   if (!last) return bug(function, "a producer without barriers");
   ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
   Block &consumers = op.getDefaultRegion().front();
-  consumers.walk([](Operation *inside) {
-    if (isOfPartition(inside)) inside->erase();
+  SmallVector<Operation *> ofPartitions;
+  consumers.walk([&](Operation *inside) {
+    if (isOfPartition(inside)) ofPartitions.push_back(inside);
   });
+  for (Operation *inside : llvm::reverse(ofPartitions)) // users first
+    inside->erase();
   if (partitions->size() > 1) {
     keepUnneeded(op);
     ttg::eraseDead(function);

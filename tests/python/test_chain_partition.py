@@ -1,0 +1,139 @@
+"""Loops in which threads compute between dots, on the simulator of tcgen05: the partition of MMAs, and that of corrections.
+
+The simulator reports races, missing fences and phases of barriers that a warp may miss, with warps that run in random order."""
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tilewright as triton
+import tilewright.language as tl
+from test_tcgen05 import device
+
+TYPES = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn}
+
+
+@triton.jit
+def step(acc, total, highest, q, k, v, scale, seen, MASKED: tl.constexpr):
+    scores = tl.dot(q, k.T)
+    if MASKED:
+        scores = tl.where(seen, scores, -float("inf"))
+    new = tl.maximum(highest, tl.max(scores, 1) * scale)
+    weights = tl.exp2(scores * scale - new[:, None])
+    change = tl.exp2(highest - new)
+    total = total * change + tl.sum(weights, 1)
+    return tl.dot(weights.to(v.dtype), v, acc * change[:, None]), total, new
+
+
+@triton.jit
+def attention(
+    q_ptr, k_ptr, v_ptr, o_ptr, scale, queries, keys, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr, CAUSAL: tl.constexpr,
+):
+    qs = tl.make_tensor_descriptor(q_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    os = tl.make_tensor_descriptor(o_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD])
+    for block in range(tl.program_id(0), tl.cdiv(queries, M), tl.num_programs(0)):
+        q = qs.load([block * M, 0])
+        rows = block * M + tl.arange(0, M)
+        acc = tl.zeros((M, HEAD), tl.float32)
+        total = tl.zeros((M,), tl.float32)
+        highest = tl.full((M,), -float("inf"), tl.float32)
+        full = block * M // N * N if CAUSAL else keys // N * N
+        last = min((block + 1) * M, keys) if CAUSAL else keys
+        for start in range(0, full, N):
+            acc, total, highest = step(acc, total, highest, q, ks.load([start, 0]), vs.load([start, 0]), scale, 0, False)
+        for start in range(full, last, N):
+            columns = start + tl.arange(0, N)
+            seen = (columns < keys)[None, :]
+            if CAUSAL:
+                seen = seen & (columns[None, :] <= rows[:, None])
+            acc, total, highest = step(acc, total, highest, q, ks.load([start, 0]), vs.load([start, 0]), scale, seen, True)
+        os.store([block * M, 0], (acc / total[:, None]).to(o_ptr.dtype.element_ty))
+
+
+def attend(tile, kind, sizes, programs=None, causal=False, **options):
+    """Compares with float64. The error is that of P in the operands' type, and of the result's."""
+    (m, n, head), (queries, keys) = tile, sizes
+    rng = np.random.default_rng(queries + keys)
+    q, k, v = (rng.standard_normal((length, head)).astype(np.float32).astype(TYPES[kind]) for length in (queries, keys, keys))
+    out = np.full((queries, head), np.nan, np.float32)
+    scale = 1.4426950408889634 / head**0.5
+    arguments = (q, k, v, out, scale, queries, keys, head, m, n, causal)
+    with device("sm_100a"):
+        attention[(programs or triton.cdiv(queries, m),)](*arguments, **options)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
+    if causal:
+        scores = np.where(np.arange(keys)[None, :] <= np.arange(queries)[:, None], scores, -np.inf)
+    weights = np.exp2(scores - scores.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    values = v.astype(np.float64)
+    rounding = {"fp16": 2.0**-11, "bf16": 2.0**-8, "e4m3": 2.0**-4}[kind]
+    # exp2's argument is rounded to float32, and P to the operands' type (e4m3: down to 2^-10 of the maximum).
+    limit = weights @ np.abs(values) * (rounding + 2.0**-14) + (2.0**-9 if kind == "e4m3" else 2.0**-20)
+    assert np.all(np.abs(out - weights @ values) <= limit)
+    return attention.warmup(*arguments, grid=(1,), arch="sm_100a", **options).asm["ttgir"]
+
+
+def partitions(text):
+    """The numbers of warps of the partitions: [1, 1] are those of copies and of MMAs, [1, 4, 1] also that of corrections."""
+    return [int(warps) for warps in re.findall(r"partition\d+\(.*?\) num_warps\((\d+)\)", text)]
+
+
+@pytest.mark.parametrize("sizes", [(128, 128), (256, 320), (200, 77), (128, 1)], ids=str)
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("tile, warps", [((128, 128, 128), 4), ((128, 64, 64), 4), ((256, 64, 64), 8)], ids=str)
+def test_attention(tile, warps, kind, sizes):
+    text = attend(tile, kind, sizes, num_warps=warps, num_stages=2)
+    assert "tensor_memory" in text and partitions(text) == ([1, 4, 1] if tile != (128, 64, 64) else [1, 1])
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("tile, warps", [((64, 64, 64), 4), ((128, 32, 128), 4), ((128, 64, 64), 8), ((128, 128, 64), 4)], ids=str)
+def test_tiles_and_stages(tile, warps, stages):
+    attend(tile, "fp16", (256, 320), num_warps=warps, num_stages=stages)
+
+
+@pytest.mark.parametrize("tile, warps", [((128, 64, 64), 4), ((128, 128, 128), 4), ((256, 64, 64), 8)], ids=str)
+@pytest.mark.parametrize("queries", [128, 500, 640])
+def test_causal_attention(tile, warps, queries):
+    attend(tile, "fp16", (queries, queries), causal=True, num_warps=warps, num_stages=2)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tile, warps", [((128, 64, 64), 4), ((128, 128, 128), 4)], ids=str)
+def test_persistent_attention(tile, warps, causal):
+    attend(tile, "bf16", (700, 700), programs=2, causal=causal, num_warps=warps, num_stages=2)
+
+
+@triton.jit
+def gated(x_ptr, w_ptr, u_ptr, d_ptr, y_ptr, hidden, K: tl.constexpr, M: tl.constexpr, N: tl.constexpr, DOWN: tl.constexpr):
+    """Two early dots, and one that accumulates: y = (silu(x @ w) * (x @ u)) @ d, over blocks of the hidden dimension."""
+    rows = tl.arange(0, M)[:, None]
+    x = tl.load(x_ptr + rows * K + tl.arange(0, K)[None, :])
+    ws = tl.make_tensor_descriptor(w_ptr, [hidden, K], [K, 1], [N, K])
+    us = tl.make_tensor_descriptor(u_ptr, [hidden, K], [K, 1], [N, K])
+    ds = tl.make_tensor_descriptor(d_ptr, [hidden, DOWN], [DOWN, 1], [N, DOWN])
+    acc = tl.zeros((M, DOWN), tl.float32)
+    for start in range(0, hidden, N):
+        gate = tl.dot(x, ws.load([start, 0]).T)
+        up = tl.dot(x, us.load([start, 0]).T)
+        acc = tl.dot((gate / (1 + tl.exp(-gate)) * up).to(tl.float16), ds.load([start, 0]), acc)
+    tl.store(y_ptr + rows * DOWN + tl.arange(0, DOWN)[None, :], acc)
+
+
+@pytest.mark.parametrize("hidden", [64, 192, 250])
+@pytest.mark.parametrize("stages", [2, 3])
+def test_two_early_dots(hidden, stages):
+    m, n, depth, down = 128, 64, 64, 64
+    rng = np.random.default_rng(1)
+    x, w, u, d = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, depth), (hidden, depth), (hidden, depth), (hidden, down)))
+    w, u = (w / 8).astype(np.float16), (u / 8).astype(np.float16)
+    y = np.zeros((m, down), np.float32)
+    with device("sm_100a"):
+        gated[1,](x, w, u, d, y, hidden, depth, m, n, down, num_warps=4, num_stages=stages)
+    gate, up = x.astype(np.float64) @ w.astype(np.float64).T, x.astype(np.float64) @ u.astype(np.float64).T
+    middle = gate / (1 + np.exp(-gate)) * up
+    expected = middle @ d.astype(np.float64)
+    assert np.all(np.abs(y - expected) <= np.abs(middle) @ np.abs(d.astype(np.float64)) * 2.0**-10)
