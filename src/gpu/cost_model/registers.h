@@ -34,10 +34,11 @@ inline int64_t registersForOccupancy(int64_t ctas, int64_t threads, const GpuTar
 // ---- warp specialization
 
 /// Returns the registers of a thread when a CTA with partitions starts. `warps`: of the consumers. Next to them are `partitionGroups` warp
-/// groups. One consumer group cannot use half of an SM's registers, so two such CTAs share the SM.
+/// groups. One consumer group cannot use half of an SM's registers, so two such CTAs share the SM, unless there are more groups of
+/// partitions than two: only CTAs that have the SM to themselves have these.
 inline int64_t firstRegisters(int64_t warps, const GpuTarget &target, int64_t partitionGroups) {
   int64_t groups = warps / warpsOfGroup;
-  return registersForOccupancy(groups == 1 ? 2 : 1, (groups + partitionGroups) * threadsOfGroup, target);
+  return registersForOccupancy(groups == 1 && partitionGroups < 3 ? 2 : 1, (groups + partitionGroups) * threadsOfGroup, target);
 }
 
 /// Returns the registers of a consumer thread: what the warp groups of the partitions leave. `kept`: what a thread of each of these groups

@@ -113,11 +113,16 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
       heading += "; one extra warp starts the copies of the loops (warp specialization)";
       return;
     }
-    Region &second = op.getPartitions()[1];
-    bool multiplies = second.walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    heading += multiplies ? "; one extra warp starts the copies of the loops, another one their MMAs (warp specialization)"
-                          : "; one extra warp starts the copies of a loop, " + countText(op.getPartitionNumWarps()[1], "extra warp") +
-                                " dequantize the second operand of its dot";
+    MutableArrayRef<Region> partitions = op.getPartitions();
+    bool multiplies = partitions.back().walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    std::string warps = std::to_string(op.getPartitionNumWarps()[1]);
+    if (!multiplies)
+      heading += "; one extra warp starts the copies of a loop, " + warps + " extra warps dequantize the second operand of its dot";
+    else if (partitions.size() == 2)
+      heading += "; one extra warp starts the copies of the loops, another one their MMAs (warp specialization)";
+    else
+      heading += "; one extra warp starts the copies of the loops, another one their MMAs, and " + warps +
+                 " correct the sums (warp specialization)";
   });
 }
 

@@ -114,6 +114,9 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   case ttg::MmaKind::tcgen05:
     found.instruction = "tcgen05.mma m" + std::to_string(std::min(ttg::shapeOf(a)[0], tensorMemoryLanes)) + "n" +
                         std::to_string(choice.getColumns()) + "k" + std::to_string(step);
+    if (!choice.getAInRegisters()) break;
+    found.operands = "A in tensor memory, B in shared memory";
+    found.aInShared = false;
     break;
   case ttg::MmaKind::mma:
     found.instruction = mmaOf(dot, tileBits(getElementTypeOrSelf(a)));

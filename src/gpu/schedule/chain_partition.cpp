@@ -251,12 +251,27 @@ private:
     return columns <= target.tensorColumns;
   }
 
+  /// Two tiles of factors.
+  ttg::BufferType factorBuffer(ChainedMma &mma) {
+    auto factors = cast<RankedTensorType>(mma.factors.getType());
+    auto layout = SharedLayout::rowMajor(ttg::shapeOf(factors), factors.getElementTypeBitWidth(), {0});
+    return ttg::BufferType::get(b.getContext(), 2, factors.getElementType(), ttg::SharedAttr::get(b.getContext(), layout));
+  }
+
   /// A second CTA on the SM would compute while this one corrects its sums. The partition's registers would make it impossible.
   bool paysCorrection() {
-    bool hasFactors =
-        llvm::any_of(loops, [](auto &each) { return llvm::any_of(each.second.mmas, [](ChainedMma &mma) { return !!mma.factors; }); });
-    bool oneCta = 2 * columns > target.tensorColumns || 2 * planShared(function).bytes > target.sharedBytes;
-    return hasFactors && oneCta;
+    int64_t bytes = planShared(function).bytes;
+    llvm::SetVector<std::pair<ttg::BufferType, int64_t>> buffers;
+    for (auto &[loop, its] : loops) {
+      int64_t number = 0;
+      for (ChainedMma &mma : its.mmas)
+        if (mma.factors) buffers.insert({factorBuffer(mma), number++});
+    }
+    int64_t factorBytes = 0;
+    for (auto [type, number] : buffers)
+      factorBytes += type.getDepth() * type.tileBytes();
+    bool oneCta = 2 * columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
+    return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
   }
 
   //===----------------------------------------------------------------------------------------------------------- rewrite
@@ -276,7 +291,7 @@ private:
     Location loc = function.getLoc();
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(zero.getDefiningOp());
-    int64_t column = 0;
+    int64_t column = 0, factors = 0;
     auto tile = [&](Type type, int64_t depth) -> Value {
       auto elements = cast<RankedTensorType>(type);
       auto memory = ttg::TensorMemoryType::get(b.getContext(), elements.getShape(), elements.getElementType());
@@ -290,13 +305,14 @@ private:
       mma.result = tile(mma.op.getType(), depth);
       if (isa<RankedTensorType>(mma.op.getA().getType())) mma.operand = tile(mma.op.getA().getType(), 1);
       mma.done = allocBarriers(depth, 1);
-      if (!mma.isEarly) mma.ready = allocBarriers(1, hasCorrection && mma.factors ? 2 * config.getWarps() : config.getWarps());
+      if (!mma.isEarly) mma.ready = allocBarriers(1, config.getWarps() + (hasCorrection && mma.factors ? warpsOfGroup : 0));
       if (!hasCorrection || !mma.factors) continue;
-      auto factors = cast<RankedTensorType>(mma.factors.getType());
-      auto layout = SharedLayout::rowMajor(ttg::shapeOf(factors), factors.getElementTypeBitWidth(), {0});
-      auto type = ttg::BufferType::get(b.getContext(), 2, factors.getElementType(), ttg::SharedAttr::get(b.getContext(), layout));
-      mma.factorBuffer = ttg::AllocOp::create(b, loc, type);
-      mma.factorBuffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+      Value &buffer = factorBuffers[{factorBuffer(mma), factors++}]; // loops use the same ones, one after the other
+      if (!buffer) {
+        buffer = ttg::AllocOp::create(b, loc, factorBuffer(mma));
+        buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+      }
+      mma.factorBuffer = buffer;
       mma.factorsFull = allocBarriers(2, config.getWarps());
     }
   }
@@ -450,7 +466,11 @@ private:
     ttg::BarrierArriveOp::create(b, loc, mma.factorsFull, stage, Value());
     auto correct = [&](Operation *op) { op->setAttr(ttg::correctionPartitionName, b.getUnitAttr()); };
     correct(ttg::BarrierWaitOp::create(b, loc, mma.factorsFull, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true));
-    Value factors = ttg::LoadSharedOp::create(b, loc, mma.factors.getType(), tile);
+    // The partition has one warp group; further warps would hold copies.
+    Layout rows = Layout::tensorMemory(ttg::shapeOf(mma.op.getType()), warpsOfGroup).withoutDim(1);
+    rows.basesOf(Axis::warp).resize(llvm::Log2_64(uint64_t(config.getWarps())), 0);
+    auto type = ttg::withLayout(cast<RankedTensorType>(mma.factors.getType()), rows);
+    Value factors = ttg::LoadSharedOp::create(b, loc, type, tile);
     correct(factors.getDefiningOp());
     Value one = i32(loc, 1), before = arith::SubIOp::create(b, loc, count, one);
     auto [first, parityBefore] = stageAt(loc, before, 1);
@@ -626,6 +646,7 @@ private:
   llvm::MapVector<Operation *, ChainLoop> loops;
   DenseMap<Operation *, Value> fullBarriers;                            ///< by the buffers that a producer fills
   std::map<std::tuple<int64_t, int64_t, Type>, Value, TileOrder> tiles; ///< by column, depth and type
+  DenseMap<std::pair<Type, int64_t>, Value> factorBuffers;              ///< by type and number in the loop
   Value address, zero;
   int64_t columns = 0;
   bool hasCorrection = false;

@@ -20,7 +20,8 @@ namespace {
 /// Shared memory with the circular buffers of the loops that have been scheduled.
 class SharedBudget {
 public:
-  SharedBudget(tt::FuncOp function, const GpuTarget &target) : function(function), target(target) {}
+  SharedBudget(tt::FuncOp function, const GpuTarget &target)
+      : function(function), target(target), reservedBarriers(target.tcgen05 ? tensorBarrierBytes : 0) {}
 
   /// True if these buffers, and barriers of so many bytes, fit as well.
   bool fits(ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const {
@@ -38,7 +39,7 @@ private:
   tt::FuncOp function;
   const GpuTarget &target;
   SmallVector<DeeperBuffer> reserved;
-  int64_t reservedBarriers = 0;
+  int64_t reservedBarriers;
 };
 
 /// True if an iteration loads tiles itself, not in a loop of its own.

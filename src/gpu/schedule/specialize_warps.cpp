@@ -257,13 +257,13 @@ static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
   return program;
 }
 
-static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, int32_t warps) {
+static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
   if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
     partitions.push_back(
         {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
   if (function->hasAttr(ttg::correctionPartitionName))
-    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warps, correctionRegisters});
+    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warpsOfGroup, correctionRegisters});
   if (function->hasAttr(ttg::mmaPartitionName))
     partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters});
   for (const Partition &partition : partitions)
@@ -297,7 +297,7 @@ static bool isOfPartition(Operation *op) {
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
-  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, static_cast<int32_t>(config.getWarps()));
+  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function);
   if (failed(partitions)) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())

@@ -137,7 +137,9 @@ static LogicalResult lowerTensorScale(ThreadContext &t, ttg::TensorScaleOp op) {
   FailureOr<TensorAccess> access = accessOf(t, op, tile, op.getTile());
   if (failed(access)) return failure();
   ThreadValues factors = t.get(op.getFactors());
-  if (ttg::layoutOf(op.getFactors().getType()) != layout.withoutDim(1)) return bug(op, "its factors are not in the layout of the rows");
+  Layout rows = ttg::layoutOf(op.getFactors().getType());
+  rows.basesOf(Axis::warp).resize(llvm::Log2_64(uint64_t(t.warps))); // further warps would hold copies
+  if (rows != layout.withoutDim(1)) return bug(op, "its factors are not in the layout of the rows");
   Value one = t.constant(memory.getElementType(), t.b.getF32FloatAttr(1)), isChange;
   for (Value factor : factors) {
     Value differs = arith::CmpFOp::create(t.b, arith::CmpFPredicate::UNE, factor, one);

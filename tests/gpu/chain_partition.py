@@ -1,0 +1,84 @@
+"""RUN: tilewright compile %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=128, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s
+RUN: tilewright compile %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=64, M=128, N=64' \
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s --check-prefix=TWO
+RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=128, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 | FileCheck %s --check-prefix=EXPLAIN
+
+Attention on tcgen05. One warp issues the MMAs: QK an iteration ahead of PV. P is in tensor memory. A warp group corrects the sums.
+
+CHECK: %[[memory:.*]] = ttg.tensor_alloc 512
+CHECK-DAG: %[[scores:.*]] = ttg.tensor_tile %[[memory]], 0 {depth = 2 : i32} : <128x128xf32>
+CHECK-DAG: %[[sums:.*]] = ttg.tensor_tile %[[memory]], 256 : <128x128xf32>
+CHECK-DAG: %[[weights:.*]] = ttg.tensor_tile %[[memory]], 384 : <128x128xf16>
+CHECK-DAG: %[[factors:.*]] = ttg.alloc {{.*}}ttg.live_throughout{{.*}} <2 x f32
+CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 96, 48>}
+CHECK: default {
+CHECK: ttg.tensor_store %{{.*}}, %[[sums]]
+CHECK: ttg.barrier_arrive
+CHECK: scf.for
+CHECK: ttg.barrier_wait {{.*}} {tensorMemory} : <2>
+CHECK: ttg.tensor_load
+CHECK: ttg.store_shared
+CHECK: ttg.barrier_arrive %[[full:.*]][%{{.*}}] : <2>
+CHECK: ttg.barrier_wait %[[done:.*]][%{{.*}}], %{{.*}} {tensorMemory} : <1>
+CHECK: ttg.tensor_store %{{.*}}, %[[weights]]
+CHECK: ttg.barrier_arrive %[[ready:.*]][
+CHECK: scf.yield
+CHECK: ttg.tensor_load %[[sums]]
+CHECK: partition0() num_warps(1)
+CHECK: ttg.tma_load
+CHECK: partition1() num_warps(4)
+CHECK: ttg.barrier_wait %[[full]][
+CHECK: %[[factor:.*]] = ttg.load_shared
+CHECK: ttg.barrier_wait %[[done]][
+CHECK: ttg.tensor_scale %[[factor]], %[[sums]]
+CHECK: ttg.barrier_arrive %[[ready]][
+CHECK: partition2() num_warps(1)
+CHECK: scf.for
+CHECK: scf.if
+CHECK: %[[first:.*]] = ttg.tensor_stage %[[scores]]
+CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[first]] if %false
+CHECK: scf.if
+CHECK: %[[next:.*]] = ttg.tensor_stage %[[scores]]
+CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[next]] if %false
+CHECK: ttg.barrier_wait %[[ready]][
+CHECK: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %true
+CHECK: ttg.tcgen05_commit %[[done]][
+
+Two CTAs fit on an SM: one multiplies while the other corrects its sums itself.
+TWO: ttg.tensor_alloc 256
+TWO: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 48>}
+TWO: default {
+TWO: ttg.tensor_scale
+TWO: partition0() num_warps(1)
+TWO: partition1() num_warps(1)
+
+EXPLAIN: one extra warp starts the copies of the loops, another one its MMAs, and 4 correct the sums (warp specialization)
+EXPLAIN: tcgen05.mma m128n128k16, A and B in shared memory
+EXPLAIN: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attention(q_ptr, k_ptr, v_ptr, o_ptr, scale, keys, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    first = tl.program_id(0) * M
+    q = tl.make_tensor_descriptor(q_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD]).load([first, 0])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    acc = tl.zeros((M, HEAD), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    highest = tl.full((M,), -float("inf"), tl.float32)
+    for start in range(0, keys, N):
+        scores = tl.dot(q, ks.load([start, 0]).T)
+        new = tl.maximum(highest, tl.max(scores, 1) * scale)
+        weights = tl.exp2(scores * scale - new[:, None])
+        change = tl.exp2(highest - new)
+        total = total * change + tl.sum(weights, 1)
+        acc = tl.dot(weights.to(tl.float16), vs.load([start, 0]), acc * change[:, None])
+        highest = new
+    out = tl.make_tensor_descriptor(o_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD])
+    out.store([first, 0], (acc / total[:, None]).to(tl.float16))
