@@ -30,6 +30,7 @@ STEPS_OF = {
     SCHEDULE + "multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "mma_partition.cpp": {"place-accumulators"},
+    SCHEDULE + "chain_partition.cpp": {"place-accumulators"},
     SCHEDULE + "shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
     SCHEDULE + "microscaling/policy.cpp": {"schedule-loops"},
 }

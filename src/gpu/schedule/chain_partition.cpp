@@ -66,7 +66,7 @@ struct ChainLoop {
   llvm::MapVector<Value, FullWait> fullWaits;                    ///< by barriers
   SmallVector<std::pair<ttg::BarrierArriveOp, size_t>> releases; ///< and the MMA after which it stands
   SmallVector<ttg::WgmmaWaitOp> waits;
-  bool ahead = false; ///< early MMAs run an iteration ahead
+  bool prefetches = false; ///< early MMAs run an iteration ahead
 };
 
 struct TileOrder {
@@ -150,7 +150,7 @@ private:
   }
 
   /// True if the copies of the next iteration can arrive before the late MMAs of this one have read theirs.
-  bool canRunAhead(ChainLoop &its) {
+  bool canPrefetch(ChainLoop &its) {
     auto isSingle = [](Value barriers) { return cast<ttg::BarriersType>(barriers.getType()).getCount() == 1; };
     bool lateRelease = llvm::any_of(
         its.releases, [&](auto &release) { return isSingle(release.first.getBarriers()) && !its.mmas[release.second].isEarly; });
@@ -237,15 +237,15 @@ private:
     auto columnsOf = [](ChainLoop &its) {
       int64_t all = 0;
       for (ChainedMma &mma : its.mmas) {
-        all += tensorColumnsOf(mma.op.getType()) * (mma.isEarly && its.ahead ? 2 : 1);
+        all += tensorColumnsOf(mma.op.getType()) * (mma.isEarly && its.prefetches ? 2 : 1);
         if (isa<RankedTensorType>(mma.op.getA().getType())) all += tensorColumnsOf(mma.op.getA().getType());
       }
       return all;
     };
     columns = minTensorColumns;
     for (auto &[op, its] : loops) {
-      its.ahead = canRunAhead(its);
-      its.ahead = its.ahead && columnsOf(its) <= target.tensorColumns;
+      its.prefetches = canPrefetch(its);
+      its.prefetches = its.prefetches && columnsOf(its) <= target.tensorColumns;
       columns = std::max<int64_t>(columns, int64_t(llvm::PowerOf2Ceil(uint64_t(columnsOf(its)))));
     }
     return columns <= target.tensorColumns;
@@ -317,7 +317,7 @@ private:
     }
   }
 
-  static int64_t depthOf(const ChainLoop &its, const ChainedMma &mma) { return mma.isEarly && its.ahead ? 2 : 1; }
+  static int64_t depthOf(const ChainLoop &its, const ChainedMma &mma) { return mma.isEarly && its.prefetches ? 2 : 1; }
 
   /// The barrier or tile of iteration `count`, and the phase's parity.
   std::pair<Value, Value> stageAt(Location loc, Value count, int64_t depth) {
@@ -551,7 +551,7 @@ private:
       issueEarly(its, iteration);
     };
     take(/*next=*/false);
-    if (its.ahead) {
+    if (its.prefetches) {
       issueIf(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound()), count);
       take(/*next=*/true);
       Value next = arith::AddIOp::create(b, loc, count, i32(loc, 1));
