@@ -38,12 +38,12 @@ CHECK: partition2() num_warps(1)
 CHECK: scf.for
 CHECK: scf.if
 CHECK: %[[first:.*]] = ttg.tensor_stage %[[scores]]
-CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[first]] if %false
+CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[first]] if
 CHECK: scf.if
 CHECK: %[[next:.*]] = ttg.tensor_stage %[[scores]]
-CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[next]] if %false
+CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[next]] if
 CHECK: ttg.barrier_wait %[[ready]][
-CHECK: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %true
+CHECK: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if
 CHECK: ttg.tcgen05_commit %[[done]][
 
 Two CTAs fit on an SM: one multiplies while the other corrects its sums itself.
@@ -54,7 +54,7 @@ TWO: ttg.tensor_scale
 TWO: partition0() num_warps(1)
 TWO: partition1() num_warps(1)
 
-EXPLAIN: one extra warp starts the copies of the loops, another one its MMAs, and 4 correct the sums (warp specialization)
+EXPLAIN: one extra warp starts the copies of the loops, another one their MMAs, and 4 correct the sums (warp specialization)
 EXPLAIN: tcgen05.mma m128n128k16, A and B in shared memory
 EXPLAIN: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory
 """

@@ -306,8 +306,10 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
   Block &consumers = op.getDefaultRegion().front();
   SmallVector<Operation *> ofPartitions;
-  consumers.walk([&](Operation *inside) {
-    if (isOfPartition(inside)) ofPartitions.push_back(inside);
+  consumers.walk<WalkOrder::PreOrder>([&](Operation *inside) {
+    if (!isOfPartition(inside)) return WalkResult::advance();
+    ofPartitions.push_back(inside);
+    return WalkResult::skip();
   });
   for (Operation *inside : llvm::reverse(ofPartitions)) // users first
     inside->erase();
