@@ -443,7 +443,7 @@ def test_bad_command_lines_and_kernels(tmp_path):
         return done.stderr
 
     assert "-o NAME.a or -o NAME.so" in error(out="scale.dll")
-    assert "the target 'cpu:neon' is of AArch64, and libraries are made for x86-64" in error(target="cpu:neon")
+    assert "the target 'cpu:avx2' is of x86-64, and 'cpu:neon' of AArch64: a library is for one of them" in error(target="cpu:avx2,cuda:sm_80,cpu:neon")
     assert "no target 'cpu:avx9'" in error(target="cpu:avx9")
     assert "given twice" in error(target="cpu:avx2,cpu:avx2")
     assert "needs --signature" in error(signatures=[])
@@ -597,6 +597,48 @@ def test_kernels_in_cpp(tmp_path, compiler):
     assert command("explain", library, "--kernel", "scale", "--target", "cpu:avx2").stdout
 
 
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++ -Wall", None])
+def test_a_file_in_cpp(tmp_path, compiler):
+    """The command calls the user's compiler, and the result is that of a shared library made by hand."""
+    folder = tmp_path / "of user"
+    folder.mkdir()
+    (folder / "factor.h").write_text("constexpr float more = 1;\n")
+    (folder / "kernels.cpp").write_text('#include "factor.h"\n' + NATIVE.replace("* factor;", "* (factor * more);"))
+    env = {name: value for name, value in os.environ.items() if name not in ("CXX", "CXXFLAGS")} | ({"CXX": compiler} if compiler else {})
+    words = [f"{folder / 'kernels.cpp'}:scale", "--signature", "x=*fp32:16, out=*fp32:16", "--signature", "x=*kfp32", "--target", LEVELS, "--grid", "cdiv(n, 128)"]
+    done = command("build", *words, "-o", tmp_path / "libscale.so", "--header", tmp_path / "scale.h", "--depfile", tmp_path / "scale.d", env=env)
+    assert done.stderr == ""
+    rule = (tmp_path / "scale.d").read_text().replace("\\ ", " ")
+    assert all(str(file) in rule for file in (folder / "kernels.cpp", folder / "factor.h")) and "language.h" in rule and "/usr/include/c++" not in rule
+    subprocess.run([(compiler or "c++").split()[0], "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'include'}", folder / "kernels.cpp", "-o", folder / "kernels.so"], check=True)
+    command("build", folder / "kernels.so", "--kernel", *words[0].split(":")[1:], *words[1:], "-o", folder / "libscale.so")
+    assert (folder / "libscale.so").read_bytes() == (tmp_path / "libscale.so").read_bytes()
+    assert "tt.store" in command("compile", words[0], "--emit", "tt", env=env).stdout
+    assert command("explain", words[0], "--target", "cpu:avx2", env=env).stdout
+
+
+def test_mistakes_in_a_file_in_cpp(tmp_path):
+    def error(source=NATIVE, **env):
+        (tmp_path / "kernels.cpp").write_text(source)
+        done = command("build", tmp_path / "kernels.cpp", "--kernel", "scale", "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False, env={**os.environ, **env})
+        assert done.returncode == 1 and "bug" not in done.stderr and not (tmp_path / "lib.a").exists(), done.stderr
+        return done.stderr
+
+    text = error(NATIVE.replace("load(x + at, mask)", "load(x + arange<8>(), mask)"), CXX="g++")
+    assert "kernels.cpp:7:" in text and "The shape of the mask does not fit" in text and "the C++ compiler cannot compile" in text
+    text = error(NATIVE.replace("program_id(0)", "program_id(0) * 5000000000"), CXX="g++")
+    assert "kernels.cpp:6:" in text and "The number is out of range for the integer type" in text
+    assert "there is no C++ compiler 'none'" in error(CXX="none -Wall")
+    assert "there is no C++ compiler on PATH" in error(CXX="", PATH=str(tmp_path))
+    assert "unknown" in error(CXXFLAGS="-fno-such-option")
+    assert "cannot make the temporary folder" in error(TMPDIR=str(tmp_path / "none"))
+    assert "exports no kernels" in error("int x;")
+    done = command("build", tmp_path / "missing.cpp", "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False)
+    assert done.returncode == 1 and "cannot read" in done.stderr
+    (tmp_path / "kernels.cpp").write_text(NATIVE)
+    assert "takes Python files" in command("run", tmp_path / "kernels.cpp", "--grid", "1", check=False).stderr
+
+
 def test_tuned_kernels_in_cpp(tmp_path):
     library = native(tmp_path)
     done = command("build", library, "--kernel", "fill", "--tuned", "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False,
@@ -620,7 +662,6 @@ def test_bad_libraries_of_kernels(tmp_path):
     assert "there is no kernel 'other' in" in error(library, "--kernel", "other")
     assert "the signature gives 'x' the type pointer<fp64>, and C++ const_pointer<fp32>" in error(library, "--kernel", "scale", "--signature", "x=*fp64")
     assert "the signature gives 'n' the type int64, and C++ int32" in error(library, "--kernel", "scale", "--signature", "n=i64")
-    assert "is a file in C++" in error(tmp_path / "kernels.cpp")
     (tmp_path / "text.so").write_text("text")
     assert "the shared library cannot be loaded" in error(tmp_path / "text.so")
     assert "the shared library cannot be loaded" in error(tmp_path / "missing.so")
