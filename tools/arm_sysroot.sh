@@ -45,5 +45,9 @@ done
 find "$sysroot" -xtype l -lname '/*' -print0 | while IFS= read -r -d '' link; do
   ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$sysroot$(readlink "$link")")" "$link"
 done
+# What update-alternatives does on an installed system.
+for library in blas lapack; do
+  ln -sfn "$library/lib$library.so.3" "$sysroot/usr/lib/aarch64-linux-gnu/lib$library.so.3"
+done
 rm -rf "$apt"
 printf '%s\n' "${packages[@]}" >"$stamp"
