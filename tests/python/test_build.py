@@ -708,6 +708,64 @@ def test_a_tvm_ffi_function(tmp_path):
         module.scale(tensor(x), tensor(out), 2.5, 10, "other")
 
 
+RAISE = """
+#include <stdio.h>
+char raised[1000];
+void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text) { snprintf(raised, sizeof raised, "%s: %s", kind, text); }
+"""
+
+FFI_CALLS = """
+import ctypes, sys
+
+class Any(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("length", ctypes.c_uint32), ("integer", ctypes.c_int64)]
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
+
+folder, runtime = sys.argv[1:]
+raised = ctypes.c_char * 1000
+ffi = ctypes.CDLL(folder + "/libffi_errors.so", ctypes.RTLD_GLOBAL)
+ctypes.CDLL(runtime, ctypes.RTLD_GLOBAL)
+scale = getattr(ctypes.CDLL(folder + "/libscale.so"), "__tvm_ffi_scale")
+data, out = (ctypes.c_float * 4)(1, 2, 3, 4), (ctypes.c_float * 4)()
+
+def call(shape, strides=None, count=4):
+    def tensor(memory, shape, strides):
+        kept.append((ctypes.c_int64 * len(shape))(*shape))
+        kept.append((ctypes.c_int64 * len(shape))(*strides) if strides else None)
+        kept.append(Tensor(ctypes.addressof(memory), (1, 0), len(shape), 2, 32, 1, ctypes.addressof(kept[-2]), ctypes.addressof(kept[-1]) if strides else None, 0))
+        return Any(7, 0, ctypes.addressof(kept[-1]))
+    kept = []
+    factor = Any(3, 0, int.from_bytes(bytes(ctypes.c_double(2)), "little"))
+    given = (Any * 4)(tensor(data, shape, strides), tensor(out, [4], None), factor, Any(1, 0, count))
+    result = Any()
+    if scale(None, given, 4, ctypes.byref(result)) == 0:
+        return list(out)
+    return raised.in_dll(ffi, "raised").value.decode()
+
+huge = 1 << 40
+print(call([4]))
+print(call([huge, huge]))
+print(call([2, 2], [(1 << 63) - 1, 1]))
+print(call([4, 2], [1 << 61, 1]))
+print(call([1 << 61]))
+print(call([huge, huge, 0], count=0))
+print(call([huge, huge], [-1, 1], count=4))
+print(call([1 << 20, 1 << 20], [huge, 1], count=4))
+"""
+
+
+def test_sizes_of_dlpack_tensors_that_overflow(tmp_path):
+    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2")
+    (tmp_path / "errors.c").write_text(RAISE)
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "errors.c", "-o", tmp_path / "libffi_errors.so"], check=True)
+    done = subprocess.run([sys.executable, "-c", FFI_CALLS, tmp_path, RUNTIME], capture_output=True, text=True, check=True)
+    right, overflow = "[2.0, 4.0, 6.0, 8.0]", "ValueError: kernel 'scale': argument 'x' has more bytes than the address space"
+    assert done.stdout.splitlines() == [right, overflow, overflow, overflow, overflow, right, right, right], done.stdout
+
+
 def test_a_cmake_project(tmp_path):
     prefix, source, work = tmp_path / "there", tmp_path / "project", tmp_path / "work"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
