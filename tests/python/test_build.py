@@ -651,6 +651,72 @@ def test_tuned_kernels_in_cpp(tmp_path):
     np.testing.assert_array_equal(out, 1024)
 
 
+MEASURED = """
+#include <tilewright/language.h>
+#include <cstdio>
+#include <vector>
+using namespace tilewright;
+
+struct Config { int BLOCK; int num_warps = 4; };
+constexpr Config configs[] = {{64}, {1024, 8}, {4096}};
+template <Config C, bool EVEN> void ramp(ptr<int32_t> out, i32 n) {
+  auto at = program_id(0) * C.BLOCK + arange<C.BLOCK>();
+  if constexpr (EVEN) store(out + at, at * 3);
+  else store(out + at, at * 3, at < n);
+}
+inline auto ramp_kernel = tuned<configs>("ramp(out, n)", []<Config C, bool EVEN> { return ramp<C, EVEN>; }, tuning{.key = key("n")},
+                                         [](const Config &c, Meta arguments) { return arguments["n"] % c.BLOCK == 0; });
+TILEWRIGHT_EXPORT(ramp_kernel);
+
+int main() {
+  for (int n : {500, 300000}) {
+    std::vector<int32_t> out(n);
+    auto done = ramp_kernel.launch([&](const Config &c) { return grid(cdiv(n, c.BLOCK)); }, cpu, out, n);
+    if (!done || out[n - 1] != 3 * (n - 1)) return std::puts(done ? "wrong" : done.error().c_str()), 1;
+  }
+}
+"""
+
+
+def test_measurements_of_a_kernel_in_cpp(tmp_path):
+    """A program tunes the kernel, and the artifact has the configurations that won there."""
+    (tmp_path / "ramp.cpp").write_text(MEASURED)
+    subprocess.run(["clang++-22", "-std=c++20", f"-I{ROOT / 'include'}", tmp_path / "ramp.cpp", f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-ltilewright", "-o", tmp_path / "ramp"],
+                   check=True)
+    env = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "CXX": "clang++-22"}
+    subprocess.run([tmp_path / "ramp"], check=True, env=env)
+    winners = set(re.findall(r"CONFIG=\d", command("tune", "--list", env=env).stdout))
+    assert winners
+    words = ["build", tmp_path / "ramp.cpp", "--tuned", "--signature", "RULE=0", "--target", "cpu:native", "--grid", "cdiv(n, [64, 1024, 4096][CONFIG])"]
+    command(*words, "-o", tmp_path / "libramp.so", "--header", tmp_path / "ramp.h", env=env)
+    assert set(re.findall(r"CONFIG=\d", (tmp_path / "ramp.h").read_text())) == winners
+    runtime()
+    ramp = ctypes.CDLL(str(tmp_path / "libramp.so")).ramp
+    for n in (1, 500, 5000, 300000):
+        out = np.zeros(n + 1, np.int32)
+        assert launch(ramp, pointer(out), n) is None
+        assert (out[:n] == 3 * np.arange(n)).all() and out[n] == 0
+    # Measurements are of one kind of CPU.
+    done = command(*[word.replace("cpu:native", "cuda:sm_90a") if isinstance(word, str) else word for word in words], "-o", tmp_path / "lib.a", check=False, env=env)
+    assert done.returncode == 1 and "finds no measurements of kernel 'ramp'" in done.stderr
+
+
+def test_grids_of_constants(tmp_path):
+    """What a grid computes without the launch becomes a number."""
+    grids = ["cdiv(n, [64, 128][BLOCK == 128])", "cdiv(n, BLOCK if BLOCK > 64 else 1)", "lambda meta: (cdiv(meta['n'], {'plain': 128}[meta['MODE']]),)", "cdiv(n, FACTOR * BLOCK)"]
+    runtime()
+    for number, grid in enumerate(grids):
+        (tmp_path / str(number)).mkdir()
+        build(tmp_path / str(number), "--grid", grid, source="FACTOR = 1\n" + SCALE, signatures=SIGNATURES[1:2], target="cpu:sse2", out=f"libscale{number}.so")
+        scale = ctypes.CDLL(str(tmp_path / str(number) / f"libscale{number}.so")).scale
+        x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+        assert launch(scale, pointer(x), pointer(out), ctypes.c_float(3), 1000) is None
+        np.testing.assert_array_equal(out, x * 3)
+    for grid in ("cdiv(n, [64, 128][n])", "n if n > 3 else 4", "unknown"):
+        done = build(tmp_path, "--grid", grid, signatures=SIGNATURES[1:2], target="cpu:sse2", check=False)
+        assert done.returncode == 1 and "a grid that is computed without a compiler takes" in done.stderr, done.stderr
+
+
 def test_bad_libraries_of_kernels(tmp_path):
     def error(library, *words):
         done = command("build", library, *words, "--target", "cpu:sse2", "-o", tmp_path / "lib.a", check=False)
