@@ -264,8 +264,8 @@ template <operand V, typename Other> constexpr bool is_typed_number() {
     return number_kind<V>() != dtype::i32 && is_integer(number_kind<V>()) && number_kind<V>() != dtype::i1 &&
            (number<Other> || kind_of<Other>() == dtype::i1);
 }
-/// True if the C++ integer `n` has a value of T. Other numbers are converted.
-template <typename T, number N> constexpr bool fits(N n) {
+/// True if the C++ integer `n` has a value of T. Other numbers are converted. clang++ 16 asks this of types that are not numbers, too.
+template <typename T, typename N> constexpr bool fits(const N &n) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>)
     return std::in_range<T>(
         static_cast<std::conditional_t<std::is_signed_v<N>, long long, unsigned long long>>(n)); // it takes no characters
@@ -273,7 +273,7 @@ template <typename T, number N> constexpr bool fits(N n) {
     return true;
 }
 /// The same for an operand of an operator whose other operand is a `Tile`: a number takes the tile's type.
-template <any_tile Tile, operand Y> constexpr bool operand_fits(const Y &y) {
+template <typename Tile, typename Y> constexpr bool operand_fits(const Y &y) {
   if constexpr (number<Y>)
     return fits<typename operand_info<Tile>::type>(y);
   else
