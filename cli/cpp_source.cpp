@@ -33,12 +33,16 @@ static std::optional<std::vector<std::string>> compilerWords(Diagnostics &diagno
                 "install clang++ 16 or g++ 12 or later, or set CXX to the path of one");
 }
 
+/// Returns a path without links; empty if there is no such file.
+static std::string wholePath(const std::string &path) {
+  std::unique_ptr<char, decltype(&std::free)> whole(::realpath(path.c_str(), nullptr), std::free);
+  return whole ? whole.get() : "";
+}
+
 /// Returns the path of the library that this code is a part of.
 static std::string ownLibrary() {
   Dl_info info{};
-  if (!::dladdr(reinterpret_cast<void *>(&ownLibrary), &info)) return "";
-  std::unique_ptr<char, decltype(&std::free)> whole(::realpath(info.dli_fname, nullptr), std::free);
-  return whole ? whole.get() : "";
+  return ::dladdr(reinterpret_cast<void *>(&ownLibrary), &info) ? wholePath(info.dli_fname) : "";
 }
 
 /// Returns the folder of the headers that belong to a library; empty if the compiler has to find them. A wheel has it next to the library,
@@ -46,7 +50,7 @@ static std::string ownLibrary() {
 static std::string includeFolder(llvm::StringRef library) {
   std::string folder = library.substr(0, library.rfind('/')).str();
   for (const char *relative : {"/include", "/../include", "/../../include"})
-    if (::access((folder + relative + "/tilewright/language.h").c_str(), R_OK) == 0) return folder + relative;
+    if (::access((folder + relative + "/tilewright/language.h").c_str(), R_OK) == 0) return wholePath(folder + relative);
   return "";
 }
 

@@ -56,6 +56,8 @@ private:
       return true;
     }
     int64_t index = indexOf(name);
+    if (index < 0)
+      if (std::optional<int64_t> number = constantOf(expr)) return program.push_back({Kind::constant, *number}), true;
     if (index < 0) return fail(expr, "names of the kernel's integer parameters, and '" + name.str() + "' is none");
     program.push_back({Kind::parameter, index});
     return true;

@@ -673,50 +673,6 @@ def test_a_cmake_project(tmp_path):
     assert "no work to do" in ninja()
 
 
-def test_a_cmake_project_with_kernels_in_cpp(tmp_path):
-    prefix, source, work = tmp_path / "there", tmp_path / "project", tmp_path / "work"
-    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
-    source.mkdir()
-    (source / "kernels.cpp").write_text(NATIVE)
-    (source / "CMakeLists.txt").write_text("""
-cmake_minimum_required(VERSION 3.25)
-project(cpp_kernels CXX)
-find_package(tilewright REQUIRED)
-tilewright_add_kernels(kernels FILES kernels.cpp:scale kernels.cpp:negated SPECIALIZATIONS "x=*kfp32:16" "" TARGETS cpu:sse2 cpu:avx2)
-add_executable(program main.cpp)
-target_link_libraries(program PRIVATE kernels)
-""")
-    (source / "main.cpp").write_text("""
-#include "kernels_negated.h"
-#include "kernels_scale.h"
-#include <cstdio>
-int main() {
-  float x[128], out[128];
-  for (int i = 0; i < 128; ++i) x[i] = float(i);
-  auto first = tilewright::kernels::scale(nullptr, 1, 1, 1, x, out, 2, 128);
-  float scaled = out[100];
-  auto second = tilewright::kernels::negated(nullptr, 2, 1, 1, x, out, 3, 128);
-  std::printf("%d %d %g %g", bool(first), bool(second), double(scaled), double(out[100]));
-}
-""")
-    configured = subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", work, f"-DCMAKE_PREFIX_PATH={prefix}"], capture_output=True, text=True)
-    assert configured.returncode == 0, configured.stderr
-
-    def ninja():
-        done = subprocess.run(["ninja", "-C", work, "-v"], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
-    assert ninja().count(" build ") >= 2
-    assert subprocess.run([work / "program"], capture_output=True, text=True, check=True).stdout == "1 1 200 -300"
-    assert "libtilewright.so" not in subprocess.run(["ldd", work / "program"], capture_output=True, text=True, check=True).stdout
-    assert "no work to do" in ninja()
-    (source / "kernels.cpp").write_text(NATIVE.replace("* factor", "* factor * 2"))
-    assert " build " in ninja()
-    assert subprocess.run([work / "program"], capture_output=True, text=True, check=True).stdout == "1 1 400 -600"
-    assert "no work to do" in ninja()
-
-
 def test_an_object_as_c_source(tmp_path):
     (tmp_path / "scale.py").write_text(SCALE)
     words = [tmp_path / "scale.py", "--signature", SIGNATURES[1], "--target", "cpu:sse2", "--name", "scale"]
