@@ -18,6 +18,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ class Worker:
         source = pathlib.Path(__file__).with_name("arm_worker.c")
         subprocess.run([PREFIX + "gcc", "-O1", "-rdynamic", source, "-o", self.program, "-ldl"], check=True)
         self.process, self.loaded = None, {}
+        self.lock = threading.Lock()  # threads of a test launch one after another: the shared memory has the buffers of one launch
 
     def ask(self, request):
         """The answer's words. An emulated process that has ended is an error of this launch alone."""
@@ -154,7 +156,7 @@ def launch(worker, kernel, grid, *args, **kwargs):
     grid = [*(grid if isinstance(grid, (tuple, list)) else [grid]), 1, 1][:3]
     memory = Memory(worker.memory)
     words = [word(kind, value, memory) for kind, value in passed(types, values.values(), constants)]
-    with memory.filled():
+    with worker.lock, memory.filled():
         if all(extent > 0 for extent in grid):
             entry = worker.entry(code["code"], code["entry"])
             numbers = [*(f"{int(extent):x}" for extent in grid), f"{code['arena_bytes']:x}", f"{len(words):x}"]
