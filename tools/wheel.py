@@ -67,13 +67,14 @@ def platform_of(arch):
 def cross_settings(version, arch):
     """The environment in which CMake and scikit-build-core make a wheel of another machine with this machine's Python."""
     subprocess.run([root / "tools" / "arm_sysroot.sh", SYSROOT], check=True)
-    (data,) = SYSROOT.glob(f"usr/lib/python{version}/_sysconfigdata__{arch}-linux-gnu.py") or [None]
+    data = next(SYSROOT.glob(f"usr/lib/python{version}/_sysconfigdata__{arch}-linux-gnu.py"), None)
     if data is None:
         sys.exit(f"wheel: the sysroot has no Python {version}")
     folder = root / "build" / f"sysconfig-{arch}"
     folder.mkdir(exist_ok=True)
     shutil.copy(data, folder)
-    defines = {"CMAKE_TOOLCHAIN_FILE": root / "cmake" / f"{arch}.cmake", "TILEWRIGHT_SYSROOT": SYSROOT}
+    defines = {"CMAKE_TOOLCHAIN_FILE": root / "cmake" / f"{arch}.cmake", "TILEWRIGHT_SYSROOT": SYSROOT,
+               "Python_INCLUDE_DIR": SYSROOT / "usr" / "include" / f"python{version}"}
     return {"PYTHONPATH": str(folder), "_PYTHON_SYSCONFIGDATA_NAME": data.stem, "_PYTHON_HOST_PLATFORM": f"linux-{arch}",
             "CMAKE_ARGS": " ".join(f"-D{name}={value}" for name, value in defines.items())}
 
