@@ -40,6 +40,18 @@ class AssertionFailed(RuntimeError):
     pass
 
 
+def assertion_text(x, y, z, element, given):
+    """The message of a failed assertion, as src/codegen/host_calls.cpp makes it: `given` has the tile's extents, the location and the text."""
+    given, element, numbers = bytes.fromhex(given).decode(), int(element), []
+    extents, _, rest = given.partition(";")
+    location, _, message = rest.partition("\n")
+    for extent in map(int, reversed(extents.split(",")[1:])):
+        numbers.insert(0, f"{element % extent:>{len(str(extent - 1))}}")
+        element //= extent
+    text = f"{location}: " * bool(location) + f"program ({x}, {y}, {z}): device-side assertion failed"
+    return text + f" at element ({', '.join(numbers)})" * bool(numbers) + f": {message}" * bool(message)
+
+
 class Worker:
     """The emulated process, and the memory that it shares with this one."""
 
@@ -65,7 +77,7 @@ class Worker:
         self.process.stdin.flush()
         word, _, rest = self.process.stdout.readline().partition(" ")
         if word.strip() == "assert":
-            raise AssertionFailed(rest.strip())
+            raise AssertionFailed(assertion_text(*rest.split()))
         if word.strip() != "ok":
             raise RuntimeError(f"the emulated program ended with status {self.process.wait()}")
         return rest.strip()
