@@ -19,9 +19,10 @@ const CommandSpec &buildSpec() {
         "build",
         "FILE[:KERNEL] --signature TEXT ... --target TARGETS [--grid EXPR] -o OUT [--header FILE]",
         "Compiles a kernel ahead of time to a static or shared library with code for several targets and specializations. Programs link it "
-        "together with libtilewright_rt, and need no compiler. FILE is a Python file with @triton.jit functions, tt IR (.ttir, .mlir), or "
-        "a shared library (.so) with kernels in C++ that "
-        "TILEWRIGHT_EXPORT lists.",
+        "together with libtilewright_rt, and need no compiler. FILE is a Python file with @triton.jit functions, tt IR (.ttir, .mlir), a "
+        "file in C++ (.cpp) whose kernels TILEWRIGHT_EXPORT lists, or the shared library (.so) of such files. A file in C++ is compiled "
+        "with "
+        "$CXX, c++, clang++ or g++, and with $CXXFLAGS.",
         "A signature gives the type or the constant of each parameter, by name or in order:\n"
         "  --signature 'x_ptr=*fp32:16, n=i32, BLOCK_SIZE=1024'      a pointer aligned to 16 bytes, an int, a constexpr\n"
         "Several signatures make several specializations. A launch takes the first that its arguments fit. A constant that differs "
@@ -137,6 +138,7 @@ static std::string dependencyRule(const Order &order) {
   std::string rule = escaped(order.output) + ":";
   std::vector<std::string> files;
   if (order.kernel.module) files = importedFiles(*order.kernel.module);
+  files.insert(files.end(), order.kernel.files.begin(), order.kernel.files.end());
   files.insert(files.begin(), order.path);
   for (const std::string &file : files)
     rule += " \\\n  " + escaped(file);

@@ -114,7 +114,9 @@ static void splitFileWord(CommandLine &line) {
   if (line.words.empty()) return;
   llvm::StringRef word = line.words.front();
   size_t colon = word.rfind(':');
-  if (colon == llvm::StringRef::npos || !word.take_front(colon).ends_with(".py")) return;
+  if (colon == llvm::StringRef::npos) return;
+  llvm::StringRef file = word.take_front(colon);
+  if (!file.ends_with(".py") && !isNativeFile(file.str())) return;
   line.values["--kernel"].push_back(word.drop_front(colon + 1).str());
   line.words.front() = word.take_front(colon).str();
 }
@@ -223,12 +225,6 @@ bool isIrFile(const std::string &path) {
 
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
   if (isNativeFile(path)) return loadNativeKernel(path, name, diagnostics);
-  if (llvm::StringRef(path).ends_with(".cpp") || llvm::StringRef(path).ends_with(".cc")) {
-    diagnostics.error(
-        {}, Diag::invalidOption,
-        {"'" + path + "' is a file in C++", "compile it to a shared library, which this command takes: c++ -std=c++20 -shared -fPIC"});
-    return std::nullopt;
-  }
   FileKernel result;
   result.module = loadModule(path, diagnostics);
   if (!result.module) return std::nullopt;

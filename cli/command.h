@@ -64,9 +64,10 @@ bool isIrFile(const std::string &path);
 struct FileKernel {
   std::shared_ptr<Namespace> module;
   std::shared_ptr<const JitFunction> function;
-  bool isNative = false; // a kernel in C++
+  bool isNative = false;          // a kernel in C++
+  std::vector<std::string> files; // that a file in C++ includes
 };
-/// Loads a kernel of a Python file, or of a shared library with kernels in C++. Null after an error.
+/// Loads a kernel of a Python file, of a file in C++ or of a shared library with kernels in C++. Null after an error.
 std::optional<FileKernel> loadKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics);
 
 /// Evaluates Python text over names; `what` names it in messages ("--grid").

@@ -4,6 +4,7 @@
 #include "cli/explain_kernel.h"
 #include "cli/json_output.h"
 #include "cli/launch.h"
+#include "cli/native_kernels.h"
 #include "cli/recorded.h"
 #include "evaluate/builtins.h"
 #include "evaluate/reference.h"
@@ -156,7 +157,7 @@ int explainMain(int argc, char **argv) {
   if (!line) return status;
   if (line->has("--recorded"))
     return line->words.empty() ? predictRecorded(line->get("--recorded", "")) : fail("--recorded takes no other argument");
-  auto isFile = [](llvm::StringRef word) { return word.ends_with(".py") || word.ends_with(".so"); };
+  auto isFile = [](llvm::StringRef word) { return word.ends_with(".py") || isNativeFile(word.str()); };
   if (line->words.size() == 1 && isFile(line->words.front())) return explainKernel(*line);
   if (line->has("--json") && llvm::none_of(line->words, isFile)) return printAsJson(line->words);
   if (line->words.empty()) printNames();

@@ -1,6 +1,7 @@
 #include "cli/native_kernels.h"
 
 #include "api/handles.h"
+#include "cli/cpp_source.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,8 +12,12 @@
 
 namespace tilewright {
 
+bool isCppSource(llvm::StringRef path) {
+  return path.ends_with(".cpp") || path.ends_with(".cc") || path.ends_with(".cxx");
+}
+
 bool isNativeFile(const std::string &path) {
-  return llvm::StringRef(path).ends_with(".so");
+  return isCppSource(path) || llvm::StringRef(path).ends_with(".so");
 }
 
 namespace {
@@ -40,10 +45,11 @@ static std::nullopt_t refuse(Diagnostics &diagnostics, TwError *error) {
   return refuse(diagnostics, shown.str(), "");
 }
 
-/// Returns the function of TILEWRIGHT_EXPORT. The library stays open, because kernels may call its functions. Null after an error.
-static ExportedKernel openLibrary(const std::string &path, Diagnostics &diagnostics) {
-  std::unique_ptr<char, decltype(&std::free)> whole(::realpath(path.c_str(), nullptr), std::free); // dlopen searches for plain names
-  void *library = ::dlopen(whole ? whole.get() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+/// Returns the function of TILEWRIGHT_EXPORT in `library`, which was made of `path`, or is it. The library stays open, because kernels may
+/// call its functions. Null after an error.
+static ExportedKernel openLibrary(const std::string &libraryPath, const std::string &path, Diagnostics &diagnostics) {
+  std::unique_ptr<char, decltype(&std::free)> whole(::realpath(libraryPath.c_str(), nullptr), std::free); // dlopen searches for plain names
+  void *library = ::dlopen(whole ? whole.get() : libraryPath.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     refuse(diagnostics, std::string("the shared library cannot be loaded: ") + ::dlerror(), "");
     return nullptr;
@@ -67,7 +73,14 @@ static std::optional<std::vector<OwnedModule>> exportedModules(ExportedKernel ex
 }
 
 std::optional<FileKernel> loadNativeKernel(const std::string &path, const std::string &name, Diagnostics &diagnostics) {
-  ExportedKernel exported = openLibrary(path, diagnostics);
+  FileKernel result;
+  std::optional<CompiledSource> compiled;
+  if (isCppSource(path)) {
+    compiled = compileCppSource(path, diagnostics);
+    if (!compiled) return std::nullopt;
+    result.files = compiled->files;
+  }
+  ExportedKernel exported = openLibrary(compiled ? compiled->library() : path, path, diagnostics);
   std::optional<std::vector<OwnedModule>> modules = exported ? exportedModules(exported, diagnostics) : std::nullopt;
   if (!modules) return std::nullopt;
   std::vector<std::string> names;
@@ -82,7 +95,6 @@ std::optional<FileKernel> loadNativeKernel(const std::string &path, const std::s
   TwError *error = nullptr;
   std::shared_ptr<TwKernel> kernel(twKernelFind(chosen.get(), twModuleKernelName(chosen.get(), 0), &error), FreeKernel());
   if (!kernel) return refuse(diagnostics, error);
-  FileKernel result;
   result.module = chosen->scope;
   result.function = std::shared_ptr<const JitFunction>(kernel, &kernel->tuned.function());
   result.isNative = true;

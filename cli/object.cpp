@@ -64,18 +64,9 @@ std::optional<std::string> objectHeader(const CompileRequest &request, Diagnosti
 std::optional<std::string> objectSource(const CompileRequest &request, Diagnostics &diagnostics) {
   std::optional<std::string> assembly = emitStage(request, Stage::assembly, diagnostics);
   if (!assembly) return std::nullopt;
-  std::string text = "/* Kernel " + request.kernel.name() + " for cpu:" + request.target.name +
-                     ".\n * Made by 'tilewright compile --emit c'; the header is that of --emit header with the same options. */\n" +
-                     "__asm__(\n    \"\\t.pushsection .text\\n\"\n";
-  llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(*assembly).split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef line : lines) {
-    text += "    \"";
-    for (char c : line)
-      text += c == '\\' || c == '"' ? std::string("\\") + c : c == '\t' ? "\\t" : std::string(1, c);
-    text += "\\n\"\n";
-  }
-  return text + "    \"\\t.popsection\\n\");\n";
+  return "/* Kernel " + request.kernel.name() + " for cpu:" + request.target.name +
+         ".\n * Made by 'tilewright compile --emit c'; the header is that of --emit header with the same options. */\n" +
+         assemblyStatement(*assembly);
 }
 
 } // namespace tilewright

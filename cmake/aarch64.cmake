@@ -1,6 +1,7 @@
 # Cross compilation for 64-bit ARM with clang and a sysroot that tools/arm_sysroot.sh creates:
 #
-#     cmake --preset arm64 -DTILEWRIGHT_SYSROOT=build/arm64-sysroot
+#     tools/arm_sysroot.sh && cmake --preset arm64 && ninja -C build/arm64
+get_filename_component(TILEWRIGHT_SYSROOT "${TILEWRIGHT_SYSROOT}" REALPATH) # LLVM's CMake files name their folder so
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_SYSROOT ${TILEWRIGHT_SYSROOT})

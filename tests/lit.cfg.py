@@ -17,7 +17,7 @@ config.environment["PATH"] = os.pathsep.join([os.path.abspath(tools), "/usr/lib/
 package = os.path.join(os.path.dirname(os.path.abspath(tools)), "python", "tilewright")
 if os.path.isdir(package) and any(name.startswith("_core.") for name in os.listdir(package)):
     config.available_features.add("python-package")  # builds with sanitizers have none
-if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc"):
+if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-g++"):
     config.available_features.add("arm")
 if os.path.exists(os.path.join(tools, "example_service")):
     config.available_features.add("http-library")

@@ -235,7 +235,7 @@ def run_pytest(name, options, build, env, scratch, count, *arguments):
 
 def run_arm(options, build, env, scratch, count):
     """A sample of tests/run as code for 64-bit ARM, under an emulator."""
-    programs = ["qemu-aarch64", "aarch64-linux-gnu-gcc"]
+    programs = ["qemu-aarch64", "aarch64-linux-gnu-g++"]
     if missing := [program for program in programs if shutil.which(program) is None]:
         return count.skip(f"arm: {' and '.join(missing)} not installed (tools/setup.sh --arm)")
     for level in ("neon", "sve256"):

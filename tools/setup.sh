@@ -22,8 +22,9 @@ packages=(
   python3 python3-dev python3-venv libopenblas-dev
 )
 
-[[ ${1:-} == --browser ]] && packages+=(chromium)
-[[ ${1:-} == --arm ]] && packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+options=" $* "
+[[ $options == *" --browser "* ]] && packages+=(chromium)
+[[ $options == *" --arm "* ]] && packages+=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
 
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
@@ -53,7 +54,7 @@ if ! [[ -x $venv/bin/python ]] || ! cmp -s tools/requirements.txt "$stamp"; then
   cp tools/requirements.txt "$stamp"
 fi
 
-if [[ ${1:-} == --torch ]] && ! compgen -G "$venv/lib/python3*/site-packages/torch" >/dev/null; then
+if [[ $options == *" --torch "* ]] && ! compgen -G "$venv/lib/python3*/site-packages/torch" >/dev/null; then
   echo "setup: installing PyTorch in $venv"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check torch </dev/null
 fi

@@ -1,6 +1,7 @@
 """Installs the wheels of dist/ into virtual environments and runs tests/wheel there, outside of the checkout. Closes with "N passed, N failed".
 
     tools/wheel_test.py [--only TEXT...] [--list] [--keep] [--folder FOLDER]
+    tools/wheel_test.py --arch aarch64      the wheel for 64-bit ARM, in an emulated Python
 
 An environment's name says what is in it: 3.12-numpy2-torch2.15. --only takes those whose names contain one of the texts. Environments are made
 fresh, which downloads up to 2 GB each with PyTorch; with --keep they stay in FOLDER, and the next run with --keep replaces Tilewright alone.
@@ -17,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
-from wheel import find_python, root
+from wheel import SYSROOT, find_python, root
 
 PURE = ["filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "setuptools", "expecttest"]
 # What is installed by name. PyTorch comes with --no-deps: its CUDA libraries are gigabytes that a CPU does not use, but for those it is linked to.
@@ -112,19 +114,42 @@ def test(name, folder, keep):
         begun, used = time.time(), cpu_seconds()
         done = run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=3", *files_for(name)], cwd=scratch, env=env)
         wall, taken = time.time() - begun, cpu_seconds() - used
-    counts = collections.Counter({word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", done.stdout)})
-    failed = counts["failed"] + counts["error"] + counts["errors"] + counts["skipped"]
-    if done.returncode and not failed:
-        failed = 1
+    passed, failed = count_of(done.stdout, done.returncode)
     if failed:
         print(done.stdout)
     if taken > SECONDS:
         print(f"{name}: the tests took {taken:.0f} s of CPU time, more than {SECONDS}")
         print(done.stdout[-800:])
         failed += 1
-    print(f"{name:<26} {wheel.name.split('-')[2]}-{wheel.name.split('-')[3]:<6} {counts['passed']:>3} passed {failed:>2} failed   "
+    print(f"{name:<26} {wheel.name.split('-')[2]}-{wheel.name.split('-')[3]:<6} {passed:>3} passed {failed:>2} failed   "
           f"{wall:3.0f} s, {taken:.0f} s of CPU time (environment {made - start:.0f} s)", flush=True)
-    return counts["passed"], failed
+    return passed, failed
+
+
+def count_of(output, status):
+    counts = collections.Counter({word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?|skipped)", output)})
+    failed = counts["failed"] + counts["error"] + counts["errors"] + counts["skipped"]
+    return counts["passed"], failed or int(status != 0)
+
+
+def test_arm():
+    """Unpacks the wheel and runs tests in the sysroot's Python, under an emulator. It cannot start other emulated programs, such as pip."""
+    wheels = list((root / "dist").glob("*-cp311-*_aarch64.whl"))
+    if not wheels:
+        print("there is no wheel for aarch64 in dist; tools/wheel.py --arch aarch64 builds it")
+        return 0, 1
+    run([root / "tools" / "arm_sysroot.sh", SYSROOT])
+    with tempfile.TemporaryDirectory() as scratch:
+        with zipfile.ZipFile(max(wheels, key=lambda wheel: wheel.stat().st_mtime)) as wheel:
+            wheel.extractall(scratch)
+        shutil.copy(root / "tests" / "wheel" / "smoke_aarch64.py", scratch)
+        python = ["qemu-aarch64", "-cpu", "max,sve256=on,sve512=off", "-L", SYSROOT, SYSROOT / "usr" / "bin" / "python3.11"]
+        env = outside() | {"TILEWRIGHT_CACHE_DIR": scratch + "/cache", "PYTHONPATH": scratch}
+        done = run([*python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "smoke_aarch64.py"], cwd=scratch, env=env)
+    passed, failed = count_of(done.stdout, done.returncode)
+    if failed:
+        print(done.stdout)
+    return passed, failed
 
 
 def main():
@@ -133,7 +158,12 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--folder", type=pathlib.Path, default=root / "build" / "wheel-test")
+    parser.add_argument("--arch", choices=["x86_64", "aarch64"], default="x86_64")
     options = parser.parse_args()
+    if options.arch == "aarch64":
+        passed, failed = test_arm()
+        print(f"{passed} passed, {failed} failed")
+        sys.exit(failed > 0 or passed == 0)
     chosen = [name for name in ENVIRONMENTS if not options.only or any(text in name for text in options.only)]
     if options.list:
         return print("\n".join(chosen))

@@ -12,6 +12,7 @@
 #include "runtime/cuda/kernel.h"
 #include "support/artifact.h"
 #include "support/artifact_bytes.h"
+#include "support/c_names.h"
 #include "tune/result_check.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -394,6 +395,7 @@ static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
     out["maps"] = gpu->maps.size();
   } else {
     out["code"] = *assembly;
+    out["source"] = assemblyStatement(*assembly);
     out["arena_bytes"] = cpu->arenaBytes;
     out["head_bytes"] = sizeof(ArenaHead);
   }

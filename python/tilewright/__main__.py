@@ -13,9 +13,10 @@ _USAGE = """usage: python -m tilewright [-m module | -c text | script.py] [argum
        python -m tilewright --path      the folder to add to PYTHONPATH for the same effect
        python -m tilewright --include   the folder of the headers for C and C++
        python -m tilewright --library   the library for C and C++
+       python -m tilewright --runtime   the runtime library for kernels that were built ahead of time
        python -m tilewright --cmake     the value of -Dtilewright_DIR= for find_package(tilewright)"""
 
-_FILES = {"--include": "include", "--library": "libtilewright.so.0", "--cmake": "cmake"}
+_FILES = {"--include": "include", "--library": "libtilewright.so.0", "--runtime": "libtilewright_rt.so.0", "--cmake": "cmake"}
 
 
 def _run_text(text):

@@ -266,7 +266,7 @@ private:
   }
 
   bool finish() {
-    Result<std::string> object = launcherObject(launcher, entries, request.ffi);
+    Result<std::string> object = launcherObject(launcher, entries, request.ffi, artifact.isa);
     if (!object) {
       diagnostics.error({}, Diag::internalError, {"the launcher cannot be compiled: " + object.error()});
       return false;
@@ -297,6 +297,7 @@ std::optional<BuiltArtifact> build(const BuildRequest &request, Diagnostics &dia
   }
   BuiltArtifact artifact;
   artifact.name = request.name;
+  artifact.isa = isaOf(request.targets);
   for (auto [i, group] : llvm::enumerate(groups))
     if (!Builder(request, group, launcherName(request.name, group, i, groups.size()), artifact, diagnostics).run()) return std::nullopt;
   return artifact;

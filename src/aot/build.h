@@ -20,8 +20,10 @@ struct Target {
   std::optional<GpuTarget> gpu;
   bool isNative = false; // code for CPUs like this one
 };
-/// Reads "cpu:avx2,cuda:sm_90a". Fails with the reason.
+/// Reads "cpu:avx2,cuda:sm_90a". All targets that are CPUs have one instruction set. Fails with the reason.
 Result<std::vector<Target>> readTargets(const std::string &text);
+/// The instruction set of the programs that link code for these targets: that of the CPUs among them, or of this process.
+Isa isaOf(llvm::ArrayRef<Target> targets);
 
 /// Types and constants of all parameters, and the options of the code.
 struct Specialization {
@@ -53,6 +55,7 @@ struct Launcher {
 
 struct BuiltArtifact {
   std::string name; // of the request
+  Isa isa = hostIsa;
   std::vector<Launcher> launchers;
   std::vector<ObjectFile> objects;
   std::vector<std::string> exports; // the symbols of launchers, bundles and FFI entries
@@ -70,7 +73,7 @@ std::string cTypeOf(const Parameter &parameter);
 /// The header of an artifact for C and C++.
 std::string headerText(const BuiltArtifact &artifact, const std::string &fileName, bool ffi);
 /// The object with a launcher and its bundle. Fails with LLVM's reason.
-Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi);
+Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi, Isa isa);
 
 /// A static library.
 Result<std::string> archiveOf(const std::vector<ObjectFile> &objects);

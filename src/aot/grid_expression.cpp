@@ -1,6 +1,8 @@
 // Grid expressions become programs for the runtime's stack machine. Names of constants become numbers:
 //     cdiv(M, BLOCK), 1     with BLOCK = 64     parameter M, constant 64, cdiv  |  constant 1
 //     lambda META: (triton.cdiv(META['M'], META['BLOCK']),)     the same
+//     cdiv(n, [64, 1024][CONFIG])     with CONFIG = 1     parameter n, constant 1024, cdiv
+// An expression of another kind becomes a number if it has one without the launch.
 
 #include "aot/build.h"
 #include "evaluate/module.h"
@@ -54,6 +56,8 @@ private:
       return true;
     }
     int64_t index = indexOf(name);
+    if (index < 0)
+      if (std::optional<int64_t> number = constantOf(expr)) return program.push_back({Kind::constant, *number}), true;
     if (index < 0) return fail(expr, "names of the kernel's integer parameters, and '" + name.str() + "' is none");
     program.push_back({Kind::parameter, index});
     return true;
@@ -105,7 +109,25 @@ private:
     }
     if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) return addCall(*call);
     if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) return addBinary(*binary);
-    return fail(expr, "integers, parameters, + - * // %, cdiv, min, max and next_power_of_2");
+    if (std::optional<int64_t> number = constantOf(expr)) return program.push_back({Kind::constant, *number}), true;
+    return fail(expr, "integers, parameters, + - * // %, cdiv, min, max, next_power_of_2, and what can be computed from constants");
+  }
+
+  /// Returns the value of an expression of the specialization's constants and of names of the kernel's file.
+  std::optional<int64_t> constantOf(const ast::Expr &expr) const {
+    if (!kernel.globals) return std::nullopt;
+    llvm::StringMap<Value> names;
+    std::vector<std::pair<Value, Value>> constants;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (!args[i].constant) continue;
+      names[kernel.parameters[i].name] = *args[i].constant;
+      constants.emplace_back(Value::string(kernel.parameters[i].name), *args[i].constant);
+    }
+    if (!meta.empty()) names[meta] = Value::dict(std::move(constants));
+    Diagnostics unused; // the caller says what a grid takes
+    std::optional<Value> value = evaluate(expr, *kernel.globals, &names, unused);
+    std::optional<Int> number = value ? value->toInt() : std::nullopt;
+    return number && *number <= INT64_MAX && *number >= INT64_MIN ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
   }
 
   const JitFunction &kernel;

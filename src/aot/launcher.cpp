@@ -74,7 +74,7 @@ static std::string launcherText(const Launcher &launcher) {
          ", ptr %slots, i64 " + count + ", ptr %error)\n  ret i32 %done\n}\n";
 }
 
-Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi) {
+Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi, Isa isa) {
   std::string bytes = encodeBundle(launcher.bundle), list, text = "source_filename = \"launcher\"\n";
   for (const std::string &entry : entries) {
     text += "declare void @" + entry + "(ptr, ptr, i64, i64, ptr)\n";
@@ -92,7 +92,7 @@ Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std:
   if (ffi)
     text += "define i32 @__tvm_ffi_" + launcher.name + "(ptr %self, ptr %arguments, i32 %count, ptr %result) {\n" +
             "  %failed = call i32 @twArtifactCallFfi(ptr @artifact, ptr %arguments, i32 %count, ptr %result)\n" + "  ret i32 %failed\n}\n";
-  return objectOfIr(text);
+  return objectOfIr(text, isa);
 }
 
 } // namespace tilewright::aot

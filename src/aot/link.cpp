@@ -74,11 +74,11 @@ static Result<void> link(const std::vector<std::string> &words) {
   return {};
 }
 
-static Result<void> writeStub(const TemporaryFolder &folder, const std::string &library, const std::vector<std::string> &symbols) {
+static Result<void> writeStub(const TemporaryFolder &folder, const std::string &library, const std::vector<std::string> &symbols, Isa isa) {
   std::string text;
   for (const std::string &symbol : symbols)
     text += "define void @" + symbol + "() {\n  ret void\n}\n";
-  Result<std::string> object = objectOfIr(text);
+  Result<std::string> object = objectOfIr(text, isa);
   if (!object) return Failure{object.error()};
   if (Result<void> written = folder.write(library + ".o", *object); !written) return written;
   return link({"ld.lld", "-shared", "-soname", library, folder.file(library + ".o"), "-o", folder.file(library)});
@@ -119,7 +119,7 @@ Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::st
     if (Result<void> written = folder.write(object.name, object.bytes); !written) return Failure{written.error()};
   }
   for (const auto &[library, symbols] : libraries) {
-    if (Result<void> made = writeStub(folder, library, symbols); !made) return Failure{made.error()};
+    if (Result<void> made = writeStub(folder, library, symbols, artifact.isa); !made) return Failure{made.error()};
     words.push_back(folder.file(library));
   }
   if (Result<void> linked = link(words); !linked) return Failure{linked.error()};

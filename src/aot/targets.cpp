@@ -21,15 +21,22 @@ Result<std::vector<Target>> readTargets(const std::string &text) {
     if (!target.cpu && !target.gpu)
       return Failure{"there is no target '" + target.text + "'; the targets are cpu:native, cpu: with one of " + cpuLevelNames() +
                      ", and cuda: with one of " + gpuTargetNames()};
-    if (target.cpu && target.cpu->isa != Isa::x86_64)
-      return Failure{"the target '" + target.text + "' is of " + nameOf(target.cpu->isa) +
-                     ", and libraries are made for x86-64; `tilewright compile --emit obj` makes objects for it"};
-    for (const Target &other : targets)
+    for (const Target &other : targets) {
       if (other.text == target.text) return Failure{"the target '" + target.text + "' is given twice"};
+      if (other.cpu && target.cpu && other.cpu->isa != target.cpu->isa)
+        return Failure{"the target '" + other.text + "' is of " + nameOf(other.cpu->isa) + ", and '" + target.text + "' of " +
+                       nameOf(target.cpu->isa) + ": a library is for one of them"};
+    }
     targets.push_back(std::move(target));
   }
   if (targets.empty()) return Failure{"no target is given"};
   return targets;
+}
+
+Isa isaOf(llvm::ArrayRef<Target> targets) {
+  for (const Target &target : targets)
+    if (target.cpu) return target.cpu->isa;
+  return hostIsa;
 }
 
 } // namespace tilewright::aot

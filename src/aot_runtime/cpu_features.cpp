@@ -8,6 +8,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 namespace tilewright::aot {
@@ -19,8 +23,8 @@ struct Bit {
   Word word;
   int bit;
 };
-constexpr Bit osxsave{ecx1, 27}, fma{ecx1, 12}, sse42{ecx1, 20}, movbe{ecx1, 22}, popcnt{ecx1, 23}, avx{ecx1, 28}, f16c{ecx1, 29},
-    cx16{ecx1, 13}, bmi{ebx7, 3}, avx2{ebx7, 5}, bmi2{ebx7, 8}, avx512f{ebx7, 16}, avx512dq{ebx7, 17}, avx512cd{ebx7, 28},
+[[maybe_unused]] constexpr Bit osxsave{ecx1, 27}, fma{ecx1, 12}, sse42{ecx1, 20}, movbe{ecx1, 22}, popcnt{ecx1, 23}, avx{ecx1, 28},
+    f16c{ecx1, 29}, cx16{ecx1, 13}, bmi{ebx7, 3}, avx2{ebx7, 5}, bmi2{ebx7, 8}, avx512f{ebx7, 16}, avx512dq{ebx7, 17}, avx512cd{ebx7, 28},
     avx512bw{ebx7, 30}, avx512vl{ebx7, 31}, avx512vnni{ecx7, 11}, avx512bf16{eax71, 5}, amxBf16{edx7, 22}, amxTile{edx7, 24},
     amxInt8{edx7, 25}, lzcnt{ecx8, 5};
 
@@ -28,11 +32,31 @@ struct Level {
   const char *name;
   std::initializer_list<Bit> adds; // to the level before
 };
-const Level levels[] = {{"sse2", {}},
-                        {"avx2", {avx, avx2, fma, f16c, bmi, bmi2, lzcnt, movbe, popcnt, sse42, cx16}},
-                        {"avx512", {avx512f, avx512vl, avx512bw, avx512dq, avx512cd}},
-                        {"avx512-dot", {avx512vnni, avx512bf16}},
-                        {"amx", {amxTile, amxBf16, amxInt8}}};
+const Level x86Levels[] = {{"sse2", {}},
+                           {"avx2", {avx, avx2, fma, f16c, bmi, bmi2, lzcnt, movbe, popcnt, sse42, cx16}},
+                           {"avx512", {avx512f, avx512vl, avx512bw, avx512dq, avx512cd}},
+                           {"avx512-dot", {avx512vnni, avx512bf16}},
+                           {"amx", {amxTile, amxBf16, amxInt8}}};
+
+// The levels of src/support/arm_target.cpp. The bits are those of Linux's asm/hwcap.h, which a build on another machine does not have.
+enum ArmWord : size_t { hwcapLow, hwcapHigh, hwcap2Low, hwcap2High, sveLength };
+constexpr Bit armBit(ArmWord word, int bit) {
+  return {static_cast<Word>(word), bit};
+}
+constexpr Bit atomics = armBit(hwcapLow, 8), fphp = armBit(hwcapLow, 9), asimdhp = armBit(hwcapLow, 10), asimddp = armBit(hwcapLow, 20),
+              sve = armBit(hwcapLow, 22), asimdfhm = armBit(hwcapLow, 23), i8mm = armBit(hwcap2Low, 13), bf16 = armBit(hwcap2Low, 14),
+              sveOf16 = armBit(sveLength, 0), sveOf32 = armBit(sveLength, 1);
+const Level armLevels[] = {{"armv8", {}},
+                           {"neon", {fphp, asimdhp, atomics}},
+                           {"neon-dot", {asimddp, asimdfhm, i8mm, bf16}},
+                           {"sve", {sve, sveOf16}},
+                           {"sve256", {sveOf32}}};
+
+#if defined(__aarch64__)
+constexpr auto &levels = armLevels;
+#else
+constexpr auto &levels = x86Levels;
+#endif
 
 bool has(const CpuFeatures &features, Bit bit) {
   return features[bit.word] >> bit.bit & 1;
@@ -69,8 +93,22 @@ CpuFeatures readFeatures() {
   if ((saved & amxStates) != amxStates) clearBits(features, {amxTile, amxBf16, amxInt8});
   return features;
 }
+#elif defined(__aarch64__)
+static_assert(HWCAP_ATOMICS == 1 << 8 && HWCAP_FPHP == 1 << 9 && HWCAP_ASIMDHP == 1 << 10 && HWCAP_ASIMDDP == 1 << 20);
+static_assert(HWCAP_SVE == 1 << 22 && HWCAP_ASIMDFHM == 1 << 23 && HWCAP2_I8MM == 1 << 13 && HWCAP2_BF16 == 1 << 14);
+
+CpuFeatures readFeatures() {
+  CpuFeatures features{};
+  uint64_t first = ::getauxval(AT_HWCAP), second = ::getauxval(AT_HWCAP2);
+  constexpr uint64_t instructions = HWCAP_ATOMICS | HWCAP_FPHP | HWCAP_ASIMDHP | HWCAP_ASIMDDP | HWCAP_SVE | HWCAP_ASIMDFHM;
+  constexpr uint64_t instructions2 = HWCAP2_I8MM | HWCAP2_BF16; // no level has code with others
+  features[hwcapLow] = static_cast<uint32_t>(first & instructions);
+  features[hwcap2Low] = static_cast<uint32_t>(second & instructions2);
+  int length = first & HWCAP_SVE ? ::prctl(PR_SVE_GET_VL) : 0; // bytes of a register
+  if (length > 0) features[sveLength] = (1u << (length & PR_SVE_VL_LEN_MASK) / 16) - 1;
+  return features;
+}
 #else
-/// Libraries have code for x86-64 alone: no machine of another kind has a feature that they ask for.
 CpuFeatures readFeatures() {
   return {};
 }
@@ -86,6 +124,12 @@ bool mayUseTiles() {
 #endif
 }
 
+template <size_t N> std::optional<int64_t> rankIn(const Level (&list)[N], std::string_view level) {
+  for (const Level &each : list)
+    if (level == each.name) return &each - list;
+  return std::nullopt;
+}
+
 int64_t detectLevel() {
   int64_t rank = 0;
   for (const Level &level : levels) {
@@ -94,8 +138,13 @@ int64_t detectLevel() {
     rank = &level - levels;
   }
   const char *limit = std::getenv("TILEWRIGHT_CPU");
-  if (std::optional<int64_t> lower = limit ? rankOfLevel(limit) : std::nullopt) rank = std::min(rank, *lower);
+  if (std::optional<int64_t> lower = limit ? rankIn(levels, limit) : std::nullopt) rank = std::min(rank, *lower);
   return rank;
+}
+
+int64_t cpuLevel() {
+  static const int64_t level = detectLevel();
+  return level;
 }
 
 } // namespace
@@ -112,18 +161,17 @@ bool contain(const CpuFeatures &has, const CpuFeatures &needed) {
 }
 
 std::optional<int64_t> rankOfLevel(std::string_view level) {
-  for (const Level &each : levels)
-    if (level == each.name) return &each - levels;
-  return std::nullopt;
+  std::optional<int64_t> rank = rankIn(x86Levels, level);
+  return rank ? rank : rankIn(armLevels, level);
 }
 
-const char *nameOfLevel(int64_t rank) {
-  return levels[rank].name;
+bool runsLevel(std::string_view level) {
+  std::optional<int64_t> rank = rankIn(levels, level);
+  return rank && *rank <= cpuLevel();
 }
 
-int64_t cpuLevel() {
-  static const int64_t level = detectLevel();
-  return level;
+const char *cpuLevelName() {
+  return levels[cpuLevel()].name;
 }
 
 } // namespace tilewright::aot

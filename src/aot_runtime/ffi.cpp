@@ -185,9 +185,11 @@ private:
   /// Computes the bytes from the data to the end of the last element; 0 if it is not known, or there are none. False if they overflow.
   static bool reachOf(const Tensor &tensor, int64_t width, int64_t &bytes) {
     int64_t reach = 1, stride = 1;
+    for (int32_t i = 0; i < tensor.rank; ++i)
+      if (tensor.shape[i] <= 0) return true;
     for (int32_t i = tensor.rank - 1; i >= 0; --i) {
       int64_t step = tensor.strides ? tensor.strides[i] : stride;
-      if (tensor.shape[i] <= 0 || step < 0) return true;
+      if (step < 0) return true;
       if (__builtin_mul_overflow(tensor.shape[i] - 1, step, &step) || __builtin_add_overflow(reach, step, &reach) ||
           (!tensor.strides && __builtin_mul_overflow(stride, tensor.shape[i], &stride)))
         return false;

@@ -42,7 +42,7 @@ Kernel::Kernel(Bundle bundle, llvm::ArrayRef<TwEntry> entries) : content(std::mo
     Loaded &loaded = variants.emplace_back();
     loaded.variant = &variant;
     for (const CpuCode &code : variant.cpu) {
-      bool runs = code.level == "native" ? contain(cpuFeatures(), code.features) : *rankOfLevel(code.level) <= cpuLevel();
+      bool runs = code.level == "native" ? contain(cpuFeatures(), code.features) : runsLevel(code.level);
       if (!runs) continue;
       OnCpu &onCpu = *loaded.cpu.emplace_back(std::make_unique<OnCpu>());
       onCpu.code = &code;
@@ -140,7 +140,7 @@ Kernel::Loaded *Kernel::select(llvm::ArrayRef<uint64_t> arguments, bool onGpu, P
   }
   if (selected) return selected;
   if (lacksCode) {
-    problem = noCodeHere(onGpu ? "CUDA devices" : std::string("this CPU, whose level is ") + nameOfLevel(cpuLevel()));
+    problem = noCodeHere(onGpu ? "CUDA devices" : std::string("this CPU, whose level is ") + cpuLevelName());
     return nullptr;
   }
   problem = {TW_ERROR_INVALID_ARGUMENT, "there is no specialization of kernel '" + content.kernel + "' for"};

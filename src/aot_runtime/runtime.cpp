@@ -57,7 +57,7 @@ void twTextFree(char *text) {
 }
 
 const char *twCpuLevel(void) {
-  return nameOfLevel(cpuLevel());
+  return cpuLevelName();
 }
 int64_t twThreads(void) {
   return defaultThreads();

@@ -15,17 +15,18 @@ using namespace llvm;
 
 namespace tilewright {
 
-Result<std::string> objectOfIr(const std::string &text) {
+Result<std::string> objectOfIr(const std::string &text, Isa isa) {
   registerCpuBackend();
   LLVMContext context;
   SMDiagnostic problem;
   std::unique_ptr<Module> module = parseAssemblyString(text, problem, context);
   if (!module) return Failure{problem.getMessage().str()};
-  Triple triple("x86_64-unknown-linux-gnu");
+  Triple triple(tripleOf(isa));
   std::string error;
   const Target *target = TargetRegistry::lookupTarget(triple, error);
   if (!target) return Failure{error};
-  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, "x86-64", "", TargetOptions(), Reloc::PIC_));
+  std::unique_ptr<TargetMachine> machine(
+      target->createTargetMachine(triple, isa == Isa::aarch64 ? "generic" : "x86-64", "", TargetOptions(), Reloc::PIC_));
   module->setTargetTriple(triple);
   module->setDataLayout(machine->createDataLayout());
   SmallString<0> bytes;

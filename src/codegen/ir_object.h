@@ -2,12 +2,13 @@
 #pragma once
 
 #include "support/result.h"
+#include "support/target.h"
 
 #include <string>
 
 namespace tilewright {
 
-/// Returns the relocatable, position-independent object of a module for any x86-64 CPU, or LLVM's error.
-Result<std::string> objectOfIr(const std::string &text);
+/// Returns the relocatable, position-independent object of a module for any CPU of an instruction set, or LLVM's error.
+Result<std::string> objectOfIr(const std::string &text, Isa isa);
 
 } // namespace tilewright

@@ -123,4 +123,18 @@ std::string commentText(std::string_view text) {
   return result;
 }
 
+std::string assemblyStatement(std::string_view assembly) {
+  std::string text = "__asm__(\n    \"\\t.pushsection .text\\n\"\n";
+  while (!assembly.empty()) {
+    std::string_view line = assembly.substr(0, assembly.find('\n'));
+    assembly.remove_prefix(std::min(line.size() + 1, assembly.size()));
+    if (line.empty()) continue;
+    text += "    \"";
+    for (char c : line)
+      text += c == '\\' || c == '"' ? std::string("\\") + c : c == '\t' ? "\\t" : std::string(1, c);
+    text += "\\n\"\n";
+  }
+  return text + "    \"\\t.popsection\\n\");\n";
+}
+
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// Names and comments in generated headers, which compile as C and as C++ whatever a kernel calls its parameters and whatever its texts
+// Names, comments and code in generated C, which compile as C and as C++ whatever a kernel calls its parameters and whatever its texts
 // contain.
 #pragma once
 
@@ -21,5 +21,8 @@ std::vector<std::string> parameterNames(const std::vector<std::string> &names, c
 
 /// Returns the text for one line of a comment in C: without the begin or end of a comment, and without control characters.
 std::string commentText(std::string_view text);
+
+/// Returns the statement at file scope, of GNU's dialect, that assembles a text into the section for code.
+std::string assemblyStatement(std::string_view assembly);
 
 } // namespace tilewright

@@ -126,6 +126,30 @@ def test_mistakes_that_only_a_launch_can_see(compiler, tmp_path):
             assert "// " in lines[int(place.group(1)) - 1], text  # the line of the mistake, which has a comment
 
 
+CASES = {number for number, line in enumerate((PROGRAMS / "range.cpp").read_text().splitlines(), 1) if line.startswith("CASE(")}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_number_out_of_range_does_not_compile(compiler):
+    """clang++ evaluates each number; g++ does so when it optimizes."""
+    limit = ["-O1", "-fmax-errors=0"] if compiler.startswith("g++") else ["-ferror-limit=0"]
+    done = subprocess.run(compile_command(compiler, "-DKNOWN", *limit, "-c", "-o", "/dev/null", PROGRAMS / "range.cpp"), capture_output=True, text=True)
+    blocks = re.split(r"(?m)^(?=In (?:member )?function|In constructor|.*In lambda)" if compiler.startswith("g++") else r"(?m)^(?=\S+: error: )", done.stderr)
+    refused = {int(line) for block in blocks if "The number is out of range for the integer type" in block for line in re.findall(r"range\.cpp:(\d+):", block)}
+    assert done.returncode != 0 and refused & CASES == CASES, f"{sorted(CASES - refused)}\n{done.stderr[:3000]}"
+    others = [block[:1000] for block in blocks if "error: " in block and "The number is out of range" not in block]
+    assert others == []
+
+
+@pytest.mark.parametrize("compiler, flags", [(name, flags) for name in COMPILERS for flags in ([], ["-O1"], ["-DKNOWN"])
+                                             if name != "clang++-16" and (name.startswith("g++") or "-DKNOWN" not in flags)])
+def test_other_numbers_out_of_range_are_errors_of_launches(compiler, flags, tmp_path):
+    done = subprocess.run([program_of(PROGRAMS / "range.cpp", tmp_path, *flags, compiler=compiler)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert {int(line) for line in re.findall(r"(?m)^(\d+) .*is out of range for ", done.stdout)} == CASES, done.stdout
+    assert "held right" in done.stdout
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_compile_time(compiler):
     """A translation unit with one example takes 3 seconds of CPU time at most."""

@@ -18,6 +18,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 
 import numpy as np
 import pytest
@@ -39,6 +40,18 @@ class AssertionFailed(RuntimeError):
     pass
 
 
+def assertion_text(x, y, z, element, given):
+    """The message of a failed assertion, as src/codegen/host_calls.cpp makes it: `given` has the tile's extents, the location and the text."""
+    given, element, numbers = bytes.fromhex(given).decode(), int(element), []
+    extents, _, rest = given.partition(";")
+    location, _, message = rest.partition("\n")
+    for extent in map(int, reversed(extents.split(",")[1:])):
+        numbers.insert(0, f"{element % extent:>{len(str(extent - 1))}}")
+        element //= extent
+    text = f"{location}: " * bool(location) + f"program ({x}, {y}, {z}): device-side assertion failed"
+    return text + f" at element ({', '.join(numbers)})" * bool(numbers) + f": {message}" * bool(message)
+
+
 class Worker:
     """The emulated process, and the memory that it shares with this one."""
 
@@ -51,6 +64,7 @@ class Worker:
         source = pathlib.Path(__file__).with_name("arm_worker.c")
         subprocess.run([PREFIX + "gcc", "-O1", "-rdynamic", source, "-o", self.program, "-ldl"], check=True)
         self.process, self.loaded = None, {}
+        self.lock = threading.Lock()  # threads of a test launch one after another: the shared memory has the buffers of one launch
 
     def ask(self, request):
         """The answer's words. An emulated process that has ended is an error of this launch alone."""
@@ -63,7 +77,7 @@ class Worker:
         self.process.stdin.flush()
         word, _, rest = self.process.stdout.readline().partition(" ")
         if word.strip() == "assert":
-            raise AssertionFailed(rest.strip())
+            raise AssertionFailed(assertion_text(*rest.split()))
         if word.strip() != "ok":
             raise RuntimeError(f"the emulated program ended with status {self.process.wait()}")
         return rest.strip()
@@ -154,7 +168,7 @@ def launch(worker, kernel, grid, *args, **kwargs):
     grid = [*(grid if isinstance(grid, (tuple, list)) else [grid]), 1, 1][:3]
     memory = Memory(worker.memory)
     words = [word(kind, value, memory) for kind, value in passed(types, values.values(), constants)]
-    with memory.filled():
+    with worker.lock, memory.filled():
         if all(extent > 0 for extent in grid):
             entry = worker.entry(code["code"], code["entry"])
             numbers = [*(f"{int(extent):x}" for extent in grid), f"{code['arena_bytes']:x}", f"{len(words):x}"]

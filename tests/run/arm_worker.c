@@ -1,7 +1,7 @@
 // Runs kernels for 64-bit ARM under qemu-aarch64, at the requests of tests/run/arm_device.py.
 //
 //   in   load LIBRARY SYMBOL                                out  ok HANDLE
-//   in   run HANDLE X Y Z SCRATCH COUNT {p|v}NUMBER ...     out  ok, or assert TEXT
+//   in   run HANDLE X Y Z SCRATCH COUNT {p|v}NUMBER ...     out  ok, or assert X Y Z ELEMENT TEXT
 //
 // A number after `p` is an offset in the file of shared memory, argv[1]; one after `v` is the value of an argument. Numbers are hexadecimal.
 #include <dlfcn.h>
@@ -23,8 +23,9 @@ static jmp_buf leave;
 void tilewright_print(int32_t x, int32_t y, int32_t z, const char *format, int64_t element, uint64_t bits) {}
 
 void tilewright_assert_failed(int32_t x, int32_t y, int32_t z, const char *format, int64_t element) {
-  const char *message = strchr(format, '\n');
-  printf("assert %s\n", message ? message + 1 : format);
+  printf("assert %" PRId32 " %" PRId32 " %" PRId32 " %" PRId64 " ", x, y, z, element);
+  for (; *format; ++format) printf("%02x", (unsigned char)*format);
+  printf("\n");
   longjmp(leave, 1);
 }
 

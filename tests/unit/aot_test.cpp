@@ -107,5 +107,9 @@ TEST(CpuLevels, areOrdered) {
   for (uint32_t &word : more)
     word = ~0u;
   EXPECT_FALSE(contain(cpuFeatures(), more));
-  EXPECT_GE(cpuLevel(), 0);
+  EXPECT_TRUE(runsLevel(cpuLevelName()));
+  // The levels of both instruction sets are known everywhere, and this CPU runs those of one.
+  EXPECT_EQ(rankOfLevel("armv8"), 0);
+  EXPECT_LT(*rankOfLevel("neon"), *rankOfLevel("sve256"));
+  EXPECT_NE(runsLevel("sse2"), runsLevel("armv8"));
 }

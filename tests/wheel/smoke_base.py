@@ -128,6 +128,21 @@ def test_its_headers_and_its_library_serve_c(tmp_path):
     assert done.stdout.split() == [triton.__version__, "297", "189"], done.stdout + done.stderr
 
 
+def test_a_kernel_ahead_of_time(tmp_path):
+    """The library that the command builds needs the package's runtime library, and no compiler."""
+    compiler = shutil.which("cc") or shutil.which("clang-22")
+    (tmp_path / "scale.py").write_text(SCALE)
+    (tmp_path / "host.c").write_text('#include "scale.h"\n#include <stdio.h>\nint main(void) {\n  float x[100], out[100];\n  for (int i = 0; i < 100; ++i) x[i] = i;\n'
+                                     '  int done = scale_kernel(0, x, out, 100, 3, 0);\n  printf("%d %g", done, out[99]);\n}\n')
+    done = run(command(), "build", tmp_path / "scale.py", "--signature", "*fp32, *fp32, i32, fp32, BLOCK=64", "--grid", "cdiv(n, BLOCK)", "--target", "cpu:sse2,cpu:avx2",
+               "-o", tmp_path / "libscale.a", "--header", tmp_path / "scale.h")
+    assert done.returncode == 0, done.stderr
+    include, runtime = (run(sys.executable, "-m", "tilewright", option).stdout.strip() for option in ("--include", "--runtime"))
+    done = run(compiler, "-std=c11", tmp_path / "host.c", "-I", include, tmp_path / "libscale.a", runtime, f"-Wl,-rpath,{os.path.dirname(runtime)}", "-o", tmp_path / "host")
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "host").stdout == "1 297"
+
+
 def test_cmake_finds_it(tmp_path):
     (tmp_path / "scale.py").write_text(SCALE)
     (tmp_path / "host.c").write_text(C_PROGRAM)

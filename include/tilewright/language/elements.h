@@ -264,6 +264,44 @@ template <operand V, typename Other> constexpr bool is_typed_number() {
     return number_kind<V>() != dtype::i32 && is_integer(number_kind<V>()) && number_kind<V>() != dtype::i1 &&
            (number<Other> || kind_of<Other>() == dtype::i1);
 }
+/// True if the C++ integer `n` has a value of T. Other numbers are converted. clang++ 16 asks this of types that are not numbers, too.
+template <typename T, typename N> constexpr bool fits(const N &n) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>)
+    return std::in_range<T>(
+        static_cast<std::conditional_t<std::is_signed_v<N>, long long, unsigned long long>>(n)); // it takes no characters
+  else
+    return true;
+}
+/// The same for an operand of an operator whose other operand is a `Tile`: a number takes the tile's type.
+template <typename Tile, typename Y> constexpr bool operand_fits(const Y &y) {
+  if constexpr (number<Y>)
+    return fits<typename operand_info<Tile>::type>(y);
+  else
+    return true;
+}
+
+// A number that is known when C++ is compiled, and does not fit, does not compile. clang++ sees all of these; g++ sees them if it
+// optimizes. All others are errors of the launch.
+#if defined(__clang__)
+#define TILEWRIGHT_IF_FITS(condition) __attribute__((diagnose_if(!(condition), TILEWRIGHT_RANGE_TEXT, "error")))
+#define TILEWRIGHT_CHECK_FITS(condition)
+#define TILEWRIGHT_INLINE
+#elif defined(__GNUC__) && defined(__OPTIMIZE__)
+#define TILEWRIGHT_IF_FITS(condition)
+#define TILEWRIGHT_CHECK_FITS(condition)                                                                                                   \
+  if (const bool fit = condition; __builtin_constant_p(fit) && !fit) ::tilewright::detail::number_out_of_range()
+#define TILEWRIGHT_INLINE [[gnu::always_inline]] inline
+#else
+#define TILEWRIGHT_IF_FITS(condition)
+#define TILEWRIGHT_CHECK_FITS(condition)
+#define TILEWRIGHT_INLINE
+#endif
+#define TILEWRIGHT_RANGE_TEXT                                                                                                              \
+  "The number is out of range for the integer type of the tile: use a wider type, or cast<T>(number), which wraps around."
+#if defined(__GNUC__) && !defined(__clang__)
+[[gnu::error(TILEWRIGHT_RANGE_TEXT)]] void number_out_of_range();
+#endif
+
 template <typename V> constexpr bool is_pointer_tile() {
   if constexpr (any_tile<V>)
     return std::is_pointer_v<typename operand_info<V>::type>;

@@ -171,19 +171,9 @@ public:
   /// A scalar with the value of a C++ number.
   template <detail::number N>
     requires(sizeof...(Shape) == 0 && !std::is_pointer_v<T>)
-  tile(N number, const location &where = location::current()) {
-    static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
-                  "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
-    detail::trace &t = detail::tracing(where);
-    detail::check_fits<T>(t, number, where);
-    TwValue typed = 0;
-    if constexpr (std::is_same_v<T, double>) { // a cast would round the number to fp32 first, as tl.cast does
-      typed = detail::typed_number<T>(t, number, where);
-    } else {
-      TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where);
-      typed = detail::record(t, "cast", {{"input", value}, {"dtype", type}}, &detail::type_info<tile>::value, where);
-    }
-    static_cast<detail::value &>(*this) = {typed, t.serial};
+  TILEWRIGHT_INLINE tile(N number, const location &where = location::current()) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
+    TILEWRIGHT_CHECK_FITS(detail::fits<T>(number));
+    define_number(number, where);
   }
   template <typename U, int... Other>
     requires(!std::is_same_v<tile<U, Other...>, tile>)
@@ -199,8 +189,11 @@ public:
   }
   template <detail::number N>
     requires(sizeof...(Shape) == 0 && !std::is_pointer_v<T>)
-  tile &operator=(N number) {
-    assign(tile(number, {}), {});
+  TILEWRIGHT_INLINE tile &operator=(N number) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
+    TILEWRIGHT_CHECK_FITS(detail::fits<T>(number));
+    tile value{detail::value{}};
+    value.define_number(number, {});
+    assign(value, {});
     return *this;
   }
   template <typename U, int... Other>
@@ -233,10 +226,14 @@ public:
   }
 
 #define TILEWRIGHT_BINARY(symbol, op)                                                                                                      \
-  template <detail::operand Y> friend auto operator symbol(detail::located<tile> x, const Y &y) {                                          \
+  template <detail::operand Y>                                                                                                             \
+  TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, const Y &y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {   \
+    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
-  template <detail::number N> friend auto operator symbol(const N &x, detail::located<tile> y) {                                           \
+  template <detail::number N>                                                                                                              \
+  TILEWRIGHT_INLINE friend auto operator symbol(const N &x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {   \
+    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
     return detail::binary<op>(x, y.value, y.where);                                                                                        \
   }
   TILEWRIGHT_BINARY(+, TW_ADD)
@@ -256,16 +253,25 @@ public:
 #undef TILEWRIGHT_BINARY
 
 #define TILEWRIGHT_EQUALITY(symbol, op)                                                                                                    \
-  template <detail::number N> friend auto operator symbol(detail::located<tile> x, N y) {                                                  \
+  template <detail::number N>                                                                                                              \
+  TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, N y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {          \
+    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
-  template <detail::number N> friend auto operator symbol(N x, detail::located<tile> y) { return detail::binary<op>(x, y.value, y.where); }
+  template <detail::number N>                                                                                                              \
+  TILEWRIGHT_INLINE friend auto operator symbol(N x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {          \
+    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
+    return detail::binary<op>(x, y.value, y.where);                                                                                        \
+  }
   TILEWRIGHT_EQUALITY(==, TW_EQUAL)
   TILEWRIGHT_EQUALITY(!=, TW_NOT_EQUAL)
 #undef TILEWRIGHT_EQUALITY
 
 #define TILEWRIGHT_ASSIGN(symbol, op)                                                                                                      \
-  template <detail::operand Y> friend tile &operator symbol(detail::located_variable<tile> x, const Y &y) {                                \
+  template <detail::operand Y>                                                                                                             \
+  TILEWRIGHT_INLINE friend tile &operator symbol(detail::located_variable<tile> x, const Y &y)                                             \
+      TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {                                                                                  \
+    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
     return x.value.update(detail::binary<op>(x.value, y, x.where), x.where);                                                               \
   }
   TILEWRIGHT_ASSIGN(+=, TW_ADD)
@@ -308,6 +314,20 @@ private:
     detail::place at(where);
     id = twBuilderVariable(t.builder, initial, &detail::type_info<tile>::value, &at);
     owner = t.serial;
+  }
+  template <detail::number N> void define_number(N number, const location &where) {
+    static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
+                  "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
+    detail::trace &t = detail::tracing(where);
+    detail::check_fits<T>(t, number, where);
+    TwValue typed = 0;
+    if constexpr (std::is_same_v<T, double>) { // a cast would round the number to fp32 first, as tl.cast does
+      typed = detail::typed_number<T>(t, number, where);
+    } else {
+      TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where);
+      typed = detail::record(t, "cast", {{"input", value}, {"dtype", type}}, &detail::type_info<tile>::value, where);
+    }
+    static_cast<detail::value &>(*this) = {typed, t.serial};
   }
   void assign(const tile &other, const location &where) {
     detail::trace &t = detail::tracing(where);

@@ -186,14 +186,10 @@ template <typename Other, operand V> TwValue operand_id(const trace &t, const V 
 }
 /// Records an error if an integer does not fit the integer type T.
 template <typename T, number N> void check_fits(const trace &t, N n, const location &where) {
-  if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>) {
-    constexpr bool is_wide = std::is_signed_v<N>;
-    using wide = std::conditional_t<is_wide, long long, unsigned long long>;
-    if (std::in_range<T>(static_cast<wide>(n))) return;
-    place at(where);
-    twBuilderError(t.builder, (std::to_string(n) + " is out of range for " + element<T>::name).c_str(),
-                   "use a wider type, or a number that it can hold", &at);
-  }
+  if (fits<T>(n)) return;
+  place at(where);
+  twBuilderError(t.builder, (std::to_string(n) + " is out of range for " + element<T>::name).c_str(),
+                 "use a wider type, or a number that it can hold", &at);
 }
 
 /// Returns result `index` of a builtin of several.

@@ -139,8 +139,7 @@ _CPU = """/* @DOC@ */
 @PRELUDE@#include <stdlib.h>
 #include <string.h>
 @INCLUDES@
-__asm__(@CODE@);
-/* Runs programs of the grid, from the first up to the last. The first @HEAD@ bytes of scratch are zero when a launch begins. */
+@CODE@/* Runs programs of the grid, from the first up to the last. The first @HEAD@ bytes of scratch are zero when a launch begins. */
 void @NAME@_programs(const uint64_t *arguments, const int32_t grid[3], int64_t first, int64_t last, void *scratch);
 
 void load_@NAME@(void) {
@@ -209,10 +208,9 @@ def _cpu_values(variant):
     assembly = variant.code["code"].replace(variant.code["entry"], f"{variant.name}_programs")
     if "tilewright_" in assembly:
         raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a CPU")
-    lines = ["\\t.pushsection .text\\n", *(line.replace("\\", "\\\\").replace('"', '\\"') + "\\n" for line in assembly.splitlines()), "\\t.popsection\\n"]
     tiles = "\ttile" in assembly
     head = variant.code["head_bytes"]
-    return {"CODE": "\n".join(f'    "{line}"' for line in lines).lstrip(), "ARENA": max(variant.code["arena_bytes"], head), "HEAD": head,
+    return {"CODE": variant.code["source"].replace(variant.code["entry"], f"{variant.name}_programs"), "ARENA": max(variant.code["arena_bytes"], head), "HEAD": head,
             "INCLUDES": "#include <sys/syscall.h>\n#include <unistd.h>\n" if tiles else "", "LOAD": _TILES if tiles else "",
             "COUNT": len(variant.parameters) + 1,
             "ARGUMENTS": "".join(_argument(index, type, name) for index, (type, name) in enumerate(variant.parameters))}

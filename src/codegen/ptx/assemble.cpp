@@ -7,48 +7,22 @@
 #include "codegen/ptx/text.h"
 
 #include "codegen/debug_info.h"
+#include "support/program.h"
 #include "support/settings.h"
 #include "support/temporary_folder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <spawn.h>
-#include <sstream>
 #include <string_view>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
-
-extern char **environ;
 
 namespace tilewright {
 
-static bool isProgram(const std::string &path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
-}
-
 std::string findPtxas() {
   if (const char *named = std::getenv("TILEWRIGHT_PTXAS"); named && *named) return isProgram(named) ? named : "";
-  const char *path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    // An empty part, such as that of "PATH=:/bin", means the current folder to a shell. Programs there are not run.
-    std::string file = folder + "/ptxas";
-    if (!folder.empty() && isProgram(file)) return file;
-  }
-  return "";
-}
-
-static void addWords(std::vector<std::string> &words, const std::string &text) {
-  std::istringstream rest(text);
-  for (std::string word; rest >> word;)
-    words.push_back(word);
+  return findProgram("ptxas");
 }
 
 /// The ptxas options that upstream's environment variables add.
@@ -72,27 +46,6 @@ std::string assemblerIdentity() {
 static std::string readFile(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-/// Runs a program with its output in the file `log`. Returns its exit status. Fails with the system's reason.
-static Result<int> runProgram(std::vector<std::string> words, const std::string &log) {
-  std::vector<char *> arguments;
-  for (std::string &word : words)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  int failure = ::posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failure) return Failure{"cannot run " + words.front() + ": " + std::strerror(failure)};
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return Failure{std::string("lost ptxas: ") + std::strerror(errno)};
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /// Returns the largest number N of all "BEFORE<N>AFTER" in the log.

@@ -47,24 +47,29 @@ static void undefined(ptr<int32_t> out, i32 n) {
   if_(n > 2, [&] { x = 1; });
   store(out, x); // assigned in one branch only
 }
+/// A number that the C++ compiler does not know.
+template <typename N> N unknown(N number) {
+  volatile N copy = number;
+  return copy;
+}
 static void too_large(ptr<int32_t> out, i32 n) {
-  store(out, n + 5000000000); // does not fit
+  store(out, n + unknown(5000000000)); // does not fit
 }
 static void narrow(ptr<int32_t> out, i32) {
-  i32 wide = 5000000000; // does not fit
+  i32 wide = unknown(5000000000); // does not fit
   store(out, wide);
 }
 static void narrow_small(ptr<int32_t> out, i32) {
-  i8 small = 300; // does not fit
+  i8 small = unknown(300); // does not fit
   store(out, cast<int32_t>(small));
 }
 static void narrow_unsigned(ptr<int32_t> out, i32) {
-  u16 small = -1; // does not fit
+  u16 small = unknown(-1); // does not fit
   store(out, cast<int32_t>(small));
 }
 static void narrow_assigned(ptr<int32_t> out, i32) {
   u8 small = 255;
-  small = 256; // an assignment has the location of the value
+  small = unknown(256); // an assignment has the location of the value
   store(out, cast<int32_t>(small));
 }
 
