@@ -18,18 +18,25 @@ namespace tilewright {
 
 namespace {
 
+/// The GPU of a file.
+struct RecordedGpu {
+  std::string name;
+  GpuTarget target;
+};
+
 /// A row: its measured and predicted time, and the fractions of the peak that these are.
 struct Compared {
   std::string title;
-  double measured = 0, predicted = 0, fraction = 0; // seconds; the measured fraction of the peak
+  double measured = 0, predicted = 0; // seconds; measured: 0 if it has not been
+  double best = 0;                    // seconds at the peak
   std::string limits;
   double error() const { return std::abs(predicted / measured - 1); }
-  double predictedFraction() const { return fraction * measured / predicted; }
 };
 
 } // namespace
 
-static std::optional<CompileRequest> requestOf(const llvm::json::Object &launch, FileKernel &kernel, Diagnostics &diagnostics) {
+static std::optional<CompileRequest> requestOf(const llvm::json::Object &launch, const GpuTarget &target, FileKernel &kernel,
+                                               Diagnostics &diagnostics) {
   auto [file, name] = llvm::StringRef(launch.getString("kernel").value_or("")).rsplit(':');
   std::optional<FileKernel> found = loadKernel(file.str(), name.str(), diagnostics);
   if (!found) return std::nullopt;
@@ -40,7 +47,7 @@ static std::optional<CompileRequest> requestOf(const llvm::json::Object &launch,
   CompileRequest request;
   request.kernel = kernel.function.get();
   request.args = std::move(*specs);
-  request.gpu = defaultGpuTarget();
+  request.gpu = target;
   request.options.numWarps = launch.getInteger("num_warps").value_or(4);
   request.options.numStages = launch.getInteger("num_stages").value_or(3);
   request.options.numCtas = launch.getInteger("num_ctas").value_or(1);
@@ -71,18 +78,19 @@ static std::string limitsOf(const gpu::LaunchPrediction &prediction) {
   return unit + " " + std::to_string(std::lround(100 * std::min(fraction, 1.0))) + " %";
 }
 
-static std::optional<Compared> compare(const llvm::json::Object &row, const std::string &machine, Diagnostics &diagnostics) {
+static std::optional<Compared> compare(const llvm::json::Object &row, const RecordedGpu &gpu, Diagnostics &diagnostics) {
   Compared compared;
   compared.title =
       (row.getString("name").value_or("") + " " + row.getString("size").value_or("") + " " + row.getString("dtype").value_or("")).str();
   compared.measured = row.getNumber("us").value_or(0) * 1e-6;
-  compared.fraction = row.getNumber("rate").value_or(0) / row.getNumber("peak").value_or(1);
+  double work = row.getNumber("work").value_or(row.getNumber("rate").value_or(0) * compared.measured);
+  compared.best = work / row.getNumber("peak").value_or(1);
   double longest = 0;
   for (const llvm::json::Value &each : *row.getArray("launches")) {
     const llvm::json::Object *launch = each.getAsObject();
     FileKernel kernel;
-    std::optional<CompileRequest> request = launch ? requestOf(*launch, kernel, diagnostics) : std::nullopt;
-    const gpu::SmRates *rates = request ? gpu::smRates(request->gpu->name, machine) : nullptr;
+    std::optional<CompileRequest> request = launch ? requestOf(*launch, gpu.target, kernel, diagnostics) : std::nullopt;
+    const gpu::SmRates *rates = request ? gpu::smRates(request->gpu->name, gpu.name) : nullptr;
     if (!rates) return std::nullopt;
     gpu::ModeledLaunch modeled = modeledFrom(*launch, *kernel.function, request->args);
     std::optional<gpu::LaunchPrediction> prediction =
@@ -104,8 +112,8 @@ static double rankCorrelation(llvm::ArrayRef<Compared> rows) {
       ranks[index] = rank;
     return ranks;
   };
-  std::vector<size_t> measured = ranksOf([](const Compared &row) { return row.fraction; });
-  std::vector<size_t> predicted = ranksOf([](const Compared &row) { return row.predictedFraction(); });
+  std::vector<size_t> measured = ranksOf([](const Compared &row) { return row.best / row.measured; });
+  std::vector<size_t> predicted = ranksOf([](const Compared &row) { return row.best / row.predicted; });
   double sum = 0, n = static_cast<double>(rows.size());
   for (auto [a, b] : llvm::zip(measured, predicted))
     sum += std::pow(static_cast<double>(a) - static_cast<double>(b), 2);
@@ -119,11 +127,21 @@ static void printSummary(std::vector<Compared> rows) {
               100 * rows[rows.size() / 2].error(), correlation);
 }
 
+static void print(const Compared &row) {
+  if (row.measured > 0)
+    std::printf("%-56s %12.1f %12.1f %6.2f  %s\n", row.title.c_str(), row.measured * 1e6, row.predicted * 1e6, row.predicted / row.measured,
+                row.limits.c_str());
+  else
+    std::printf("%-56s %12s %12.1f %4ld %%  %s\n", row.title.c_str(), "not", row.predicted * 1e6,
+                std::lround(100 * row.best / row.predicted), row.limits.c_str());
+}
+
 int predictRecorded(const std::string &path) {
   Result<std::string> text = readFile(path);
   if (!text) return fail("cannot read '" + path + "': " + text.error());
-  std::string gpu;
-  std::vector<Compared> rows;
+  RecordedGpu gpu{"", defaultGpuTarget()};
+  std::vector<Compared> measured;
+  bool hasRows = false;
   std::printf("%-56s %12s %12s %6s  %s\n", "", "measured us", "predicted us", "ratio", "busiest");
   for (llvm::StringRef line : llvm::split(*text, '\n')) {
     if (line.trim().empty()) continue;
@@ -131,17 +149,22 @@ int predictRecorded(const std::string &path) {
     const llvm::json::Object *row = parsed ? parsed->getAsObject() : nullptr;
     if (!parsed) llvm::consumeError(parsed.takeError());
     if (!row) return fail("'" + path + "' does not have one JSON object a line");
-    if (auto named = row->getString("card")) gpu = named->str();
-    if (!row->getArray("launches") || !row->getNumber("us")) continue;
+    if (auto named = row->getString("card")) gpu.name = named->str();
+    if (auto named = row->getString("target")) {
+      std::optional<GpuTarget> target = gpuTarget(*named);
+      if (!target) return fail("'" + path + "' names an unknown target '" + named->str() + "'");
+      gpu.target = *target;
+    }
+    if (!row->getArray("launches") || !(row->getNumber("us") || row->getNumber("work"))) continue;
     Diagnostics diagnostics;
     std::optional<Compared> compared = compare(*row, gpu, diagnostics);
-    if (!compared) return diagnostics.hasErrors() ? report(diagnostics, ourError) : fail("the model has no rates for '" + gpu + "'");
-    std::printf("%-56s %12.1f %12.1f %6.2f  %s\n", compared->title.c_str(), compared->measured * 1e6, compared->predicted * 1e6,
-                compared->predicted / compared->measured, compared->limits.c_str());
-    rows.push_back(std::move(*compared));
+    if (!compared) return diagnostics.hasErrors() ? report(diagnostics, ourError) : fail("the model has no rates for '" + gpu.name + "'");
+    print(*compared);
+    hasRows = true;
+    if (compared->measured > 0) measured.push_back(std::move(*compared));
   }
-  if (rows.empty()) return fail("'" + path + "' has no recorded launches");
-  printSummary(std::move(rows));
+  if (!hasRows) return fail("'" + path + "' has no recorded launches");
+  if (!measured.empty()) printSummary(std::move(measured));
   return success;
 }
 

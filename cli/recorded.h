@@ -9,7 +9,8 @@ namespace tilewright {
 ///
 /// One JSON object a line. One with "launches" is a row: "name", "size", "dtype", "us" (measured), "peak" and "rate" in one unit, and for
 /// each launch "kernel" (FILE:KERNEL), "signature", "grid", "values" (integers by name), "bytes" (of tensors by name), "num_warps",
-/// "num_stages", "num_ctas", "registers". The first line may name the GPU ("card").
+/// "num_stages", "num_ctas", "registers". A row without "us" has not been measured: it is predicted as a fraction of the peak, and has
+/// "work" in place of "rate": what is done in a second at a rate of 1. The first line may name the GPU ("card") and its "target".
 int predictRecorded(const std::string &path);
 
 } // namespace tilewright

@@ -170,7 +170,8 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
 static std::string predictionText(const LaunchTime &time) {
   if (time.busy.empty()) return ", roughly: the model ignores dependences within a program";
   constexpr size_t shown = 3;
-  std::string text = ", by a model of an SM. Busy: ";
+  std::string fraction = std::to_string(std::lround(100 * std::max(time.memory, time.arithmetic) / time.predicted));
+  std::string text = ", not measured; " + fraction + " % of the peak. Busy in the model: ";
   for (auto [index, unit] : llvm::enumerate(llvm::ArrayRef(time.busy).take_front(shown)))
     text += (index ? ", " : "") + unit.first + " " + std::to_string(std::lround(100 * std::min(unit.second, 1.0))) + " %";
   return text;

@@ -56,4 +56,9 @@ Value cloneAs(OpBuilder &b, Operation *op, ValueRange operands, Type type) {
   return copy->getResult(0);
 }
 
+Value rematerialize(OpBuilder &b, Operation *op, Type type, llvm::function_ref<Value(Value)> operandOf) {
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), operandOf);
+  return cloneAs(b, op, operands, type);
+}
+
 } // namespace tilewright::tt

@@ -26,5 +26,8 @@ template <typename... Ops> mlir::Value lookThrough(mlir::Value value) {
 
 /// Clones an operation with one result, for other operands and another type of its result. A constant has the type's shape.
 mlir::Value cloneAs(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, mlir::Type type);
+/// Computes an operation again as `type`, at `b`. `operandOf` returns each operand as the result needs it, and may rematerialize it, too:
+/// in another layout, as a slice, or from what shared memory holds. An operand that it makes may stand anywhere before `b`.
+mlir::Value rematerialize(mlir::OpBuilder &b, mlir::Operation *op, mlir::Type type, llvm::function_ref<mlir::Value(mlir::Value)> operandOf);
 
 } // namespace tilewright::tt

@@ -1,6 +1,7 @@
 // The model of an SM on kernels of the ptx dialect whose times follow from one rate each.
 #include "gpu/sm_model/sm_model.h"
 
+#include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
 #include "ir/tt.h"
 
@@ -17,7 +18,12 @@ const SmRates &rates() {
   return *smRates("sm_90a", "NVIDIA H200");
 }
 
-LaunchPrediction predict(int64_t threads, const std::string &arguments, const std::string &body, const ModeledLaunch &launch) {
+const SmRates &blackwell() {
+  return *smRates("sm_100a", "B200, data sheet");
+}
+
+LaunchPrediction predictOn(const SmRates &gpu, int64_t threads, const std::string &arguments, const std::string &body,
+                           const ModeledLaunch &launch) {
   mlir::DialectRegistry registry;
   tt::registerDialects(registry);
   registry.insert<ptx::PtxDialect>();
@@ -27,7 +33,11 @@ LaunchPrediction predict(int64_t threads, const std::string &arguments, const st
                      ", sharedBytes = 0>} {\n" + body + "\n  tt.return\n}\n";
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
   EXPECT_TRUE(module);
-  return module ? predictLaunch(*module, launch, rates()) : LaunchPrediction();
+  return module ? predictLaunch(*module, launch, gpu) : LaunchPrediction();
+}
+
+LaunchPrediction predict(int64_t threads, const std::string &arguments, const std::string &body, const ModeledLaunch &launch) {
+  return predictOn(rates(), threads, arguments, body, launch);
 }
 
 double secondsWithoutLaunch(const LaunchPrediction &prediction) {
@@ -122,6 +132,76 @@ TEST(SmModel, TensorCoresLimitALoopOfMmas) {
   EXPECT_NEAR(secondsWithoutLaunch(twice), 2 * secondsWithoutLaunch(loop), 0.1 * secondsWithoutLaunch(loop));
 }
 
+/// The cycles of a loop in which one thread issues four MMAs of this instruction and kind, and the first warp waits for them at an
+/// mbarrier.
+LaunchPrediction tensorLoop(int64_t iterations, const std::string &kind, const InstructionDescriptor &instruction) {
+  std::string mma = "ptx.tcgen05_mma " + kind + " %base, %d, %d, %descriptor, %true if %one : i64\n";
+  return predictOn(blackwell(), 128, "%n: i32",
+                   R"(
+  %warp = ptx.warp_id
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %d = arith.constant 0 : i64
+  %true = arith.constant true
+  %descriptor = arith.constant )" +
+                       std::to_string(int32_t(encode(instruction))) + R"( : i32
+  %base = ptx.shared_base
+  %first = arith.cmpi eq, %warp, %c0 : i32
+  ptx.mbarrier_init %base, 1 if %first
+  ptx.barrier
+  scf.if %first {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %one = ptx.elect
+      )" + mma + mma + mma +
+                       mma + R"(
+      ptx.tcgen05_commit %base if %one
+      %parity = arith.andi %i, %c1 : i32
+      ptx.mbarrier_wait %base, %parity
+    }
+  })",
+                   {{iterations}, {blackwell().sms, 1, 1}, 64, {}});
+}
+
+double tensorCycles(const LaunchPrediction &loop) {
+  return (loop.seconds - blackwell().launchSeconds) * loop.clock;
+}
+
+/// An MMA of 128x256x16 takes 128 cycles. With half of the rows it takes as long; with 64 columns it waits for shared memory, which has
+/// 128 * 32 + 64 * 32 bytes to deliver, 128 a cycle.
+TEST(SmModel, TensorCoresOfBlackwell) {
+  constexpr int64_t iterations = 1000;
+  auto cyclesOfMma = [](int64_t m, int64_t n) {
+    LaunchPrediction loop = tensorLoop(iterations, "f16", {.m = m, .n = n});
+    EXPECT_TRUE(loop.isComplete);
+    return tensorCycles(loop) / (4 * iterations);
+  };
+  EXPECT_NEAR(cyclesOfMma(128, 256), 128, 20);
+  EXPECT_NEAR(cyclesOfMma(64, 256), 128, 20);
+  EXPECT_NEAR(cyclesOfMma(128, 64), 48, 20);
+  LaunchPrediction large = tensorLoop(iterations, "f16", {.n = 256});
+  EXPECT_NEAR(large.tensorCores, 128.0 * 4 * iterations / tensorCycles(large), 0.02);
+  EXPECT_GT(large.shared, 0.6); // 96 of 128 cycles
+  EXPECT_LT(large.clock, blackwell().clock);
+}
+
+/// 32 registers of 32 lanes, from the part of tensor memory that belongs to a warp's scheduler.
+TEST(SmModel, TensorMemoryLimitsLoads) {
+  std::string types = "i32", body = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %x:32 = ptx.tcgen05_ld m32x32b %c0 -> )";
+  for (int i = 1; i < 32; ++i)
+    types += ", i32";
+  constexpr int64_t iterations = 10000;
+  LaunchPrediction loads =
+      predictOn(blackwell(), 128, "%n: i32", body + types + "\n  ptx.tcgen05_wait ld\n}", {{iterations}, {blackwell().sms, 1, 1}, 64, {}});
+  double cyclesOfLoad = 32 * 32 * 4 / blackwell().tensorBytesPerCycle;
+  EXPECT_NEAR(tensorCycles(loads) / iterations, cyclesOfLoad + tensorLatency, 10);
+  EXPECT_NEAR(loads.tensorMemory, cyclesOfLoad / (cyclesOfLoad + tensorLatency), 0.1);
+  EXPECT_EQ(loads.busyUnits().front().first, "tensor memory");
+}
+
 /// One CTA more than the SMs hold takes another wave.
 TEST(SmModel, WavesOfCtas) {
   std::string body = R"(
@@ -187,6 +267,8 @@ TEST(SmModel, RatesOfAMachine) {
   EXPECT_EQ(smRates("sm_90a", "H100 SXM, data sheet")->gpu, "H100");
   EXPECT_EQ(smRates("sm_90a", "another")->gpu, "H100");
   EXPECT_EQ(smRates("sm_80", "A100"), nullptr);
+  // The peak of each kind of MMA follows from one rate: 2 * 4096 * 148 operations of fp16 a cycle are 2.25 PFLOP/s at 1.86 GHz.
+  EXPECT_NEAR(blackwell().mmaBytesPerCycle * static_cast<double>(blackwell().sms) * 1.86e9, 2.25e15, 0.01e15);
 }
 
 } // namespace

@@ -138,8 +138,7 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
 void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
   ScaledMma mma = *scaledMma(dot, targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
   tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
-  std::string depth = std::to_string(a.depth()), kind = mma.k == 64 ? "mxf4nvf4" : mma.vector ? "mxf8f6f4" : "f8f6f4";
-  if (mma.tcgen05 && mma.k == 64 && !mma.hasE4m3Scales) kind = "mxf4";
+  std::string depth = std::to_string(a.depth());
   std::string instruction = "mma.sync m16n8k";
   if (mma.tcgen05) instruction = "tcgen05.mma m128n" + std::to_string(std::min(b.outer(), tcgen05MaxColumns)) + "k";
   std::string operands = mma.tcgen05  ? "A, B and scales in shared memory"
@@ -148,7 +147,7 @@ void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
   FoundDot found{dot.getLoc(),
                  std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
                      std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
-                 instruction + std::to_string(mma.k) + " " + kind,
+                 instruction + std::to_string(mma.k()) + " " + std::string(nameOf(mma.kind)),
                  operands,
                  "",
                  splitText(dot),

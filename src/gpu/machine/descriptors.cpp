@@ -48,6 +48,14 @@ int64_t depthOf(MmaKind kind) {
   return rowOf(kind).depth;
 }
 
+MmaKind kindOf(F a, F b, std::optional<F> scale) {
+  if (scale && a == F::e2m1 && b == F::e2m1) return scale == F::ue8m0 ? MmaKind::mxf4 : MmaKind::mxf4nvf4;
+  if (scale) return MmaKind::mxf8f6f4;
+  if (a == F::tf32) return MmaKind::tf32;
+  if (a == F::s8 || a == F::u8) return MmaKind::i8;
+  return bitsOf(a) == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
+}
+
 static bool contains(const std::vector<F> &formats, F format) {
   return std::find(formats.begin(), formats.end(), format) != formats.end();
 }

@@ -12,6 +12,7 @@
 #include "support/result.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tilewright::gpu {
@@ -24,6 +25,8 @@ std::string_view nameOf(MmaKind kind);
 bool hasBlockScales(MmaKind kind);
 /// Returns the K of one dense instruction.
 int64_t depthOf(MmaKind kind);
+/// Returns the kind for operands of these formats, and scales of the format `scale`; null: without scales.
+MmaKind kindOf(TensorFormat a, TensorFormat b, std::optional<TensorFormat> scale);
 
 /// The shape, the formats and the options of one MMA. The defaults are those of an MMA of f16 with sums in f32.
 struct InstructionDescriptor {

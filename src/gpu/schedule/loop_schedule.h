@@ -78,8 +78,11 @@ struct LoopSchedule {
   llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
   bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
-  llvm::SmallVector<AsyncEdge> edges;          ///< MMAs in flight; without any, an iteration waits for all of its own
-  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  /// With an operand partition: the consumers' fence after their reads of copies stands right after the last one, and their loads to
+  /// registers after the fence. Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
+  bool fencesEarly = false;
+  llvm::SmallVector<AsyncEdge> edges;    ///< MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   bool crossTile = false;      ///< the first copies of the loop's next run start after this one
   bool continued = false;      ///< the circular buffers are those of the pipelined loop before it

@@ -24,7 +24,8 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
     return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::WgmmaWaitOp(edge.until)), edge.distance);
   });
   auto made = ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges,
-                                         false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false, StringAttr());
+                                         false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false,
+                                         /*fencesEarly=*/false, StringAttr());
   loop->setAttr(ttg::mmaScheduleName, made);
 }
 

@@ -48,6 +48,19 @@ llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
   return part;
 }
 
+/// A fence waits for loads that were issued before it, so they stand after it.
+void prefetchAroundPartition(LoopSchedule &schedule) {
+  Block *body = schedule.loop.getBody();
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
+  if (lastRead) {
+    OpBuilder b(body, schedule.fencesEarly ? std::next(lastRead->getIterator()) : firstReaderOfComputed(schedule)->getIterator());
+    ttg::FenceAsyncOp::create(b, lastRead->getLoc());
+    if (schedule.fencesEarly) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // no load passes it; ptxas moves one past a fence
+  }
+  prefetchRegisterLoads(schedule, [&](tt::LoadOp load) { return fence && !ofPartition.contains(load) ? fence : first; });
+}
+
 /// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
 /// phase of parity 1.
 static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Value stageIndex, Value parity) {

@@ -29,6 +29,9 @@ mlir::Operation *firstReaderOfComputed(const LoopSchedule &schedule);
 /// read none.
 ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule);
 
+/// Runs the loop's loads to registers an iteration ahead, and fences what the consumers read of copies, where the schedule has it.
+void prefetchAroundPartition(LoopSchedule &schedule);
+
 /// The mbarriers of a loop with an operand partition.
 struct PartitionBarriers {
   llvm::SmallVector<mlir::Value> empty; ///< of the copies

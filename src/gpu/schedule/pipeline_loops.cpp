@@ -8,7 +8,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/operand_partition.h"
 #include "gpu/schedule/skeleton.h"
 #include "support/target.h"
 
@@ -183,7 +183,7 @@ private:
     bool computes = !schedule.computed.empty();
     if (computes && !schedule.operandPartition) multiBuffer(schedule);
     if (computes) markInterleavedStores(schedule);
-    if (schedule.operandPartition) return findPolicy(schedule.policy)->prefetchLoads(schedule);
+    if (schedule.operandPartition) return prefetchAroundPartition(schedule);
     prefetchRegisterLoads(schedule);
     if (computes && schedule.circularBuffers.empty()) keepInFlight(schedule);
   }

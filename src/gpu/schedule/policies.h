@@ -18,15 +18,10 @@ struct Policy {
   /// Schedules the loop, whose circular buffers are found and `stages` deep, and returns true. Returns false and changes nothing if it does
   /// not suit the loop.
   bool (*apply)(LoopSchedule &schedule, const PolicyContext &context);
-  /// Runs the loads to registers of a loop with an operand partition an iteration ahead, and fences what the consumers read before their
-  /// next copies. Null if the policy has no such loops.
-  void (*prefetchLoads)(LoopSchedule &schedule) = nullptr;
 };
 
 /// The policies of the compiler. The first one that suits a loop schedules it.
 llvm::ArrayRef<Policy> allPolicies();
-/// Returns the compiler's policy of this name; null if it has none.
-const Policy *findPolicy(llvm::StringRef name);
 /// Schedules all loops of a kernel with these policies, as the step schedule-loops does.
 mlir::LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::ArrayRef<Policy> policies);
 /// Schedules the loop with circular buffers of `stages` stages. Forgets what has been scheduled before.
@@ -59,7 +54,6 @@ ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stage
 
 // The rows of the table.
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context);
-void prefetchScales(LoopSchedule &schedule);
 bool scheduleCopyAsync(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleRegisterOperands(LoopSchedule &schedule, const PolicyContext &context);
 bool scheduleGemm(LoopSchedule &schedule, const PolicyContext &context);

@@ -105,8 +105,7 @@ private:
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       fresh = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
     } else {
-      SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return remake(operand, user); });
-      fresh = tt::cloneAs(b, op, operands, value.getType());
+      fresh = tt::rematerialize(b, op, value.getType(), [&](Value operand) { return remake(operand, user); });
     }
     return made[{value, regions.lookup(user)}] = fresh;
   }

@@ -203,8 +203,6 @@ std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
   if (!schedule.operandPartition)
     return schedule.edges.empty() ? std::optional<std::string>("computed operands without MMAs in flight") : std::nullopt;
-  const Policy *policy = findPolicy(schedule.policy);
-  if (!policy || !policy->prefetchLoads) return "its policy has no loops in which a partition computes an operand";
   if (!schedule.warpSpecialized) return "a partition computes an operand, but no producer copies for it";
   return verifyComputedRelease(schedule);
 }

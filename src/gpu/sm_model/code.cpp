@@ -1,11 +1,13 @@
 #include "gpu/sm_model/code.h"
 
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -59,6 +61,39 @@ static void setMma(Node &node, const SmRates &rates) {
   node.latency = 0; // accumulators are waited for by wgmma_wait
 }
 
+/// The tensor cores of an SM execute a tcgen05.mma together. Its operands come from shared memory, and half of the rows take as long as
+/// all.
+static void setTensorMma(Node &node, ptx::Tcgen05MmaOp mma, const SmRates &rates) {
+  APInt bits;
+  if (!matchPattern(mma.getInstruction(), m_ConstantInt(&bits))) return;
+  auto instruction = decodeInstruction(MmaKind(uint32_t(mma.getKind())), uint32_t(bits.getZExtValue()));
+  if (!instruction) return;
+  node.unit = Unit::tensor;
+  auto m = double(instruction->m / mma.getCtaGroup()), n = double(instruction->n);
+  node.occupancy = std::max(m, double(tensorMemoryLanes)) * n * mmaDepthBytes / rates.mmaBytesPerCycle;
+  double rowsOfA = mma.getA().getType().isInteger(64) ? m : 0;
+  node.sharedCycles = (rowsOfA + n / double(mma.getCtaGroup())) * mmaDepthBytes / sharedBytesPerCycle;
+  node.latency = 0; // tcgen05.commit says when it is complete
+}
+
+/// Loads from tensor memory and stores to it.
+static void setTensorMemory(Node &node, size_t registers, const SmRates &rates) {
+  node.unit = Unit::tensorMemory, node.latency = tensorLatency;
+  node.occupancy = 32.0 * 4 * double(registers) / std::max(rates.tensorBytesPerCycle, 1.0);
+}
+
+/// Returns the bytes of shared memory that a tcgen05.cp reads.
+static double bytesOf(ptx::TensorCopy shape) {
+  switch (shape) {
+  case ptx::TensorCopy::m128x256b: return 128 * 32;
+  case ptx::TensorCopy::m4x256b: return 4 * 32;
+  case ptx::TensorCopy::m128x128b: return 128 * 16;
+  case ptx::TensorCopy::m64x128b_02_13:
+  case ptx::TensorCopy::m64x128b_01_23: return 64 * 16;
+  case ptx::TensorCopy::m32x128b: return 32 * 16;
+  }
+}
+
 /// True for operations that take no instruction.
 static bool isFree(Operation *op) {
   return isa<arith::ConstantOp, arith::IndexCastOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::BitcastOp, ptx::UnpackOp,
@@ -101,6 +136,14 @@ static void setCosts(Node &node, const SmRates &rates) {
     setShared(node, 4.0 * store.getValues().size());
   } else if (isa<ptx::MmaOp, ptx::WgmmaOp>(op)) {
     setMma(node, rates);
+  } else if (auto mma = dyn_cast<ptx::Tcgen05MmaOp>(op)) {
+    setTensorMma(node, mma, rates);
+  } else if (auto copy = dyn_cast<ptx::Tcgen05CpOp>(op)) {
+    node.sharedCycles = bytesOf(copy.getShape()) / sharedBytesPerCycle;
+  } else if (auto load = dyn_cast<ptx::Tcgen05LdOp>(op)) {
+    setTensorMemory(node, load.getValues().size(), rates);
+  } else if (auto store = dyn_cast<ptx::Tcgen05StOp>(op)) {
+    setTensorMemory(node, store.getValues().size(), rates);
   }
 }
 

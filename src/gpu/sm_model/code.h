@@ -15,15 +15,16 @@
 namespace tilewright::gpu::model {
 
 /// What executes an operation.
-enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, other };
+enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, tensorMemory, other };
 
 struct Body;
 
 struct Node {
   mlir::Operation *op = nullptr;
   Unit unit = Unit::other;
-  double issue = 1;     ///< instructions
-  double occupancy = 0; ///< cycles of the unit
+  double issue = 1;        ///< instructions
+  double occupancy = 0;    ///< cycles of the unit
+  double sharedCycles = 0; ///< of shared memory, in which an asynchronous operation reads its operands
   double latency = arithmeticLatency;
   double bytes = -1; ///< of global memory that a warp's access moves; negative: not yet known
   llvm::SmallVector<int32_t, 4> operands, results;

@@ -10,20 +10,21 @@ namespace tilewright::gpu {
 
 /// One GPU. "per cycle" means per cycle of one SM.
 struct SmRates {
-  std::string_view target;     ///< GpuTarget::name
-  std::string_view gpu;        ///< "H200"
-  int64_t sms = 0;             ///< SMs of the GPU
-  int64_t ctasPerSM = 32;      ///< CTAs that an SM holds at most
-  double clock = 0;            ///< Hz, with idle tensor cores
-  double busyClock = 0;        ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
-  double memoryBytes = 0;      ///< bytes per second that memory sustains
-  double l2BytesPerCycle = 0;  ///< bytes from the L2 cache to one SM per cycle
-  double mmaBytesPerCycle = 0; ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
-  double warpMmaFraction = 1;  ///< the rate of mma.sync as a fraction of the above
-  double specialPerCycle = 4;  ///< special functions of one scheduler per cycle
-  double l2Latency = 0;        ///< cycles of a load from the L2 cache
-  double memoryLatency = 0;    ///< more cycles of a load from memory
-  double launchSeconds = 0;    ///< from an event before a launch to an event after it, for an empty kernel
+  std::string_view target;        ///< GpuTarget::name
+  std::string_view gpu;           ///< "H200"
+  int64_t sms = 0;                ///< SMs of the GPU
+  int64_t ctasPerSM = 32;         ///< CTAs that an SM holds at most
+  double clock = 0;               ///< Hz, with idle tensor cores
+  double busyClock = 0;           ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
+  double memoryBytes = 0;         ///< bytes per second that memory sustains
+  double l2BytesPerCycle = 0;     ///< bytes from the L2 cache to one SM per cycle
+  double mmaBytesPerCycle = 0;    ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
+  double tensorBytesPerCycle = 0; ///< of tensor memory that the warps of one scheduler load or store per cycle; 0: there is none
+  double warpMmaFraction = 1;     ///< the rate of mma.sync as a fraction of the above
+  double specialPerCycle = 4;     ///< special functions of one scheduler per cycle
+  double l2Latency = 0;           ///< cycles of a load from the L2 cache
+  double memoryLatency = 0;       ///< more cycles of a load from memory
+  double launchSeconds = 0;       ///< from an event before a launch to an event after it, for an empty kernel
 };
 
 /// Returns the row of a target whose GPU is part of this text ("NVIDIA H200"), else the target's first row. Null if it has none.
@@ -37,6 +38,7 @@ constexpr double sharedBytesPerCycle = 128; ///< of shared memory, per SM
 constexpr double arithmeticLatency = 4;     ///< cycles until a result can be used
 constexpr double specialLatency = 20;
 constexpr double sharedLatency = 29;
+constexpr double tensorLatency = 25;          ///< of loads from tensor memory
 constexpr double shuffleLatency = 24;         ///< of exchanges within a warp, which the unit of shared memory executes
 constexpr double clusterBarrierLatency = 150; ///< of a wait at the barrier of a cluster, after the last arrival
 constexpr double tensorQueue = 4;             ///< MMAs of one warp that wait for the tensor core before the warp has to
@@ -48,7 +50,7 @@ constexpr double fastDivisionInstructions = 3;     ///< of a division that is no
 constexpr double integerDivisionInstructions = 20; ///< of a division or remainder
 constexpr double integerDivisionLatency = 100;
 constexpr double functionInstructions = 2; ///< of other functions of math
-constexpr double mmaLatency = 33;          ///< of mma.sync, and of a wait for wgmma after the last one
+constexpr double mmaLatency = 33;          ///< of mma.sync, and of a wait for wgmma or a tcgen05.commit after the last MMA
 constexpr double barrierLatency = 20;
 constexpr double ctaStartLatency = 700; ///< from the end of a CTA to the first instruction of the next one in its place
 constexpr double tmaLatency = 250;      ///< of a TMA copy, more than of a load

@@ -48,7 +48,7 @@ struct Cta {
 };
 
 struct BusyTimes {
-  double tensor = 0, issue = 0, fp32 = 0, alu = 0, special = 0, shared = 0, l2 = 0;
+  double tensor = 0, issue = 0, fp32 = 0, alu = 0, special = 0, shared = 0, tensorMemory = 0, l2 = 0;
 };
 
 /// How many operations there are to execute.
@@ -86,6 +86,7 @@ private:
   bool arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double time);
   bool executeAsync(size_t index, const Node &node, double time);
   void issue(model::Warp &warp, size_t index, const Node &node, double time);
+  void multiplyTogether(model::Warp &warp, const Node &node, double time);
   double moveBytes(double time, double bytes, int64_t stream);
   double bytesOfAccess(const model::Warp &warp, const Node &node, Value address, Value predicate, int64_t bytesOfThread);
   void arrive(Cta &cta, Mbarrier &barrier, int64_t arrivals, int64_t bytes, double time);
@@ -114,7 +115,7 @@ private:
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::vector<const Node *> pending; // for each warp: the operation to execute next
 
-  std::array<double, schedulers> issueFree{}, fp32Free{}, aluFree{}, specialFree{}, tensorFree{};
+  std::array<double, schedulers> issueFree{}, fp32Free{}, aluFree{}, specialFree{}, tensorFree{}, tensorMemoryFree{};
   double sharedFree = 0, memoryFree = 0;
   std::map<const Node *, double> accessBytes;
 };
@@ -200,8 +201,10 @@ void Sm::issue(model::Warp &warp, size_t index, const Node &node, double time) {
   if (node.unit == Unit::alu) take(aluFree[scheduler], busy.alu);
   if (node.unit == Unit::special) take(specialFree[scheduler], busy.special);
   if (node.unit == Unit::shared) take(sharedFree, busy.shared);
+  if (node.unit == Unit::tensorMemory) take(tensorMemoryFree[scheduler], busy.tensorMemory);
   double done = start + node.latency + node.occupancy;
-  if (node.unit == Unit::tensor) { // queued: the warp goes on
+  if (node.unit == Unit::tensorMemory) warp.openTensorAccesses = std::max(warp.openTensorAccesses, done);
+  if (node.unit == Unit::tensor && !isa<ptx::Tcgen05MmaOp>(node.op)) { // queued: the warp goes on
     double from = std::max(start, tensorFree[scheduler]);
     tensorFree[scheduler] = from + node.occupancy;
     busy.tensor += node.occupancy;
@@ -352,6 +355,15 @@ static void waitFor(std::deque<double> &groups, size_t left, double &now) {
   }
 }
 
+/// A tcgen05.mma: all tensor cores execute it, after those before it. What it reads of shared memory can take longer.
+void Sm::multiplyTogether(model::Warp &warp, const Node &node, double time) {
+  double from = std::max(time, *llvm::max_element(tensorFree));
+  tensorFree.fill(from + std::max(node.occupancy, node.sharedCycles));
+  warp.openMmas = tensorFree[0];
+  busy.tensor += schedulers * node.occupancy;
+  busy.shared += node.sharedCycles;
+}
+
 /// Accesses to global memory, copies, MMAs' groups. Always true: these waits have known ends.
 bool Sm::executeAsync(size_t index, const Node &node, double time) {
   model::Warp &warp = *warps[index];
@@ -396,6 +408,17 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
         if (warp.mmas.size() < before) warp.now += mmaLatency;
         setReady(warp.now);
       })
+      .Case<ptx::Tcgen05MmaOp>([&](ptx::Tcgen05MmaOp mma) {
+        if (warp.lanesWhere(mma.getPredicate())) multiplyTogether(warp, node, time);
+      })
+      .Case<ptx::Tcgen05CpOp>([&](ptx::Tcgen05CpOp copy) {
+        if (warp.lanesWhere(copy.getPredicate())) busy.shared += node.sharedCycles;
+      })
+      .Case<ptx::Tcgen05CommitOp>([&](ptx::Tcgen05CommitOp commit) {
+        Mbarrier *barrier = warp.lanesWhere(commit.getPredicate()) ? barrierAt(index, commit.getBarrier()) : nullptr;
+        if (barrier) arrive(ctaOf(index), *barrier, 1, 0, std::max(time, warp.openMmas + mmaLatency));
+      })
+      .Case<ptx::Tcgen05WaitOp>([&](auto) { warp.now = std::max(warp.now, warp.openTensorAccesses); })
       .Case<ptx::FenceOp>([&](auto) { warp.now += rates.l2Latency; })
       .Case<ptx::ClusterWaitOp>([&](auto) { warp.now += clusterBarrierLatency; });
   return true;
@@ -510,12 +533,12 @@ double Sm::run(int64_t count, const Steps &counted) {
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
   double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;
-  for (double BusyTimes::*field :
-       {&BusyTimes::tensor, &BusyTimes::issue, &BusyTimes::fp32, &BusyTimes::alu, &BusyTimes::special, &BusyTimes::shared, &BusyTimes::l2})
+  for (double BusyTimes::*field : {&BusyTimes::tensor, &BusyTimes::issue, &BusyTimes::fp32, &BusyTimes::alu, &BusyTimes::special,
+                                   &BusyTimes::shared, &BusyTimes::tensorMemory, &BusyTimes::l2})
     busy.*field *= scale;
   for (double &bytes : traffic)
     bytes *= scale;
-  return most > 0 ? cycles * most : cycles;
+  return std::max(most > 0 ? cycles * most : cycles, busy.shared); // what MMAs read of shared memory has not delayed other accesses to it
 }
 
 /// Returns how many CTAs an SM holds at a time.
@@ -540,13 +563,10 @@ static double missFraction(ArrayRef<double> traffic, const ModeledLaunch &launch
 }
 
 std::vector<std::pair<std::string, double>> LaunchPrediction::busyUnits() const {
-  std::vector<std::pair<std::string, double>> units = {{"tensor cores", tensorCores},
-                                                       {"instruction issue", issue},
-                                                       {"arithmetic", arithmetic},
-                                                       {"special functions", special},
-                                                       {"shared memory", shared},
-                                                       {"L2 cache", l2},
-                                                       {"memory", memory}};
+  std::vector<std::pair<std::string, double>> units = {
+      {"tensor cores", tensorCores}, {"instruction issue", issue},    {"arithmetic", arithmetic}, {"special functions", special},
+      {"shared memory", shared},     {"tensor memory", tensorMemory}, {"L2 cache", l2},           {"memory", memory}};
+  llvm::erase_if(units, [](const auto &unit) { return unit.first == "tensor memory" && unit.second == 0; }); // few GPUs have it
   llvm::sort(units, [](const auto &a, const auto &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
   return units;
 }
@@ -594,6 +614,7 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   prediction.arithmetic = std::max(busy.fp32, busy.alu) / schedulers / cycles;
   prediction.special = busy.special / schedulers / cycles;
   prediction.shared = busy.shared / cycles;
+  prediction.tensorMemory = busy.tensorMemory / schedulers / cycles;
   prediction.l2 = busy.l2 / rates.l2BytesPerCycle / cycles;
   prediction.memory = busy.l2 * miss * sms / rates.memoryBytes * rates.clock / cycles;
   return prediction;

@@ -6,7 +6,8 @@
 //     scheduler:  issue 1 instruction per cycle      units: FP32, ALU, special functions, shared memory, tensor cores, L2 and memory
 //
 // What is not known without data counts as taken once: branches, and loops that wait for memory. Bank conflicts, the L1 cache and the
-// traffic of other kernels are not modeled.
+// traffic of other kernels are not modeled. A tcgen05.mma occupies all tensor cores of the SM for as long as it multiplies, or as long as
+// shared memory takes for its operands.
 #pragma once
 
 #include "gpu/sm_model/rates.h"
@@ -35,7 +36,7 @@ struct ModeledLaunch {
 struct LaunchPrediction {
   double seconds = 0;
   // Fractions of the time in which these are busy: what limits the kernel is close to 1.
-  double tensorCores = 0, issue = 0, arithmetic = 0, special = 0, shared = 0, l2 = 0, memory = 0;
+  double tensorCores = 0, issue = 0, arithmetic = 0, special = 0, shared = 0, tensorMemory = 0, l2 = 0, memory = 0;
   double clock = 0;      ///< Hz
   int64_t ctasPerSM = 0; ///< resident at the same time
   /// Returns these fractions with the names of the units, the busiest first.

@@ -39,7 +39,7 @@ public:
   bool isBlocked = false;
 
   // Groups of asynchronous operations: when each of the committed ones is complete.
-  double openMmas = 0, openCopies = 0, openStores = 0;
+  double openMmas = 0, openCopies = 0, openStores = 0, openTensorAccesses = 0;
   std::deque<double> mmas, copies, stores;
 
   uint32_t mask() const { return stack.back().mask; }

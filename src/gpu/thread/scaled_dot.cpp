@@ -98,9 +98,9 @@ class ScaledDot {
 public:
   ScaledDot(ThreadContext &t, tt::DotScaledOp op, const ScaledMma &mma)
       : t(t), op(op), mma(mma), result(ttg::layoutOf(op.getType())), sums(t.get(op.getC())),
-        a(t, leftOf(op), mma.k == 32 && leftOf(op).format == tt::ScaleDotElemType::E2M1),
-        b(t, rightOf(op), mma.k == 32 && rightOf(op).format == tt::ScaleDotElemType::E2M1), aScales(t, leftOf(op), mma.hasE4m3Scales),
-        bScales(t, rightOf(op), mma.hasE4m3Scales) {}
+        a(t, leftOf(op), mma.k() == 32 && leftOf(op).format == tt::ScaleDotElemType::E2M1),
+        b(t, rightOf(op), mma.k() == 32 && rightOf(op).format == tt::ScaleDotElemType::E2M1),
+        aScales(t, leftOf(op), mma.scale == TensorFormat::ue4m3), bScales(t, rightOf(op), mma.scale == TensorFormat::ue4m3) {}
 
   LogicalResult run() {
     for (const Dims &at : result.elements())
@@ -119,7 +119,7 @@ private:
       if (!reg) return failure();
       registers[static_cast<size_t>(i)] = *reg;
     }
-    for (int64_t step = 0, steps = leftOf(op).depth() / mma.k; step < steps; ++step) {
+    for (int64_t step = 0, steps = leftOf(op).depth() / mma.k(); step < steps; ++step) {
       SmallVector<Value> c = llvm::map_to_vector(registers, [&](size_t reg) { return sums[reg]; });
       FailureOr<SmallVector<Value>> d = multiply(m, n, step, c);
       if (failed(d)) return failure();
@@ -142,8 +142,8 @@ private:
       if (llvm::is_contained(values, Value())) return failure();
     auto byte = static_cast<uint32_t>(group % 4);
     auto made = ptx::ScaledMmaOp::create(t.b, c.getTypes(), left, right, c, scales, a.getFormat(), b.getFormat(),
-                                         mma.hasE4m3Scales ? ptx::Format::ue4m3 : ptx::Format::ue8m0, static_cast<uint32_t>(mma.k),
-                                         static_cast<uint32_t>(mma.vector), byte, byte, 0, 0);
+                                         mma.scale == TensorFormat::ue4m3 ? ptx::Format::ue4m3 : ptx::Format::ue8m0,
+                                         static_cast<uint32_t>(mma.k()), static_cast<uint32_t>(mma.vector), byte, byte, 0, 0);
     return SmallVector<Value>(made.getD());
   }
 

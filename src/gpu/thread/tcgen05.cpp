@@ -231,12 +231,6 @@ static TensorFormat tensorFormatOf(Type element) {
   return isa<Float8E5M2Type>(element) ? TensorFormat::e5m2 : TensorFormat::s8;
 }
 
-static MmaKind kindOf(Type element) {
-  if (element.isF32()) return MmaKind::tf32;
-  if (element.isInteger()) return MmaKind::i8;
-  return element.getIntOrFloatBitWidth() == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
-}
-
 static Type elementOf(Value operand) {
   if (auto tile = dyn_cast<ttg::TensorMemoryType>(operand.getType())) return tile.getElementType();
   return cast<ttg::BufferType>(operand.getType()).getElementType();
@@ -248,16 +242,12 @@ static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA
   Type a = scales ? scales->getA() : elementOf(op.getA()), b = scales ? scales->getB() : op.getB().getType().getElementType();
   ArrayRef<int64_t> shape = op.getD().getType().getShape();
   InstructionDescriptor descriptor;
-  descriptor.kind = kindOf(a);
-  if (scales) {
-    bool isPair = isa<Float4E2M1FNType>(a), hasExponents = op.getAScale().getType().getElementType().isInteger();
-    descriptor.kind = !isPair ? MmaKind::mxf8f6f4 : hasExponents ? MmaKind::mxf4 : MmaKind::mxf4nvf4;
-    descriptor.scale = hasExponents ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
-  }
-  descriptor.m = std::min(shape[0], tensorMemoryLanes);
-  descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.a = tensorFormatOf(a);
   descriptor.b = tensorFormatOf(b);
+  if (scales) descriptor.scale = op.getAScale().getType().getElementType().isInteger() ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
+  descriptor.kind = kindOf(descriptor.a, descriptor.b, scales ? std::optional(descriptor.scale) : std::nullopt);
+  descriptor.m = std::min(shape[0], tensorMemoryLanes);
+  descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.d = a.isInteger() ? TensorFormat::s32 : TensorFormat::f32;
   descriptor.transposeA = transposeA;
   descriptor.transposeB = transposeB;

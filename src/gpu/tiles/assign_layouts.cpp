@@ -101,11 +101,9 @@ private:
   Value recomputed(Operation *op, RankedTensorType type, const Layout &want) {
     Layout source = want;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp>(op)) source = *sourceLayout(op, want);
-    SmallVector<Value> operands =
-        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? inLayout(operand, source) : operand; });
     OpBuilder b(function.getContext());
     b.setInsertionPointAfter(op);
-    return tt::cloneAs(b, op, operands, type);
+    return tt::rematerialize(b, op, type, [&](Value operand) { return isTile(operand) ? inLayout(operand, source) : operand; });
   }
 
   void want(Operation *op, const Layout &layout) {

@@ -26,24 +26,32 @@ static Type scaleType(const tt::ScaledOperand &x) {
   return x.scale ? getElementTypeOrSelf(x.scale.getType()) : Type();
 }
 
-static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, const tt::ScaledOperand &right) {
+static TensorFormat formatOf(Format format) {
+  if (format == Format::E2M1) return TensorFormat::e2m1;
+  return format == Format::E4M3 ? TensorFormat::e4m3 : TensorFormat::e5m2;
+}
+
+static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, const tt::ScaledOperand &right, bool tcgen05) {
   Type first = scaleType(left), second = scaleType(right), scale = first ? first : second;
-  if (!scale) return ScaledMma{32, 0, false};
+  if (!scale) return ScaledMma{kindOf(formatOf(left.format), formatOf(right.format), std::nullopt), TensorFormat::ue8m0, 0, tcgen05};
   if (first && second && first != second) return std::nullopt;
   bool isPair = isE2m1(left) && isE2m1(right), isExponent = scale.isInteger(8);
-  int64_t group = tt::scaleGroup(left, right), k = isPair ? 64 : 32;
+  int64_t group = tt::scaleGroup(left, right);
   for (const tt::ScaledOperand &x : {left, right})
     if (x.scale && x.group() != group) return std::nullopt; // a single scale for the whole operand
   // The PTX manual lists e8m0 for 16 numbers, too, but ptxas 13.0 does not assemble it.
   bool isKnown = isExponent ? group == 32 : isPair && group == 16 && isa<Float8E4M3FNType>(scale);
   if (!isKnown) return std::nullopt;
-  return ScaledMma{k, k / group, !isExponent};
+  TensorFormat format = isExponent ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
+  MmaKind kind = kindOf(formatOf(left.format), formatOf(right.format), format);
+  if (!tcgen05 && kind == MmaKind::mxf4) kind = MmaKind::mxf4nvf4; // mma.sync has one name for both
+  return ScaledMma{kind, format, depthOf(kind) / group, tcgen05};
 }
 
 /// True if tcgen05.mma can read the operand and its scales. Formats that differ in width would need padding in shared memory.
 static bool suitsTcgen05(const tt::ScaledOperand &x, const ScaledMma &mma) {
   constexpr int64_t scalesOfWord = 4;
-  if (!x.scale || isE2m1(x) != (mma.k == 64) || x.outer() % tensorMemoryLanes != 0) return false;
+  if (!x.scale || isE2m1(x) != (mma.k() == 64) || x.outer() % tensorMemoryLanes != 0) return false;
   return cast<RankedTensorType>(x.scale.getType()).getDimSize(1) % scalesOfWord == 0;
 }
 
@@ -60,9 +68,8 @@ std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, 
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   if (!(target.scaledMma || target.tcgen05BlockScales) || !tt::problemOf(left, right, op.getC().getType()).empty()) return std::nullopt;
   if (!hasFormAndSize(left, mmaRows) || !hasFormAndSize(right, mmaColumns)) return std::nullopt;
-  std::optional<ScaledMma> mma = instructionOf(left, right);
-  if (!mma || left.depth() < mma->k) return std::nullopt;
-  mma->tcgen05 = target.tcgen05BlockScales;
+  std::optional<ScaledMma> mma = instructionOf(left, right, target.tcgen05BlockScales);
+  if (!mma || left.depth() < mma->k()) return std::nullopt;
   return !mma->tcgen05 || suitsTcgen05(op, *mma, target, warps) ? mma : std::nullopt;
 }
 
@@ -74,7 +81,7 @@ ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config) {
   auto [warpsM, warpsN] = warpGrid(d[0], d[1], config.getWarps(), /*chained=*/false);
   // A register holds four bytes of an operand, or two whose four numbers get a byte each.
   auto operand = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {
-    return Layout::mmaOperand(ttg::shapeOf(x.tile.getType()), x.isLeft ? 0 : 1, rows, columns, mma.k == 32 && isE2m1(x) ? 2 : 4);
+    return Layout::mmaOperand(ttg::shapeOf(x.tile.getType()), x.isLeft ? 0 : 1, rows, columns, mma.k() == 32 && isE2m1(x) ? 2 : 4);
   };
   auto scale = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {
     return x.scale ? Layout::mmaScale(ttg::shapeOf(x.scale.getType()), x.isLeft ? 0 : 1, rows, columns) : Layout();

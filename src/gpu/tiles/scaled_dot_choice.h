@@ -3,6 +3,7 @@
 // (ir/passes/expand_scaled_dots).
 #pragma once
 
+#include "gpu/machine/descriptors.h"
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
@@ -15,10 +16,13 @@ namespace tilewright::gpu {
 //   mxf8f6f4   other pairs of e4m3, e5m2 and e2m1: K is 32, a byte for each number. Scales of e8m0 for 32 numbers
 //   f8f6f4     the same without scales
 struct ScaledMma {
-  int64_t k = 0;              ///< elements along K of one instruction: 32 or 64
-  int64_t vector = 0;         ///< scales of a row that one instruction takes: 1, 2 or 4; 0: none
-  bool hasE4m3Scales = false; ///< without sign; otherwise e8m0
-  bool tcgen05 = false;       ///< otherwise mma.sync
+  MmaKind kind = MmaKind::f8f6f4;
+  TensorFormat scale = TensorFormat::ue8m0;
+  int64_t vector = 0;   ///< scales of a row that one instruction takes: 1, 2 or 4; 0: none
+  bool tcgen05 = false; ///< otherwise mma.sync
+
+  /// Returns the elements along K of one instruction: 32 or 64.
+  int64_t k() const { return depthOf(kind); }
 };
 
 /// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes. `warps`: of the

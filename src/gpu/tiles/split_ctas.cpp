@@ -79,8 +79,6 @@ private:
     RankedTensorType part = typeIn(type, split);
     CtaSplit source = split;
     if (isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(op)) source = sourceSplit(op, split);
-    SmallVector<Value> operands =
-        llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? inSplit(operand, source) : operand; });
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(op);
     if (uneven && type.getDimSize(unsigned(*split.dim)) == uneven->extent && statesValidExtent(op, *split.dim, *uneven)) {
@@ -88,7 +86,7 @@ private:
       current[own] = split;
       return copies[{value, split.dim}] = own;
     }
-    Value result = tt::cloneAs(b, op, operands, part);
+    Value result = tt::rematerialize(b, op, part, [&](Value operand) { return isTile(operand) ? inSplit(operand, source) : operand; });
     if (auto range = result.getDefiningOp<tt::MakeRangeOp>()) {
       int64_t extent = part.getNumElements(), own = uneven && type.getNumElements() == uneven->extent ? uneven->own : extent;
       range.setEnd(static_cast<uint32_t>(range.getStart() + extent));

@@ -126,7 +126,8 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                 "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
                 "`registersForWords`: registers of a thread that loads of several iterations may take. `loadsWholeRows`: such loads bring 16 "
-                "bytes of a row at a time. "
+                "bytes of a row at a time. `fencesEarly`: with an operand partition, the consumers fence their reads of copies right after "
+                "the last one. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
@@ -135,11 +136,12 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
-                        DefaultValuedParameter<"bool", "false">:$loadsWholeRows, OptionalParameter<"::mlir::StringAttr">:$reason);
+                        DefaultValuedParameter<"bool", "false">:$loadsWholeRows, DefaultValuedParameter<"bool", "false">:$fencesEarly,
+                        OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
-    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`reason` $reason^)? `>`}];
+    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`fences_early` $fencesEarly^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
     /// Stages of the circular buffers that copies fill; 1 without any.
     int64_t getStages() const;

@@ -33,9 +33,21 @@ static bool partitionLoadsAlone(const LoopSchedule &schedule) {
                       [&](tt::LoadOp load) { return !isa<RankedTensorType>(load.getType()) || ofPartition.contains(load); });
 }
 
+/// True if the consumers load scales of several iterations at a time. Their fence then stands right after their last read, and these loads
+/// after it. If a word of scales has those of two iterations only, the fence may stand late.
+static bool loadsWideScales(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  return llvm::any_of(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    auto tile = dyn_cast<RankedTensorType>(load.getType());
+    return tile && !ofPartition.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= minScaleBytesAtTop * 8;
+  });
+}
+
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
   if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
   schedule.loadsWholeRows = partitionLoadsAlone(schedule);
+  schedule.fencesEarly = loadsWideScales(schedule);
   ttg::WgmmaWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
@@ -44,26 +56,6 @@ bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &co
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseAfter = lastConsumerRead(schedule);
   return true;
-}
-
-/// A fence waits for loads that were issued before it, so they stand after it. The consumers' fence stands before their first MMA, where
-/// they have computed what they read, and the loads after that. If a word of scales has those of two iterations only, both stand at the
-/// top.
-void prefetchScales(LoopSchedule &schedule) {
-  Block *body = schedule.loop.getBody();
-  llvm::SetVector<Operation *> dequantizing = operandPartitionOf(schedule);
-  Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
-  Operation *reader = firstReaderOfComputed(schedule);
-  bool early = llvm::any_of(body->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    auto tile = dyn_cast<RankedTensorType>(load.getType());
-    return tile && !dequantizing.contains(load) && tile.getShape().back() * tile.getElementTypeBitWidth() >= minScaleBytesAtTop * 8;
-  });
-  if (lastRead) {
-    OpBuilder b(body, early ? std::next(lastRead->getIterator()) : reader->getIterator());
-    ttg::FenceAsyncOp::create(b, lastRead->getLoc());
-    if (early) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // which no load passes; ptxas takes one past a fence
-  }
-  prefetchRegisterLoads(schedule, [&](tt::LoadOp load) { return fence && !dequantizing.contains(load) ? fence : first; });
 }
 
 } // namespace tilewright::gpu

@@ -89,10 +89,9 @@ Value Relayout::make(Value tile, const Layout &want) {
   Operation *op = tile.getDefiningOp();
   Layout source = *layoutOfOperands(op, want);
   if (auto convert = dyn_cast<ttg::ConvertLayoutOp>(op)) return made[key] = make(convert.getSrc(), want);
-  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return make(operand, source); });
   OpBuilder b(function.getContext());
   b.setInsertionPointAfter(op);
-  Value copy = tt::cloneAs(b, op, operands, key.second);
+  Value copy = tt::rematerialize(b, op, key.second, [&](Value operand) { return make(operand, source); });
   if (auto load = copy.getDefiningOp<tt::LoadOp>()) keepAccessWidth(load, want);
   return made[key] = copy;
 }

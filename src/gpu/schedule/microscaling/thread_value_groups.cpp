@@ -58,9 +58,8 @@ Value RowHalves::half(OpBuilder &b, Value tile, size_t which) {
     cut(tile);
     return halves[which].lookup(tile);
   }
-  SmallVector<Value> operands =
-      llvm::map_to_vector(op->getOperands(), [&](Value operand) { return isTile(operand) ? half(b, operand, which) : operand; });
-  return halves[which][tile] = tt::cloneAs(b, op, operands, halved(cast<RankedTensorType>(tile.getType())));
+  auto halfOf = [&](Value operand) { return isTile(operand) ? half(b, operand, which) : operand; };
+  return halves[which][tile] = tt::rematerialize(b, op, halved(cast<RankedTensorType>(tile.getType())), halfOf);
 }
 
 Value RowHalves::whole(OpBuilder &b, Value low, Value high, RankedTensorType type) {

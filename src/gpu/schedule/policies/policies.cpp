@@ -9,7 +9,7 @@ namespace tilewright::gpu {
 
 ArrayRef<Policy> allPolicies() {
   static constexpr Policy policies[] = {
-      {"dequantize-partition", scheduleDequantizePartition, prefetchScales},
+      {"dequantize-partition", scheduleDequantizePartition},
       {"copy-async", scheduleCopyAsync},
       {"register-operands", scheduleRegisterOperands},
       {"gemm", scheduleGemm},
@@ -22,18 +22,13 @@ ArrayRef<Policy> allPolicies() {
   return policies;
 }
 
-const Policy *findPolicy(StringRef name) {
-  const Policy *found = llvm::find_if(allPolicies(), [&](const Policy &policy) { return policy.name == name; });
-  return found == allPolicies().end() ? nullptr : found;
-}
-
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, ArrayRef<Policy> policies) {
   schedule.stages = stages;
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
   schedule.computedReleaseAfter = {};
-  schedule.loadsWholeRows = false;
+  schedule.loadsWholeRows = schedule.fencesEarly = false;
   schedule.policy = {};
   schedule.registerLoads.clear();
   for (const Policy &policy : policies) {
