@@ -341,14 +341,15 @@ def scaled(
     a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
 ):
-    PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
     m = tl.program_id(0) * M + tl.arange(0, M)
     n = tl.program_id(1) * N + tl.arange(0, N)
-    at, groups = tl.arange(0, K // PACK), tl.arange(0, K // GROUP)
+    a_at, b_at, groups = tl.arange(0, K // A_PACK), tl.arange(0, K // B_PACK), tl.arange(0, K // GROUP)
     acc = tl.zeros((M, N), tl.float32)
     for k in range(0, depth, K):
-        a = tl.load(a_ptr + m[:, None] * (depth // PACK) + (k // PACK + at)[None, :], mask=m[:, None] < rows, other=0)
-        b = tl.load(b_ptr + n[None, :] * (depth // PACK) + (k // PACK + at)[:, None], mask=n[None, :] < columns, other=0)
+        a = tl.load(a_ptr + m[:, None] * (depth // A_PACK) + (k // A_PACK + a_at)[None, :], mask=m[:, None] < rows, other=0)
+        b = tl.load(b_ptr + n[None, :] * (depth // B_PACK) + (k // B_PACK + b_at)[:, None], mask=n[None, :] < columns, other=0)
         a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=m[:, None] < rows)
         b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=n[:, None] < columns)
         acc = tl.dot_scaled(a, a_scale, A, b, b_scale, B, acc)
@@ -392,7 +393,120 @@ def test_tiles_with_scales(tile, kinds, scale, group):
     scaled_multiply("sm_100a", (m + 40, n - 8, 3 * k), tile, kinds, scale, group, num_warps=8, num_stages=3)
 
 
-@pytest.mark.parametrize(("tile", "kinds"), [((64, 128, 128), ("e4m3", "e4m3")), ((128, 64, 128), ("e2m1", "e2m1")), ((128, 128, 64), ("e4m3", "e4m3"))])
+@pytest.mark.parametrize(("kinds", "scale", "group"), [(("e4m3", "e5m2"), "e8m0", 32), (("e4m3", "e2m1"), "e8m0", 32), (("e2m1", "e2m1"), "e8m0", 32), (("e2m1", "e2m1"), "e4m3", 16)])
+@pytest.mark.parametrize("tile", [(64, 128, 128), (128, 64, 128), (128, 16, 128), (64, 32, 64), (128, 32, 64), (256, 64, 64)])
+def test_small_tiles_with_scales(tile, kinds, scale, group):
+    """Rows and words of scales that an MMA needs, but the tile does not have, are padding in shared memory."""
+    m, n, k = tile
+    text = scaled_multiply("sm_100a", (m + 40, n + 8, 3 * k), tile, kinds, scale, group, num_warps=4, num_stages=3)
+    assert ".block_scale" in text and "mma.sync" not in text
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e5m2", "e2m1"), ("e2m1", "e4m3")])
+@pytest.mark.parametrize("tile", [(128, 128, 32), (64, 64, 32)])
+def test_one_scale_of_a_row(tile, kinds):
+    m, n, k = tile
+    assert ".block_scale" in scaled_multiply("sm_100a", (m, n, 5 * k), tile, kinds, "e8m0", 32, num_warps=4, num_stages=2)
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e2m1"), ("e2m1", "e5m2")])
+@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 64), 8), ((256, 128, 128), 8), ((128, 64, 256), 4)])
+def test_formats_of_8_and_4_bits(tile, warps, kinds):
+    """Pairs of 4-bit numbers have 8 bytes of padding after each 8 bytes."""
+    m, n, k = tile
+    text = scaled_multiply("sm_100a", (m + 8, n - 24, 3 * k), tile, kinds, "e8m0", 32, num_warps=warps, num_stages=3)
+    assert "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale" in text and "mma.sync" not in text
+
+
+@pytest.mark.parametrize(("tile", "kinds"), [((32, 128, 128), ("e4m3", "e4m3")), ((128, 8, 128), ("e2m1", "e2m1"))])
 def test_other_sizes_with_scales_are_dequantized(tile, kinds):
     text = scaled_multiply("sm_100a", tile, tile, kinds, "e8m0", 32, num_warps=4)
-    assert "block_scale" not in text and "tcgen05.mma" in text
+    assert "block_scale" not in text
+
+
+# ---- scales in the order in which tensor memory has them
+
+
+@triton.jit
+def load_scales(pointer, row, word, words, WORDS: tl.constexpr, BLOCKS: tl.constexpr, HOW: tl.constexpr):
+    """The scales of BLOCKS times 128 rows and WORDS times 4 groups, in memory [blocks, words, row % 32, row / 32 % 4, group % 4]."""
+    if HOW == "descriptor":
+        scales = tl.make_tensor_descriptor(pointer, [1 << 20, words, 2, 256], [words * 512, 512, 256, 1], [BLOCKS, WORDS, 2, 256])
+        tile = scales.load([row, word, 0, 0])
+    elif HOW == "rows":
+        at = (row + tl.arange(0, BLOCKS))[:, None] * (words * 512) + word * 512 + tl.arange(0, WORDS * 512)[None, :]
+        tile = tl.load(pointer + at)
+    else:
+        block = (row + tl.arange(0, BLOCKS)).reshape(BLOCKS, 1, 1, 1)
+        at = (block * words + word + tl.arange(0, WORDS).reshape(1, WORDS, 1, 1)) * 512 + tl.arange(0, 32).reshape(1, 1, 32, 1) * 16 + tl.arange(0, 16)
+        tile = tl.load(pointer + at)
+    return tile.reshape(BLOCKS, WORDS, 32, 4, 4).permute(0, 3, 2, 1, 4).reshape(BLOCKS * 128, WORDS * 4)
+
+
+@triton.jit
+def ordered(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr, HOW: tl.constexpr,
+):
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    WORDS: tl.constexpr = K // GROUP // 4
+    a = tl.make_tensor_descriptor(a_ptr, [rows, depth // A_PACK], [depth // A_PACK, 1], [M, K // A_PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, depth // B_PACK], [depth // B_PACK, 1], [N, K // B_PACK])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    m, n, words = tl.program_id(0), tl.program_id(1), depth // GROUP // 4
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, tl.cdiv(depth, K)):
+        x = a.load([m * M, k * (K // A_PACK)])
+        y = b.load([n * N, k * (K // B_PACK)])
+        s = load_scales(a_scale_ptr, m * (M // 128), k * WORDS, words, WORDS, M // 128, HOW)
+        t = load_scales(b_scale_ptr, n * (N // 128), k * WORDS, words, WORDS, N // 128, HOW)
+        acc = tl.dot_scaled(x, s, A, y.T, t, B, acc)
+    c.store([m * M, n * N], acc)
+
+
+FORMATS = {"mxfp8": (("e4m3", "e4m3"), 32), "mxfp4": (("e2m1", "e2m1"), 32), "nvfp4": (("e2m1", "e2m1"), 16), "mixed": (("e4m3", "e2m1"), 32)}
+
+
+def in_words(scales):
+    """[rows, groups], rows a multiple of 128 and groups of 4, as load_scales reads them."""
+    rows, groups = scales.shape
+    return np.ascontiguousarray(scales.reshape(rows // 128, 4, 32, groups // 4, 4).transpose(0, 3, 2, 1, 4))
+
+
+def ordered_multiply(kind, sizes, tile, how, **options):
+    (rows, columns, depth), (m, n, k) = sizes, tile
+    kinds, group = FORMATS[kind]
+    a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
+    b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
+    rng = np.random.default_rng(3)
+    shapes = [(-(-size // 128) * 128, depth // group) for size in (rows, columns)]
+    if kind == "nvfp4":
+        scales = [(rng.random(shape) * 8).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
+        factors = [x.astype(np.float64) for x in scales]
+    else:
+        scales = [rng.integers(115, 140, shape).astype(np.uint8) for shape in shapes]
+        factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
+    x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, m, n, k, group, *kinds, how)
+    with device("sm_100a"):
+        ordered[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    return ptx(ordered, "sm_100a", arguments, **options)
+
+
+@pytest.mark.parametrize("how", ["descriptor", "rows", "elements"])
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("sizes", "tile"), [((256, 128, 768), (128, 128, 256)), ((200, 384, 512), (128, 256, 256)), ((300, 136, 1024), (256, 128, 256))])
+def test_scales_in_the_order_of_tensor_memory(kind, sizes, tile, how):
+    """No thread holds a scale: copies bring them to shared memory as tcgen05.cp reads them."""
+    text = ordered_multiply(kind, sizes, tile, how, num_warps=4, num_stages=2)
+    assert ".block_scale" in text and "tcgen05.cp.cta_group::1.32x128b.warpx4" in text
+    assert "ld.global" not in text and text.count("st.shared") <= text.count("st.shared.v4")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("depth", [0, 128, 640, 896])
+def test_depths_of_scales_in_words(kind, depth):
+    ordered_multiply(kind, (128, 256, depth), (128, 128, 128), "descriptor", num_warps=8, num_stages=3)

@@ -187,11 +187,12 @@ static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA
   InstructionDescriptor descriptor;
   descriptor.kind = kindOf(a);
   if (scales) {
-    bool isPair = isa<Float4E2M1FNType>(a), hasExponents = op.getAScale().getType().getElementType().isInteger();
+    bool isPair = isa<Float4E2M1FNType>(a) && isa<Float4E2M1FNType>(b),
+         hasExponents = op.getAScale().getType().getElementType().isInteger();
     descriptor.kind = !isPair ? MmaKind::mxf8f6f4 : hasExponents ? MmaKind::mxf4 : MmaKind::mxf4nvf4;
     descriptor.scale = hasExponents ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
   }
-  descriptor.m = std::min(shape[0], tensorMemoryLanes);
+  descriptor.m = scales ? tensorMemoryLanes : std::min(shape[0], tensorMemoryLanes);
   descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.a = tensorFormatOf(a);
   descriptor.b = tensorFormatOf(b);
