@@ -445,16 +445,16 @@ def load_scales(pointer, row, word, words, WORDS: tl.constexpr, BLOCKS: tl.const
 
 @triton.jit
 def ordered(
-    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth, a_row, b_row, words,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr, HOW: tl.constexpr,
 ):
     A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
     B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
     WORDS: tl.constexpr = K // GROUP // 4
-    a = tl.make_tensor_descriptor(a_ptr, [rows, depth // A_PACK], [depth // A_PACK, 1], [M, K // A_PACK])
-    b = tl.make_tensor_descriptor(b_ptr, [columns, depth // B_PACK], [depth // B_PACK, 1], [N, K // B_PACK])
+    a = tl.make_tensor_descriptor(a_ptr, [rows, a_row], [a_row, 1], [M, K // A_PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, b_row], [b_row, 1], [N, K // B_PACK])
     c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
-    m, n, words = tl.program_id(0), tl.program_id(1), depth // GROUP // 4
+    m, n = tl.program_id(0), tl.program_id(1)
     acc = tl.zeros((M, N), tl.float32)
     for k in range(0, tl.cdiv(depth, K)):
         x = a.load([m * M, k * (K // A_PACK)])
@@ -489,7 +489,7 @@ def ordered_multiply(kind, sizes, tile, how, **options):
         factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
     x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
     c = np.zeros((rows, columns), np.float32)
-    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, m, n, k, group, *kinds, how)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, m, n, k, group, *kinds, how)
     with device("sm_100a"):
         ordered[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
     assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
@@ -503,6 +503,7 @@ def test_scales_in_the_order_of_tensor_memory(kind, sizes, tile, how):
     """No thread holds a scale: copies bring them to shared memory as tcgen05.cp reads them."""
     text = ordered_multiply(kind, sizes, tile, how, num_warps=4, num_stages=2)
     assert ".block_scale" in text and "tcgen05.cp.cta_group::1.32x128b.warpx4" in text
+    assert ("cp.async.bulk.tensor.4d" if how == "descriptor" else "cp.async.c") in text
     assert "ld.global" not in text and text.count("st.shared") <= text.count("st.shared.v4")
 
 
@@ -510,3 +511,127 @@ def test_scales_in_the_order_of_tensor_memory(kind, sizes, tile, how):
 @pytest.mark.parametrize("depth", [0, 128, 640, 896])
 def test_depths_of_scales_in_words(kind, depth):
     ordered_multiply(kind, (128, 256, depth), (128, 128, 128), "descriptor", num_warps=8, num_stages=3)
+
+
+@triton.jit
+def renumbered(x_ptr, scale_ptr, c_ptr, depth, M: tl.constexpr, K: tl.constexpr, HOW: tl.constexpr):
+    """x * x.T, whose scales both operands read, in an order that no instruction has: a chain of reshapes and transpositions before the dot."""
+    m, ks, groups = tl.arange(0, M), tl.arange(0, K), tl.arange(0, K // 32)
+    acc = tl.zeros((M, M), tl.float32)
+    fixed = tl.load(scale_ptr + tl.arange(0, K // 32)[:, None] * M + m[None, :]).T
+    for k in range(0, depth, K):
+        x = tl.load(x_ptr + m[:, None] * depth + (k + ks)[None, :])
+        if HOW == "columns":
+            scale = tl.load(scale_ptr + (k // 32 + groups)[:, None] * M + m[None, :]).T
+        elif HOW == "pairs":
+            scale = tl.load(scale_ptr + k // 32 * M + tl.arange(0, M * K // 32)).reshape(K // 64, 2, M // 16, 16)
+            scale = scale.permute(2, 3, 0, 1).reshape(M, K // 32)
+        elif HOW == "computed":
+            scale = (tl.load(scale_ptr + (k // 32 + groups)[:, None] * M + m[None, :]) + 1).reshape(K // 32, M).T
+        else:
+            scale = fixed
+        acc = tl.dot_scaled(x, scale, "e4m3", x.T, scale, "e4m3", acc)
+    tl.store(c_ptr + m[:, None] * M + m[None, :], acc)
+
+
+@pytest.mark.parametrize("how", ["columns", "pairs", "computed", "fixed"])
+@pytest.mark.parametrize(("m", "k"), [(128, 128), (64, 64), (128, 64), (128, 256)])
+def test_scales_in_other_orders(m, k, how):
+    depth = 3 * k
+    x, x_bits = microscaling.numbers(m, depth, "e4m3", 1)
+    scales = np.random.default_rng(3).integers(115, 135, (depth // 32, m)).astype(np.uint8)  # [groups, rows]
+    seen = np.concatenate([scales[: k // 32]] * 3) if how == "fixed" else scales + (how == "computed")
+    if how == "pairs":  # tile by tile, [K / 64, 2, M / 16, 16]
+        seen = np.concatenate([tile.reshape(k // 64, 2, m // 16, 16).reshape(k // 32, m) for tile in scales.reshape(3, k // 32, m)])
+    y = x * np.repeat(2.0 ** (seen.T.astype(np.float64) - 127), 32, axis=1)
+    c = np.zeros((m, m), np.float32)
+    arguments = (x_bits, scales, c, depth, m, k, how)
+    with device("sm_100a"):
+        renumbered[1,](*arguments, num_warps=4, num_stages=2)
+    assert np.all(np.abs(c - y @ y.T) <= np.abs(y) @ np.abs(y.T) * rounding("e4m3") * (2 + depth / 8))
+    assert ".block_scale" in ptx(renumbered, "sm_100a", arguments, num_warps=4, num_stages=2)
+
+
+@triton.jit
+def of_two_sizes(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, d_ptr, depth, N: tl.constexpr, FEW: tl.constexpr):
+    """Dots whose scales take a different number of columns: those of one are copied while the other multiplies."""
+    m, n, few, ks, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, FEW), tl.arange(0, 128), tl.arange(0, 4)
+    acc = tl.zeros((128, N), tl.float32)
+    other = tl.zeros((128, FEW), tl.float32)
+    for k in range(0, depth, 128):
+        a = tl.load(a_ptr + m[:, None] * depth + (k + ks)[None, :])
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        b = tl.load(b_ptr + n[None, :] * depth + (k + ks)[:, None])
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        acc = tl.dot_scaled(a, a_scale, "e4m3", b, b_scale, "e4m3", acc)
+        b = tl.load(b_ptr + few[None, :] * depth + (k + ks)[:, None])
+        b_scale = tl.load(b_scale_ptr + few[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        other = tl.dot_scaled(a, a_scale, "e4m3", b, b_scale, "e4m3", other)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+    tl.store(d_ptr + m[:, None] * FEW + few[None, :], other)
+
+
+def test_scales_of_two_sizes():
+    depth, columns, few = 512, 256, 64
+    a, a_bits = microscaling.numbers(128, depth, "e4m3", 1)
+    b, b_bits = microscaling.numbers(columns, depth, "e4m3", 2)
+    rng = np.random.default_rng(3)
+    scales = [rng.integers(115, 140, (size, depth // 32)).astype(np.uint8) for size in (128, columns)]
+    x, y = (values * np.repeat(2.0 ** (scale.astype(np.float64) - 127), 32, axis=1) for values, scale in zip((a, b), scales))
+    for _ in range(4):  # MMAs take another time in each run
+        c, d = np.zeros((128, columns), np.float32), np.zeros((128, few), np.float32)
+        with device("sm_100a"):
+            of_two_sizes[1,](a_bits, scales[0], b_bits, scales[1], c, d, depth, columns, few, num_warps=4, num_stages=2)
+        bound = np.abs(x) @ np.abs(y.T) * rounding("e4m3") * (2 + depth / 8)
+        assert np.all(np.abs(c - x @ y.T) <= bound) and np.all(np.abs(d - (x @ y.T)[:, :few]) <= bound[:, :few])
+
+
+@triton.jit
+def persistent_scaled(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth, a_row, b_row, words, PROGRAMS: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    WORDS: tl.constexpr = K // GROUP // 4
+    a = tl.make_tensor_descriptor(a_ptr, [rows, a_row], [a_row, 1], [M, K // A_PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, b_row], [b_row, 1], [N, K // B_PACK])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    across = tl.cdiv(columns, N)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, PROGRAMS):
+        m, n = tile // across, tile % across
+        acc = tl.zeros((M, N), tl.float32)
+        for k in range(0, tl.cdiv(depth, K)):
+            x = a.load([m * M, k * (K // A_PACK)])
+            y = b.load([n * N, k * (K // B_PACK)])
+            s = load_scales(a_scale_ptr, m * (M // 128), k * WORDS, words, WORDS, M // 128, "descriptor")
+            t = load_scales(b_scale_ptr, n * (N // 128), k * WORDS, words, WORDS, N // 128, "descriptor")
+            acc = tl.dot_scaled(x, s, A, y.T, t, B, acc)
+        c.store([m * M, n * N], acc)
+
+
+@pytest.mark.parametrize("depth", [0, 128, 640])
+@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 128), 4), ((128, 128, 256), 8)])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_persistent_matmul_with_scales(kind, tile, warps, depth):
+    """The warp for MMAs copies scales to one set of columns while it multiplies with the other, across tiles, too."""
+    m, n, k = tile
+    rows, columns = 2 * m + 40, 2 * n + 8
+    kinds, group = FORMATS[kind]
+    a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
+    b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
+    rng = np.random.default_rng(3)
+    scales = [rng.integers(115, 140, (-(-size // 128) * 128, depth // group)).astype(np.uint8) for size in (rows, columns)]
+    factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
+    if kind == "nvfp4":
+        scales = [(rng.random(x.shape) * 8).astype(ml_dtypes.float8_e4m3fn) for x in scales]
+        factors = [x.astype(np.float64) for x in scales]
+    x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, 2, m, n, k, group, *kinds)
+    with device("sm_100a"):
+        persistent_scaled[2,](*arguments, num_warps=warps, num_stages=3)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    if depth:
+        text = ptx(persistent_scaled, "sm_100a", arguments, num_warps=warps, num_stages=3)
+        assert "setmaxnreg" in text and text.count("tcgen05.commit") == 3  # of the stages, of the scales, and of the sums
