@@ -553,6 +553,43 @@ def test_scales_in_other_orders(m, k, how):
 
 
 @triton.jit
+def scaled_once(x_ptr, scale_ptr, y_ptr, c_ptr, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, KIND: tl.constexpr, FIRST: tl.constexpr):
+    PACK: tl.constexpr = 2 if KIND == "e2m1" else 1
+    m, n, ks, groups = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // PACK), tl.arange(0, K // GROUP)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        x = tl.load(x_ptr + m[:, None] * (depth // PACK) + (k // PACK + ks)[None, :])
+        y = tl.load(y_ptr + n[None, :] * (depth // PACK) + (k // PACK + ks)[:, None])
+        if FIRST:
+            scale = tl.load(scale_ptr + m[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :])
+            acc = tl.dot_scaled(x, scale, KIND, y, None, KIND, acc)
+        else:
+            scale = tl.load(scale_ptr + n[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :])
+            acc = tl.dot_scaled(x, None, KIND, y, scale, KIND, acc)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("kind", "group"), [("e4m3", 32), ("e2m1", 32), ("e2m1", 16)])
+@pytest.mark.parametrize(("m", "n"), [(128, 128), (64, 64)])
+def test_operands_without_scales_get_ones(m, n, kind, group, first):
+    depth = 512
+    (x, x_bits), (y, y_bits) = microscaling.numbers(m, depth, kind, 1), microscaling.numbers(n, depth, kind, 2)
+    scale = np.random.default_rng(3).integers(115, 140, (m if first else n, depth // group)).astype(np.uint8)
+    factor = 2.0 ** (scale.astype(np.float64) - 127)
+    if group == 16:
+        scale = (np.random.default_rng(3).random(scale.shape) * 8).astype(ml_dtypes.float8_e4m3fn)
+        factor = scale.astype(np.float64)
+    a, b = (x * np.repeat(factor, group, axis=1), y) if first else (x, y * np.repeat(factor, group, axis=1))
+    c = np.zeros((m, n), np.float32)
+    arguments = (x_bits, scale, y_bits, c, depth, m, n, 128, group, kind, first)
+    with device("sm_100a"):
+        scaled_once[1,](*arguments, num_warps=4, num_stages=3)
+    assert np.all(np.abs(c - a @ b.T) <= np.abs(a) @ np.abs(b.T) * rounding(kind) * (2 + depth / 8))
+    assert ".block_scale" in ptx(scaled_once, "sm_100a", arguments, num_warps=4, num_stages=3)
+
+
+@triton.jit
 def of_two_sizes(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, d_ptr, depth, N: tl.constexpr, FEW: tl.constexpr):
     """Dots whose scales take a different number of columns: those of one are copied while the other multiplies."""
     m, n, few, ks, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, FEW), tl.arange(0, 128), tl.arange(0, 4)

@@ -43,18 +43,13 @@ static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, con
   return ScaledMma{k, k / group, !isExponent};
 }
 
-/// True if tcgen05.mma can read the operand and its scales.
-static bool suitsTcgen05(const tt::ScaledOperand &x) {
-  return x.scale && x.outer() >= (x.isLeft ? tcgen05MinRows : tcgen05ColumnStep);
-}
-
-/// The same for the whole dot, which may take a half of tensor memory: its scales need columns, too.
+/// True if tcgen05.mma can compute the dot, which may take a half of tensor memory: its scales need columns, too.
 static bool suitsTcgen05(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
   Dims d = ttg::shapeOf(op.getType());
   int64_t columns = llvm::divideCeil(d[0], tensorMemoryLanes) * d[1];
   bool hasWarps = warps % warpsOfGroup == 0 && d[1] >= tcgen05ColumnStep * warps / warpsOfGroup;
-  return hasWarps && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2 && suitsTcgen05(leftOf(op)) &&
-         suitsTcgen05(rightOf(op));
+  bool hasRows = d[0] >= tcgen05MinRows, hasScales = op.getAScale() || op.getBScale(); // an operand without scales gets ones
+  return hasWarps && hasRows && hasScales && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2;
 }
 
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {

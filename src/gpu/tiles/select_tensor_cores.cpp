@@ -285,6 +285,20 @@ private:
     return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
   }
 
+  /// Returns the scales of an operand: ones, of the type of the other one's, if it has none.
+  Value scalesOf(const tt::ScaledOperand &x, const tt::ScaledOperand &other) {
+    if (x.scale) return x.scale;
+    Dims shape{x.outer(), x.depth() / other.group()};
+    Type element = getElementTypeOrSelf(other.scale.getType());
+    RankedTensorType type = ttg::withLayout(RankedTensorType::get(shape, element), Layout::coalesced(shape, 1, config.getWarps(), {1, 0}));
+    constexpr int64_t exponentOfOne = 127;
+    TypedAttr one = element.isInteger() ? TypedAttr(b.getIntegerAttr(element, exponentOfOne)) : TypedAttr(b.getFloatAttr(element, 1.0));
+    Value &ones = unitScales[type];
+    if (ones) return ones;
+    b.setInsertionPointToStart(&function.getBody().front());
+    return ones = arith::ConstantOp::create(b, x.tile.getLoc(), DenseElementsAttr::get(type, one));
+  }
+
   /// Operands and scales go through buffers; two numbers of 4 bits are a byte of the tile along K.
   void scaledByDescriptor(tt::DotScaledOp dot) {
     int64_t columns = std::min(ttg::shapeOf(dot.getType())[1], tcgen05MaxColumns);
@@ -300,10 +314,11 @@ private:
       return bufferedScales(dot, scale, isLeft);
     };
     Value a = shared(dot.getA(), dot.getAElemType(), 1, 64), second = shared(dot.getB(), dot.getBElemType(), 0, columns);
-    Value aScale = scales(dot.getAScale(), /*isLeft=*/true), bScale = scales(dot.getBScale(), /*isLeft=*/false);
+    tt::ScaledOperand left = leftOf(dot), right = rightOf(dot);
+    Value aScale = scales(scalesOf(left, right), /*isLeft=*/true), bScale = scales(scalesOf(right, left), /*isLeft=*/false);
     storePending(dot);
-    tt::ScaledOperand left = leftOf(dot);
-    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()), left.group());
+    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()),
+                                             tt::scaleGroup(left, right));
     auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
                                   aScale, bScale, formats);
     dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
@@ -376,6 +391,7 @@ private:
   DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // by tile and its K dimension
   SmallVector<std::pair<Value, Value>> pending;         // tile and buffer: to be stored right before the dot
   DenseMap<std::pair<Value, Type>, Value> hoisted;
+  DenseMap<Type, Value> unitScales;
 };
 
 } // namespace
