@@ -57,7 +57,8 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   map.base = encoded.address;
   map.element = spec.element;
   for (size_t i = 0; i < spec.dims.size(); ++i) {
-    map.dims.push_back(static_cast<int64_t>(encoded.dims[i]));
+    bool isPairs = spec.element == gpu::MapElement::paddedPairs && i == 0; // the driver counts numbers
+    map.dims.push_back(static_cast<int64_t>(encoded.dims[i]) / (isPairs ? 2 : 1));
     if (i) map.strides.push_back(static_cast<int64_t>(encoded.strides[i - 1]) / spec.elementBytes);
     map.box.push_back(spec.box[i]);
   }
@@ -134,7 +135,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   gpu::SimulatedArguments args;
   for (size_t i = 0; i < slots.size(); ++i)
     args.slots.push_back(owners[i] < 0 ? slots[i] : gpu::pointerInto(slots[i], owners[i]));
-  struct alignas(16) StandIn {
+  struct alignas(gpu::standInBytes) StandIn {
     uint8_t bytes[gpu::standInBytes] = {};
   };
   std::vector<StandIn> standIns(artifact.maps.size()); // one for each map: stores to two empty tensors are not a race

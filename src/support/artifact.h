@@ -55,7 +55,8 @@ struct HostExpr {
 };
 
 /// Element types of tensor maps, in the driver's order (CUtensorMapDataType). tf32 rounds f32 when it is loaded.
-enum class MapElement : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32Ftz, tf32 };
+/// `paddedPairs`: bytes with two 4-bit numbers each. In shared memory, 8 bytes of padding follow each 8 bytes.
+enum class MapElement : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32Ftz, tf32, paddedPairs = 14 };
 
 /// One extent of a tensor. The dimension of a pointer kernel without a mask has no bound, because the kernel does not state the tensor's
 /// end.

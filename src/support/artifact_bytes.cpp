@@ -63,7 +63,7 @@ std::optional<GpuArtifact> decodeGpuArtifact(std::string_view bytes) {
     gpu::TensorMapSpec map;
     map.baseSlot = in.number(0, slots - 1);
     map.baseOffset = in.expr(slots);
-    map.element = static_cast<gpu::MapElement>(in.number(0, static_cast<int64_t>(gpu::MapElement::tf32)));
+    map.element = static_cast<gpu::MapElement>(in.number(0, static_cast<int64_t>(gpu::MapElement::paddedPairs)));
     map.elementBytes = in.number();
     in.list(map.dims, [&] {
       gpu::MapDim dim;

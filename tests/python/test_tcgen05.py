@@ -341,14 +341,15 @@ def scaled(
     a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
 ):
-    PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
     m = tl.program_id(0) * M + tl.arange(0, M)
     n = tl.program_id(1) * N + tl.arange(0, N)
-    at, groups = tl.arange(0, K // PACK), tl.arange(0, K // GROUP)
+    a_at, b_at, groups = tl.arange(0, K // A_PACK), tl.arange(0, K // B_PACK), tl.arange(0, K // GROUP)
     acc = tl.zeros((M, N), tl.float32)
     for k in range(0, depth, K):
-        a = tl.load(a_ptr + m[:, None] * (depth // PACK) + (k // PACK + at)[None, :], mask=m[:, None] < rows, other=0)
-        b = tl.load(b_ptr + n[None, :] * (depth // PACK) + (k // PACK + at)[:, None], mask=n[None, :] < columns, other=0)
+        a = tl.load(a_ptr + m[:, None] * (depth // A_PACK) + (k // A_PACK + a_at)[None, :], mask=m[:, None] < rows, other=0)
+        b = tl.load(b_ptr + n[None, :] * (depth // B_PACK) + (k // B_PACK + b_at)[:, None], mask=n[None, :] < columns, other=0)
         a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=m[:, None] < rows)
         b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :], mask=n[:, None] < columns)
         acc = tl.dot_scaled(a, a_scale, A, b, b_scale, B, acc)
@@ -392,7 +393,282 @@ def test_tiles_with_scales(tile, kinds, scale, group):
     scaled_multiply("sm_100a", (m + 40, n - 8, 3 * k), tile, kinds, scale, group, num_warps=8, num_stages=3)
 
 
-@pytest.mark.parametrize(("tile", "kinds"), [((64, 128, 128), ("e4m3", "e4m3")), ((128, 64, 128), ("e2m1", "e2m1")), ((128, 128, 64), ("e4m3", "e4m3"))])
+@pytest.mark.parametrize(("kinds", "scale", "group"), [(("e4m3", "e5m2"), "e8m0", 32), (("e4m3", "e2m1"), "e8m0", 32), (("e2m1", "e2m1"), "e8m0", 32), (("e2m1", "e2m1"), "e4m3", 16)])
+@pytest.mark.parametrize("tile", [(64, 128, 128), (128, 64, 128), (128, 16, 128), (64, 32, 64), (128, 32, 64), (256, 64, 64)])
+def test_small_tiles_with_scales(tile, kinds, scale, group):
+    """Rows and words of scales that an MMA needs, but the tile does not have, are padding in shared memory."""
+    m, n, k = tile
+    text = scaled_multiply("sm_100a", (m + 40, n + 8, 3 * k), tile, kinds, scale, group, num_warps=4, num_stages=3)
+    assert ".block_scale" in text and "mma.sync" not in text
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e4m3"), ("e5m2", "e2m1"), ("e2m1", "e4m3")])
+@pytest.mark.parametrize("tile", [(128, 128, 32), (64, 64, 32)])
+def test_one_scale_of_a_row(tile, kinds):
+    m, n, k = tile
+    assert ".block_scale" in scaled_multiply("sm_100a", (m, n, 5 * k), tile, kinds, "e8m0", 32, num_warps=4, num_stages=2)
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e2m1"), ("e2m1", "e5m2")])
+@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 64), 8), ((256, 128, 128), 8), ((128, 64, 256), 4)])
+def test_formats_of_8_and_4_bits(tile, warps, kinds):
+    """Pairs of 4-bit numbers have 8 bytes of padding after each 8 bytes."""
+    m, n, k = tile
+    text = scaled_multiply("sm_100a", (m + 8, n - 24, 3 * k), tile, kinds, "e8m0", 32, num_warps=warps, num_stages=3)
+    assert "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale" in text and "mma.sync" not in text
+
+
+@pytest.mark.parametrize(("tile", "kinds"), [((32, 128, 128), ("e4m3", "e4m3")), ((128, 8, 128), ("e2m1", "e2m1"))])
 def test_other_sizes_with_scales_are_dequantized(tile, kinds):
     text = scaled_multiply("sm_100a", tile, tile, kinds, "e8m0", 32, num_warps=4)
-    assert "block_scale" not in text and "tcgen05.mma" in text
+    assert "block_scale" not in text
+
+
+# ---- scales in the order in which tensor memory has them
+
+
+@triton.jit
+def load_scales(pointer, row, word, words, WORDS: tl.constexpr, BLOCKS: tl.constexpr, HOW: tl.constexpr):
+    """The scales of BLOCKS times 128 rows and WORDS times 4 groups, in memory [blocks, words, row % 32, row / 32 % 4, group % 4]."""
+    if HOW == "descriptor":
+        scales = tl.make_tensor_descriptor(pointer, [1 << 20, words, 2, 256], [words * 512, 512, 256, 1], [BLOCKS, WORDS, 2, 256])
+        tile = scales.load([row, word, 0, 0])
+    elif HOW == "rows":
+        at = (row + tl.arange(0, BLOCKS))[:, None] * (words * 512) + word * 512 + tl.arange(0, WORDS * 512)[None, :]
+        tile = tl.load(pointer + at)
+    else:
+        block = (row + tl.arange(0, BLOCKS)).reshape(BLOCKS, 1, 1, 1)
+        at = (block * words + word + tl.arange(0, WORDS).reshape(1, WORDS, 1, 1)) * 512 + tl.arange(0, 32).reshape(1, 1, 32, 1) * 16 + tl.arange(0, 16)
+        tile = tl.load(pointer + at)
+    return tile.reshape(BLOCKS, WORDS, 32, 4, 4).permute(0, 3, 2, 1, 4).reshape(BLOCKS * 128, WORDS * 4)
+
+
+@triton.jit
+def ordered(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth, a_row, b_row, words,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr, HOW: tl.constexpr,
+):
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    WORDS: tl.constexpr = K // GROUP // 4
+    a = tl.make_tensor_descriptor(a_ptr, [rows, a_row], [a_row, 1], [M, K // A_PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, b_row], [b_row, 1], [N, K // B_PACK])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    m, n = tl.program_id(0), tl.program_id(1)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, tl.cdiv(depth, K)):
+        x = a.load([m * M, k * (K // A_PACK)])
+        y = b.load([n * N, k * (K // B_PACK)])
+        s = load_scales(a_scale_ptr, m * (M // 128), k * WORDS, words, WORDS, M // 128, HOW)
+        t = load_scales(b_scale_ptr, n * (N // 128), k * WORDS, words, WORDS, N // 128, HOW)
+        acc = tl.dot_scaled(x, s, A, y.T, t, B, acc)
+    c.store([m * M, n * N], acc)
+
+
+FORMATS = {"mxfp8": (("e4m3", "e4m3"), 32), "mxfp4": (("e2m1", "e2m1"), 32), "nvfp4": (("e2m1", "e2m1"), 16), "mixed": (("e4m3", "e2m1"), 32)}
+
+
+def in_words(scales):
+    """[rows, groups], rows a multiple of 128 and groups of 4, as load_scales reads them."""
+    rows, groups = scales.shape
+    return np.ascontiguousarray(scales.reshape(rows // 128, 4, 32, groups // 4, 4).transpose(0, 3, 2, 1, 4))
+
+
+def ordered_multiply(kind, sizes, tile, how, **options):
+    (rows, columns, depth), (m, n, k) = sizes, tile
+    kinds, group = FORMATS[kind]
+    a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
+    b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
+    rng = np.random.default_rng(3)
+    shapes = [(-(-size // 128) * 128, depth // group) for size in (rows, columns)]
+    if kind == "nvfp4":
+        scales = [(rng.random(shape) * 8).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
+        factors = [x.astype(np.float64) for x in scales]
+    else:
+        scales = [rng.integers(115, 140, shape).astype(np.uint8) for shape in shapes]
+        factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
+    x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, m, n, k, group, *kinds, how)
+    with device("sm_100a"):
+        ordered[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    return ptx(ordered, "sm_100a", arguments, **options)
+
+
+@pytest.mark.parametrize("how", ["descriptor", "rows", "elements"])
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("sizes", "tile"), [((256, 128, 768), (128, 128, 256)), ((200, 384, 512), (128, 256, 256)), ((300, 136, 1024), (256, 128, 256))])
+def test_scales_in_the_order_of_tensor_memory(kind, sizes, tile, how):
+    """No thread holds a scale: copies bring them to shared memory as tcgen05.cp reads them."""
+    text = ordered_multiply(kind, sizes, tile, how, num_warps=4, num_stages=2)
+    assert ".block_scale" in text and "tcgen05.cp.cta_group::1.32x128b.warpx4" in text
+    assert ("cp.async.bulk.tensor.4d" if how == "descriptor" else "cp.async.c") in text
+    assert "ld.global" not in text and text.count("st.shared") <= text.count("st.shared.v4")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("depth", [0, 128, 640, 896])
+def test_depths_of_scales_in_words(kind, depth):
+    ordered_multiply(kind, (128, 256, depth), (128, 128, 128), "descriptor", num_warps=8, num_stages=3)
+
+
+@triton.jit
+def renumbered(x_ptr, scale_ptr, c_ptr, depth, M: tl.constexpr, K: tl.constexpr, HOW: tl.constexpr):
+    """x * x.T, whose scales both operands read, in an order that no instruction has: a chain of reshapes and transpositions before the dot."""
+    m, ks, groups = tl.arange(0, M), tl.arange(0, K), tl.arange(0, K // 32)
+    acc = tl.zeros((M, M), tl.float32)
+    fixed = tl.load(scale_ptr + tl.arange(0, K // 32)[:, None] * M + m[None, :]).T
+    for k in range(0, depth, K):
+        x = tl.load(x_ptr + m[:, None] * depth + (k + ks)[None, :])
+        if HOW == "columns":
+            scale = tl.load(scale_ptr + (k // 32 + groups)[:, None] * M + m[None, :]).T
+        elif HOW == "pairs":
+            scale = tl.load(scale_ptr + k // 32 * M + tl.arange(0, M * K // 32)).reshape(K // 64, 2, M // 16, 16)
+            scale = scale.permute(2, 3, 0, 1).reshape(M, K // 32)
+        elif HOW == "computed":
+            scale = (tl.load(scale_ptr + (k // 32 + groups)[:, None] * M + m[None, :]) + 1).reshape(K // 32, M).T
+        else:
+            scale = fixed
+        acc = tl.dot_scaled(x, scale, "e4m3", x.T, scale, "e4m3", acc)
+    tl.store(c_ptr + m[:, None] * M + m[None, :], acc)
+
+
+@pytest.mark.parametrize("how", ["columns", "pairs", "computed", "fixed"])
+@pytest.mark.parametrize(("m", "k"), [(128, 128), (64, 64), (128, 64), (128, 256)])
+def test_scales_in_other_orders(m, k, how):
+    depth = 3 * k
+    x, x_bits = microscaling.numbers(m, depth, "e4m3", 1)
+    scales = np.random.default_rng(3).integers(115, 135, (depth // 32, m)).astype(np.uint8)  # [groups, rows]
+    seen = np.concatenate([scales[: k // 32]] * 3) if how == "fixed" else scales + (how == "computed")
+    if how == "pairs":  # tile by tile, [K / 64, 2, M / 16, 16]
+        seen = np.concatenate([tile.reshape(k // 64, 2, m // 16, 16).reshape(k // 32, m) for tile in scales.reshape(3, k // 32, m)])
+    y = x * np.repeat(2.0 ** (seen.T.astype(np.float64) - 127), 32, axis=1)
+    c = np.zeros((m, m), np.float32)
+    arguments = (x_bits, scales, c, depth, m, k, how)
+    with device("sm_100a"):
+        renumbered[1,](*arguments, num_warps=4, num_stages=2)
+    assert np.all(np.abs(c - y @ y.T) <= np.abs(y) @ np.abs(y.T) * rounding("e4m3") * (2 + depth / 8))
+    assert ".block_scale" in ptx(renumbered, "sm_100a", arguments, num_warps=4, num_stages=2)
+
+
+@triton.jit
+def scaled_once(x_ptr, scale_ptr, y_ptr, c_ptr, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, KIND: tl.constexpr, FIRST: tl.constexpr):
+    PACK: tl.constexpr = 2 if KIND == "e2m1" else 1
+    m, n, ks, groups = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // PACK), tl.arange(0, K // GROUP)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        x = tl.load(x_ptr + m[:, None] * (depth // PACK) + (k // PACK + ks)[None, :])
+        y = tl.load(y_ptr + n[None, :] * (depth // PACK) + (k // PACK + ks)[:, None])
+        if FIRST:
+            scale = tl.load(scale_ptr + m[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :])
+            acc = tl.dot_scaled(x, scale, KIND, y, None, KIND, acc)
+        else:
+            scale = tl.load(scale_ptr + n[:, None] * (depth // GROUP) + (k // GROUP + groups)[None, :])
+            acc = tl.dot_scaled(x, None, KIND, y, scale, KIND, acc)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("kind", "group"), [("e4m3", 32), ("e2m1", 32), ("e2m1", 16)])
+@pytest.mark.parametrize(("m", "n"), [(128, 128), (64, 64)])
+def test_operands_without_scales_get_ones(m, n, kind, group, first):
+    depth = 512
+    (x, x_bits), (y, y_bits) = microscaling.numbers(m, depth, kind, 1), microscaling.numbers(n, depth, kind, 2)
+    scale = np.random.default_rng(3).integers(115, 140, (m if first else n, depth // group)).astype(np.uint8)
+    factor = 2.0 ** (scale.astype(np.float64) - 127)
+    if group == 16:
+        scale = (np.random.default_rng(3).random(scale.shape) * 8).astype(ml_dtypes.float8_e4m3fn)
+        factor = scale.astype(np.float64)
+    a, b = (x * np.repeat(factor, group, axis=1), y) if first else (x, y * np.repeat(factor, group, axis=1))
+    c = np.zeros((m, n), np.float32)
+    arguments = (x_bits, scale, y_bits, c, depth, m, n, 128, group, kind, first)
+    with device("sm_100a"):
+        scaled_once[1,](*arguments, num_warps=4, num_stages=3)
+    assert np.all(np.abs(c - a @ b.T) <= np.abs(a) @ np.abs(b.T) * rounding(kind) * (2 + depth / 8))
+    assert ".block_scale" in ptx(scaled_once, "sm_100a", arguments, num_warps=4, num_stages=3)
+
+
+@triton.jit
+def of_two_sizes(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, d_ptr, depth, N: tl.constexpr, FEW: tl.constexpr):
+    """Dots whose scales take a different number of columns: those of one are copied while the other multiplies."""
+    m, n, few, ks, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, FEW), tl.arange(0, 128), tl.arange(0, 4)
+    acc = tl.zeros((128, N), tl.float32)
+    other = tl.zeros((128, FEW), tl.float32)
+    for k in range(0, depth, 128):
+        a = tl.load(a_ptr + m[:, None] * depth + (k + ks)[None, :])
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        b = tl.load(b_ptr + n[None, :] * depth + (k + ks)[:, None])
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        acc = tl.dot_scaled(a, a_scale, "e4m3", b, b_scale, "e4m3", acc)
+        b = tl.load(b_ptr + few[None, :] * depth + (k + ks)[:, None])
+        b_scale = tl.load(b_scale_ptr + few[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        other = tl.dot_scaled(a, a_scale, "e4m3", b, b_scale, "e4m3", other)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+    tl.store(d_ptr + m[:, None] * FEW + few[None, :], other)
+
+
+def test_scales_of_two_sizes():
+    depth, columns, few = 512, 256, 64
+    a, a_bits = microscaling.numbers(128, depth, "e4m3", 1)
+    b, b_bits = microscaling.numbers(columns, depth, "e4m3", 2)
+    rng = np.random.default_rng(3)
+    scales = [rng.integers(115, 140, (size, depth // 32)).astype(np.uint8) for size in (128, columns)]
+    x, y = (values * np.repeat(2.0 ** (scale.astype(np.float64) - 127), 32, axis=1) for values, scale in zip((a, b), scales))
+    for _ in range(4):  # MMAs take another time in each run
+        c, d = np.zeros((128, columns), np.float32), np.zeros((128, few), np.float32)
+        with device("sm_100a"):
+            of_two_sizes[1,](a_bits, scales[0], b_bits, scales[1], c, d, depth, columns, few, num_warps=4, num_stages=2)
+        bound = np.abs(x) @ np.abs(y.T) * rounding("e4m3") * (2 + depth / 8)
+        assert np.all(np.abs(c - x @ y.T) <= bound) and np.all(np.abs(d - (x @ y.T)[:, :few]) <= bound[:, :few])
+
+
+@triton.jit
+def persistent_scaled(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth, a_row, b_row, words, PROGRAMS: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    WORDS: tl.constexpr = K // GROUP // 4
+    a = tl.make_tensor_descriptor(a_ptr, [rows, a_row], [a_row, 1], [M, K // A_PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [columns, b_row], [b_row, 1], [N, K // B_PACK])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    across = tl.cdiv(columns, N)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, M) * across, PROGRAMS):
+        m, n = tile // across, tile % across
+        acc = tl.zeros((M, N), tl.float32)
+        for k in range(0, tl.cdiv(depth, K)):
+            x = a.load([m * M, k * (K // A_PACK)])
+            y = b.load([n * N, k * (K // B_PACK)])
+            s = load_scales(a_scale_ptr, m * (M // 128), k * WORDS, words, WORDS, M // 128, "descriptor")
+            t = load_scales(b_scale_ptr, n * (N // 128), k * WORDS, words, WORDS, N // 128, "descriptor")
+            acc = tl.dot_scaled(x, s, A, y.T, t, B, acc)
+        c.store([m * M, n * N], acc)
+
+
+@pytest.mark.parametrize("depth", [0, 128, 640])
+@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 128), 4), ((128, 128, 256), 8)])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_persistent_matmul_with_scales(kind, tile, warps, depth):
+    """The warp for MMAs copies scales to one set of columns while it multiplies with the other, across tiles, too."""
+    m, n, k = tile
+    rows, columns = 2 * m + 40, 2 * n + 8
+    kinds, group = FORMATS[kind]
+    a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
+    b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
+    rng = np.random.default_rng(3)
+    scales = [rng.integers(115, 140, (-(-size // 128) * 128, depth // group)).astype(np.uint8) for size in (rows, columns)]
+    factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
+    if kind == "nvfp4":
+        scales = [(rng.random(x.shape) * 8).astype(ml_dtypes.float8_e4m3fn) for x in scales]
+        factors = [x.astype(np.float64) for x in scales]
+    x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, 2, m, n, k, group, *kinds)
+    with device("sm_100a"):
+        persistent_scaled[2,](*arguments, num_warps=warps, num_stages=3)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    if depth:
+        text = ptx(persistent_scaled, "sm_100a", arguments, num_warps=warps, num_stages=3)
+        assert "setmaxnreg" in text and text.count("tcgen05.commit") == 3  # of the stages, of the scales, and of the sums

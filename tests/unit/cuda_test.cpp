@@ -497,6 +497,46 @@ TEST(TensorMap, Arguments) {
   EXPECT_NE(problem(spec), "");
 }
 
+TEST(TensorMap, ArgumentsOfPaddedPairs) {
+  uint64_t slots[] = {0x10000, 100, 256};
+  TensorMapSpec spec = matrix();
+  spec.element = MapElement::paddedPairs;
+  spec.elementBytes = 1;
+  Result<TensorMapArguments> result = tensorMapArguments(spec, slots);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->dataType, 14u);
+  EXPECT_EQ(result->dims[0], 512u); // numbers
+  EXPECT_EQ(result->box[0], 128u);
+  EXPECT_EQ(result->strides[0], 256u); // bytes
+  auto problem = [&] {
+    Result<TensorMapArguments> now = tensorMapArguments(spec, slots);
+    return now ? std::string() : now.error();
+  };
+  slots[0] = 0x10010;
+  EXPECT_NE(problem().find("the address of a map of 4-bit numbers with padding is 65552, and must be a multiple of 32 bytes"),
+            std::string::npos);
+  slots[0] = 0x10000;
+  slots[2] = 32;
+  EXPECT_NE(problem().find("the inner extent of a map of 4-bit numbers with padding is 64, and must be a multiple of 128"),
+            std::string::npos);
+  slots[2] = 256;
+  spec.strides = {HostExpr(272)};
+  EXPECT_NE(problem().find("a stride of a map of 4-bit numbers with padding is 272"), std::string::npos);
+  slots[1] = 1; // a single row: its stride is of no meaning
+  EXPECT_EQ(problem(), "");
+  slots[1] = 0; // empty
+  EXPECT_EQ(problem(), "");
+  spec = matrix();
+  spec.element = MapElement::paddedPairs;
+  spec.elementBytes = 1;
+  slots[1] = 100;
+  spec.box = {32, 128};
+  EXPECT_NE(problem().find("the inner extent of the box of a map of 4-bit numbers with padding is 64, and must be 128"), std::string::npos);
+  spec.box = {64, 128};
+  spec.swizzle = 64;
+  EXPECT_NE(problem().find("no more than its swizzle"), std::string::npos);
+}
+
 TEST(AssemblerLog, IsRead) {
   AssemblerReport report = readAssemblerLog("ptxas info    : Compiling entry function 'add' for 'sm_90a'\n"
                                             "    0 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n"

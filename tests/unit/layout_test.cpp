@@ -287,6 +287,42 @@ TEST(SharedLayouts, tmaBox) {
   EXPECT_EQ(tmaBox(SharedLayout::swizzled({64, 128}, 16, 128, {0, 1}))->order, (Dims{0, 1})); // rows contiguous
 }
 
+TEST(SharedLayouts, padding) {
+  // Every second scale of a row is padding, and every second word of 16 bytes.
+  SharedLayout scales = SharedLayout::scales({128, 4}).padded(1, 0).padded(0, 6);
+  EXPECT_EQ(scales.shape, (Dims{64, 2}));
+  EXPECT_EQ(scales.bytes(), 512);
+  EXPECT_FALSE(scales.isBijection());
+  EXPECT_TRUE(scales.isInjective());
+  for (uint32_t row = 0; row < 64; ++row)
+    for (uint32_t group = 0; group < 2; ++group)
+      EXPECT_EQ(scales.inverse().apply(row * 2 + group), row % 32 * 16 + row / 32 * 4 + group * 2) << row << " " << group;
+  // 16 numbers of 4 bits are 8 bytes, and 8 bytes of padding.
+  SharedLayout pairs = SharedLayout::swizzled({128, 256}, 8, 128, {1, 0}).padded(1, 3);
+  EXPECT_EQ(pairs.shape, (Dims{128, 128}));
+  EXPECT_TRUE(pairs.isInjective());
+  EXPECT_EQ(pairs.bytes(), 128 * 256);
+  for (uint32_t row = 0; row < 128; ++row)
+    for (uint32_t byte = 0; byte < 128; ++byte) {
+      uint32_t at = byte / 8 * 16 + byte % 8;
+      EXPECT_EQ(pairs.inverse().apply(row * 128 + byte), at / 128 * 16384 + row * 128 + ((at % 128) ^ (row % 8 * 16)));
+    }
+  EXPECT_FALSE(spanOf(pairs));
+  std::optional<TmaBox> box = tmaBox(pairs);
+  ASSERT_TRUE(box);
+  EXPECT_TRUE(box->isPadded);
+  EXPECT_EQ(box->box, (std::vector<int64_t>{64, 128}));
+  EXPECT_EQ(box->copies, 2);
+  EXPECT_EQ(box->bytes, 128 * 128);
+  EXPECT_EQ(tmaBox(pairs.transposed({1, 0}))->order, (Dims{0, 1}));
+  EXPECT_FALSE(tmaBox(SharedLayout::swizzled({128, 64}, 8, 128, {1, 0}).padded(1, 3)));  // rows of 64 numbers
+  EXPECT_FALSE(tmaBox(SharedLayout::swizzled({128, 256}, 8, 128, {1, 0}).padded(0, 4))); // whole rows
+  // One element has two offsets.
+  SharedLayout broken = scales;
+  broken.bases[0] = broken.bases[1];
+  EXPECT_FALSE(broken.isInjective());
+}
+
 TEST(LayoutPictures, grids) {
   EXPECT_EQ(picture(Layout::blocked({2, 4}, {1, 2}, {2, 2}, {1, 1}, {1, 0}), 16, 16), "      0     1     2     3\n"
                                                                                       "0  T0:0  T0:1  T1:0  T1:1\n"

@@ -22,6 +22,8 @@ template <typename Range> static std::string braced(const Range &parts) {
 
 static std::string swizzleText(const SharedLayout &shared) {
   std::optional<TileSwizzle> swizzle = spanOf(shared);
+  if (!shared.isBijection()) return "with padding";
+  if (!swizzle && llvm::all_of(shared.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); })) return "reordered";
   if (!swizzle) return "16-byte chunks swizzled";
   if (swizzle->spanBytes == 0) return "not swizzled";
   return "swizzle " + std::to_string(swizzle->spanBytes) +

@@ -191,7 +191,32 @@ std::optional<TileSwizzle> spanOf(const SharedLayout &shared) {
   return std::nullopt;
 }
 
+/// Returns the swizzled layout of twice the extent along dimension `inner` that has padding after each 8 bytes in `shared`.
+static std::optional<SharedLayout> withoutPadding(const SharedLayout &shared, int64_t inner) {
+  Dims whole = shared.shape, order{inner, 1 - inner};
+  whole[inner] *= 2;
+  SharedLayout layout = SharedLayout::swizzled(whole, shared.elementBits, swizzleSpanBytes, order);
+  if (widestSpan(whole, shared.elementBits, order) != swizzleSpanBytes || layout.padded(inner, log2Of(bytesBetweenPadding)) != shared)
+    return std::nullopt;
+  return layout;
+}
+
+/// TMA pads rows of 128 numbers, which have a whole span of the widest swizzle.
+static std::optional<TmaBox> paddedBox(const SharedLayout &shared) {
+  if (shared.shape.size() != 2 || shared.elementBits != 8) return std::nullopt;
+  for (int64_t inner : {1, 0}) {
+    std::optional<SharedLayout> layout = withoutPadding(shared, inner);
+    std::optional<TmaBox> box = layout ? tmaBox(*layout) : std::nullopt;
+    if (!box || box->box[0] != swizzleSpanBytes) continue;
+    box->box[0] /= 2;
+    box->isPadded = true;
+    return box;
+  }
+  return std::nullopt;
+}
+
 std::optional<TmaBox> tmaBox(const SharedLayout &shared) {
+  if (!shared.isBijection()) return paddedBox(shared);
   std::optional<TileSwizzle> swizzle = spanOf(shared);
   if (!swizzle || shared.shape.empty() || static_cast<int64_t>(shared.shape.size()) > tmaMaxRank) return std::nullopt;
   TmaBox box;

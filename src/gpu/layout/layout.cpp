@@ -215,6 +215,24 @@ SharedLayout SharedLayout::transposed(const Dims &order) const {
   return result;
 }
 
+SharedLayout SharedLayout::padded(int64_t dim, int64_t bit) const {
+  SharedLayout result{shape, {}, elementBits};
+  result.shape[dim] /= 2;
+  for (uint32_t basis : bases) {
+    Dims at = coordinatesOf(shape, basis);
+    at[dim] = (at[dim] & ((int64_t(1) << bit) - 1)) | at[dim] >> (bit + 1) << bit;
+    result.bases.push_back(flatOf(result.shape, at));
+  }
+  return result;
+}
+
+bool SharedLayout::isInjective() const {
+  int64_t size = log2Of(elementCount(shape)), used = 0;
+  for (uint32_t basis : bases)
+    used += basis != 0;
+  return used == size && map().rank() == size;
+}
+
 bool SharedLayout::isBijection() const {
   int64_t size = static_cast<int64_t>(bases.size());
   return size == log2Of(elementCount(shape)) && map().rank() == size;

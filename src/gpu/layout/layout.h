@@ -146,8 +146,8 @@ struct Halves {
   int64_t registerBit = 0; ///< the register bit that selects the half; without this bit, the register number is that of the half
 };
 
-/// Maps bits of the element offset in one buffer to a flat index: always a bijection of the tile. Elements have 8, 16, 32 or 64 bits
-/// (constructors round smaller ones up to 8).
+/// Maps bits of the element offset in one buffer to a flat index: a bijection of the tile, but for bits of the offset whose basis is 0.
+/// These are padding: an element is where they are 0. Elements have 8, 16, 32 or 64 bits (constructors round smaller ones up to 8).
 class SharedLayout {
 public:
   Dims shape;
@@ -166,14 +166,19 @@ public:
   static SharedLayout scales(const Dims &shape);
   /// Dimension i of the result is dimension order[i] of this; the same bytes.
   SharedLayout transposed(const Dims &order) const;
+  /// Returns the layout of a tile with half the extent along `dim`: its elements are those with 0 as this bit of their index along `dim`.
+  /// The bytes of the other ones are padding.
+  SharedLayout padded(int64_t dim, int64_t bit) const;
 
   int64_t elementBytes() const { return elementBits / 8; }
-  int64_t bytes() const { return elementCount(shape) * elementBytes(); }
+  int64_t bytes() const { return (int64_t(1) << bases.size()) * elementBytes(); }
   uint32_t apply(uint32_t elementOffset) const { return map().apply(elementOffset); }
   LinearMap map() const { return LinearMap{bases}; }
   /// Flat index -> element offset.
   LinearMap inverse() const { return map().pseudoInverse(static_cast<int64_t>(bases.size())); }
   bool isBijection() const;
+  /// True if every element has its own offset; the other offsets are padding.
+  bool isInjective() const;
 
   bool operator==(const SharedLayout &) const = default;
 };
@@ -317,6 +322,7 @@ struct TmaBox {
   std::vector<int64_t> box; ///< innermost first, all dimensions
   Dims order;               ///< dimension of the tile that box[i] runs along
   int64_t spanBytes = 0, copies = 1, bytes = 0;
+  bool isPadded = false; ///< 8 bytes of padding follow each 8 bytes: bytes of two 4-bit numbers each (MapElement::paddedPairs)
 };
 /// Returns nothing if it is not a TMA layout, or a box would break a limit (256 elements, rank 5, inner bytes a multiple of 16).
 std::optional<TmaBox> tmaBox(const SharedLayout &shared);

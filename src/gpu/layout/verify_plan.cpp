@@ -74,7 +74,7 @@ std::optional<std::string> verifyShuffle(const ShufflePlan &plan, const Layout &
 }
 
 std::optional<std::string> verifyBuffer(const SharedLayout &shared) {
-  if (!shared.isBijection()) return "two elements of a buffer have one offset";
+  if (!shared.isInjective()) return "two elements of a buffer have one offset";
   return {};
 }
 

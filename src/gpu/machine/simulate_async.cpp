@@ -229,7 +229,8 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
 
 static int64_t bytesOf(MapElement element) {
   switch (element) {
-  case MapElement::u8: return 1;
+  case MapElement::u8:
+  case MapElement::paddedPairs: return 1;
   case MapElement::u16:
   case MapElement::f16:
   case MapElement::bf16: return 2;
@@ -238,6 +239,24 @@ static int64_t bytesOf(MapElement element) {
   case MapElement::f64: return 8;
   default: return 4;
   }
+}
+
+/// Returns the bytes of shared memory for each byte of a tensor.
+static int64_t spread(const SimulatedTensorMap &map) {
+  return map.element == MapElement::paddedPairs ? 2 : 1;
+}
+
+/// The driver's rules for CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B.
+static const char *problemOfPairs(const SimulatedTensorMap &map) {
+  constexpr int64_t alignment = 32, numbers = 128;
+  if (map.element != MapElement::paddedPairs) return nullptr;
+  if (map.base % alignment) return "the base of a tensor map of 4-bit numbers with padding is not a multiple of 32 bytes";
+  for (int64_t stride : map.strides)
+    if (stride % alignment) return "a stride of a tensor map of 4-bit numbers with padding is not a multiple of 32 bytes";
+  if (map.dims[0] * 2 % numbers) return "the inner extent of a tensor map of 4-bit numbers with padding is not a multiple of 128 numbers";
+  if (map.box[0] * 2 != numbers) return "the inner extent of a box of 4-bit numbers with padding is not 128 numbers";
+  if (map.swizzle && map.swizzle != 128) return "the swizzle of a tensor map of 4-bit numbers with padding is not 0 or 128";
+  return nullptr;
 }
 
 static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
@@ -252,8 +271,9 @@ static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
   if (map.box[0] * bytes % 16) return "the inner extent of the tensor map's box is not a multiple of 16 bytes";
   if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
     return "the tensor map's swizzle is not 0, 32, 64 or 128";
-  if (map.swizzle && map.box[0] * bytes > map.swizzle) return "the inner extent of the tensor map's box is larger than its swizzle";
-  return nullptr;
+  if (map.swizzle && map.box[0] * bytes * spread(map) > map.swizzle)
+    return "the inner extent of the tensor map's box is larger than its swizzle";
+  return problemOfPairs(map);
 }
 
 /// Returns a copy as lane `lane` requests it, or null after an error. Operands: map, coordinates, shared address.
@@ -269,11 +289,18 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   copy->map = &map;
   for (size_t dim = 0; dim < rank; ++dim)
     copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
+  if (map.element == MapElement::paddedPairs) { // its coordinate counts numbers
+    if (copy->coordinates[0] % 128) {
+      warp.fail(step, "the inner coordinate of a box of 4-bit numbers with padding is not a multiple of 128", lane);
+      return nullptr;
+    }
+    copy->coordinates[0] /= 2;
+  }
   copy->shared = warp.cta.local(warp.get(step, 1 + rank)[size_t(lane)]);
-  int64_t bytes = bytesOf(map.element);
+  copy->elements = 1;
   for (int64_t extent : map.box)
-    bytes *= extent;
-  copy->chunks.push_back({copy->shared, bytes});
+    copy->elements *= extent;
+  copy->chunks.push_back({copy->shared, copy->elements * bytesOf(map.element) * spread(map)});
   return copy;
 }
 
@@ -303,9 +330,9 @@ static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
 
 /// Returns the bytes of a copy in global memory, as runs.
 static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
-  int64_t bytes = bytesOf(copy.map->element), count = copy.chunks[0].bytes / bytes;
+  int64_t bytes = bytesOf(copy.map->element);
   std::vector<Chunk> runs;
-  for (int64_t element = 0; element < count; ++element) {
+  for (int64_t element = 0; element < copy.elements; ++element) {
     auto [offset, inside] = elementOf(copy, element);
     uint64_t address = copy.map->base + uint64_t(offset * bytes);
     if (!inside) continue;
@@ -521,7 +548,7 @@ static bool arrive(Cta &cta, const EngineCopy &copy) {
   for (int64_t i = 0; i < chunk.bytes; ++i)
     cta.state(chunk.address + uint64_t(i)).owner = 0;
   cta.noteWrite(chunk.address, chunk.bytes, componentIn(cta, *copy.barrierCta, barrier), barrier.phase + 1, 0, copy.step->number);
-  barrier.transactions -= chunk.bytes;
+  barrier.transactions -= copy.elements * bytesOf(copy.map->element); // padding does not count
   completePhase(barrier);
   return true;
 }
@@ -538,12 +565,13 @@ bool Cta::runEngine() {
   const SimulatedTensorMap &map = *copy->map;
   Warp &warp = *copy->warp;
   const Step &step = *copy->step;
-  int64_t bytes = bytesOf(map.element), count = copy->chunks[0].bytes / bytes;
+  int64_t bytes = bytesOf(map.element);
   std::optional<ptx::Redux> combined;
   if (!copy->isLoad) combined = cast<ptx::TmaStoreOp>(step.op).getReduce();
-  for (int64_t element = 0; element < count; ++element) {
+  for (int64_t element = 0; element < copy->elements; ++element) {
     auto [offset, inside] = elementOf(*copy, element);
-    uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(element * bytes), map.swizzle);
+    int64_t inShared = spread(map) == 1 ? element * bytes : element / 8 * 16 + element % 8;
+    uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(inShared), map.swizzle);
     std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
     Warp::GlobalAccess access{global, bytes, !copy->isLoad, combined.has_value(), combined.has_value(), nullptr};
     if (!address || (inside && !warp.noteLaunch(step, -1, access))) return false;

@@ -154,6 +154,7 @@ struct EngineCopy {
   const SimulatedTensorMap *map = nullptr;
   std::array<int64_t, 5> coordinates{};
   uint64_t shared = 0;
+  int64_t elements = 0;
   uint64_t barrier = 0;
   Cta *barrierCta = nullptr; // of a load
   bool isLoad = false;

@@ -94,7 +94,8 @@ public:
     if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && partitionOf(op) == AccessPartition::consumers)
       return end(Accessor::mma, wait, 0, state);
-    if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) // that of an MMA partition orders no other warps
+      return partitionOf(op) == AccessPartition::consumers ? end(Accessor::mma, wait, wait.getPending(), state) : void();
     if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
     if (isa<ttg::CopyCommitOp>(op)) return commit(state);

@@ -57,8 +57,9 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
     extents[i] = copied[static_cast<size_t>(order[i])];
   extents.resize(dims, 1);
   if (parts != 1) extents[1] /= parts;
+  Type element = box->isPadded ? Type(b.getType<Float4E2M1FNType>()) : recipe.getElement();
   auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
-                                        b.getDenseI64ArrayAttr(extents), recipe.getElement(), box->spanBytes);
+                                        b.getDenseI64ArrayAttr(extents), element, box->spanBytes);
   if (recipe == wanted) return map;
   if (recipe.getBox().empty()) {
     function.setArgAttr(argument.getArgNumber(), name, wanted);

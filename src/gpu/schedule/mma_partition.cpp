@@ -5,7 +5,7 @@
 //                       commit: accumulator is full (MMA warp)   wait: it is full   tensor_load %t   arrive: it is empty   store }
 // The operations of the MMA warp have the mark `ttg.mma_partition`; specialize-warps gives them a region. An accumulator has two tiles of
 // tensor memory if these fit, which the runs of its loop use alternately. An iteration's MMAs release its operands by their commit, so that
-// the MMA warp never waits for an MMA of its own.
+// the MMA warp never waits for an MMA of its own, but for that before the last one where scales are copied to its columns.
 #include "gpu/schedule/mma_partition.h"
 
 #include "gpu/cost_model/hardware.h"
@@ -30,6 +30,8 @@ struct MmaLoop {
   SmallVector<ttg::WgmmaOp> mmas;
   SmallVector<Value> tiles; ///< of each result of the loop that is a sum; null for other results
   int64_t depth = 1;        ///< tiles of each sum
+  int64_t scales = 0;       ///< columns of the scales of an MMA
+  Value scaleColumns;       ///< the address of the first one
 };
 
 class MmaPartitioner {
@@ -43,14 +45,18 @@ public:
     bool all = true;
     function.walk([&](ttg::WgmmaOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
-      all &= loop && !mma.getScales() && sums.isInPlace(mma.getCMutable()) && stageIndexOf(mma);
-      if (loop) loops[loop].mmas.push_back(mma);
+      all &= loop && sums.isInPlace(mma.getCMutable()) && stageIndexOf(mma);
+      if (!loop) return;
+      loops[loop].mmas.push_back(mma);
+      loops[loop].scales = std::max(loops[loop].scales, scaleColumnsOf(mma));
     });
     int64_t columns = 0, alternating = 0;
     for (auto &[op, each] : loops) {
       auto loop = cast<scf::ForOp>(op);
       all &= onlyAccumulates(loop);
       each.depth = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : 2; // it may run once only
+      columns += setsOfScales * each.scales;
+      alternating += setsOfScales * each.scales;
       for (BlockArgument argument : loop.getRegionIterArgs()) {
         if (!sums.contains(argument)) continue;
         columns += tensorColumnsOf(argument.getType());
@@ -82,7 +88,9 @@ private:
   /// The stage of the circular buffers that the MMA reads; null if it reads others.
   static Value stageIndexOf(ttg::WgmmaOp mma) {
     Value index;
-    for (Value buffer : {Value(mma.getA()), Value(mma.getB())}) {
+    SmallVector<Value> operands{mma.getA(), mma.getB()};
+    if (mma.getScales()) operands.append({mma.getAScale(), mma.getBScale()});
+    for (Value buffer : operands) {
       if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) buffer = view.getBuffer();
       auto stage = buffer.getDefiningOp<ttg::StageOp>();
       if (!stage || (index && index != stage.getIndex())) return {};
@@ -132,6 +140,12 @@ private:
         tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(each.depth));
         column += each.depth * tensorColumnsOf(sum);
       }
+    for (auto &[op, each] : loops) {
+      if (!each.scales) continue;
+      Value first = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(column)));
+      each.scaleColumns = arith::AddIOp::create(b, loc, address, first);
+      column += setsOfScales * each.scales;
+    }
     alloc.setColumns(static_cast<uint32_t>(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(column))))));
   }
 
@@ -146,27 +160,33 @@ private:
 
   LogicalResult partition(scf::ForOp loop, MmaLoop &its) {
     Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps());
-    return LogicalResult(carryState(loop, {zero, zero}, [&](ValueRange state) -> SmallVector<Value> {
+    Value scalesRead = its.scales ? allocBarriers(setsOfScales, 1) : Value();
+    SmallVector<Value> initial(its.scales ? 3 : 2, zero); // the number of MMAs comes last
+    return LogicalResult(carryState(loop, initial, [&](ValueRange state) -> SmallVector<Value> {
       Location loc = loop.getLoc();
+      if (its.scales) loop = withMoreCarried(loop, state.take_back());
       b.setInsertionPoint(loop);
       Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1)), before = arith::XOrIOp::create(b, loc, state[1], one);
       assign(ttg::BarrierWaitOp::create(b, loc, empty, state[0], before, /*firstWarp=*/false, /*tensorMemory=*/true));
       SmallVector<Value> current(its.tiles.size());
       for (auto [tile, stage] : llvm::zip(its.tiles, current))
         if (tile) stage = ttg::TensorStageOp::create(b, loc, tile, state[0]);
-      multiply(loop, its, current);
+      multiply(loop, its, current, scalesRead);
       b.setInsertionPointAfter(loop);
       assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0]));
       ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
       ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value());
       auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
-      return {stage, parity};
+      SmallVector<Value> next{stage, parity};
+      if (its.scales) next.push_back(loop.getResults().back());
+      return next;
     }));
   }
 
-  /// The loop's MMAs add to the tiles, and those of the first iteration overwrite them. Their commits release the operands.
-  void multiply(scf::ForOp loop, MmaLoop &its, ArrayRef<Value> tiles) {
+  /// The loop's MMAs add to the tiles, and those of the first iteration overwrite them. Their commits release the operands. With scales,
+  /// each arrives at its set's barrier of `scalesRead`, too, and the loop carries the number of the next one.
+  void multiply(scf::ForOp loop, MmaLoop &its, ArrayRef<Value> tiles, Value scalesRead) {
     llvm::SmallSetVector<Value, 2> released;
     for (Operation &op : *loop.getBody()) {
       if (auto arrive = dyn_cast<ttg::BarrierArriveOp>(op)) released.insert(arrive.getBarriers());
@@ -174,15 +194,24 @@ private:
     }
     b.setInsertionPointToStart(loop.getBody());
     Value isLater = arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
-    Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true));
+    Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true)), issued;
+    Value one = its.scales ? arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1)) : Value();
+    if (its.scales) issued = loop.getRegionIterArgs().back();
     for (ttg::WgmmaOp mma : its.mmas) {
       b.setInsertionPoint(mma);
+      if (its.scales) assign(ttg::Tcgen05WaitOp::create(b, mma.getLoc(), scalesRead, issued, setsOfScales - 1));
       Value sum = mma.getC();
       while (auto earlier = sum.getDefiningOp<ttg::WgmmaOp>())
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
-      assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes, Value(),
-                                       Value(), Value(), Value(), Value(), ttg::BlockScalesAttr()));
+      Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
+      assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
+                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr()));
+      if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
+    }
+    if (its.scales) {
+      Operation *yield = loop.getBody()->getTerminator();
+      yield->insertOperands(yield->getNumOperands(), issued);
     }
     for (Value barriers : released)
       assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back())));

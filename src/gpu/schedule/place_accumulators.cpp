@@ -30,8 +30,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr int64_t setsOfScales = 2; ///< MMAs of even and odd number have their scales in different columns
-
 /// Values that share a tile of tensor memory: accumulators, or the operand A of one MMA.
 struct Web {
   RankedTensorType type;
@@ -54,15 +52,15 @@ public:
     });
     if (mmas.empty()) return success();
     findWebs();
-    int64_t columns = place(), scales = 0;
+    int64_t columns = place();
     for (ttg::WgmmaOp mma : mmas)
-      scales = std::max(scales, columnsOfScales(mma));
+      scales = std::max(scales, scaleColumnsOf(mma));
     scaleColumn = columns;
     columns += setsOfScales * scales;
     if (columns > target.tensorColumns)
       return refuse(function, Diag::outOfResources,
                     {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
-    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))), scales);
+    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))));
     storeInits();
     for (ttg::WgmmaOp mma : mmas)
       multiply(mma);
@@ -194,14 +192,7 @@ private:
 
   //===----------------------------------------------------------------------------------------------------------- operations
 
-  /// The columns of one set of scales: four bytes of 128 rows take four.
-  static int64_t columnsOfScales(ttg::WgmmaOp mma) {
-    if (!mma.getScales()) return 0;
-    ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
-    return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
-  }
-
-  void allocate(int64_t columns, int64_t scales) {
+  void allocate(int64_t columns) {
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
     address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
@@ -323,6 +314,8 @@ private:
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) wait.getIssuedMutable().set(count);
       if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
         mma.getIssuedMutable().assign(count);
+        b.setInsertionPoint(mma);
+        if (mma.getScales()) mma.getScaleColumnsMutable().assign(scaleSetOf(b, mma.getLoc(), count, scaleColumns, scales));
         b.setInsertionPointAfter(mma);
         Value one = arith::ConstantOp::create(b, mma.getLoc(), b.getI32IntegerAttr(1));
         count = b.createOrFold<arith::AddIOp>(mma.getLoc(), count, one);
@@ -428,7 +421,7 @@ private:
   OperationSpans spans;
   SmallVector<scf::ForOp> dropped;
   Value address, zero, barriers, scaleColumns;
-  int64_t scaleColumn = 0;
+  int64_t scaleColumn = 0, scales = 0; ///< the first column of scales, and the columns of a set
 };
 
 } // namespace

@@ -126,8 +126,8 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   if (std::optional<std::string> reason = warpSpecializationObstacle(function, config, target)) return reason;
   if (mayLearnOfWrites(function)) return "the kernel may wait for data that another program writes";
   Skeleton producer(function);
-  for (const LoopSchedule &schedule : loops)
-    if (!target.tcgen05 && config.getWarps() != 2 * warpsOfGroup &&
+  for (const LoopSchedule &schedule : loops) // in tensor memory, they take registers after the loop only
+    if (config.getWarps() != 2 * warpsOfGroup && !target.tcgen05 &&
         accumulatorsOf(schedule.loop) > registersForTiles(config, target, /*warpSpecialized=*/true))
       return "its accumulators do not fit in " + std::to_string(consumerRegisters(config.getWarps(), target, producerRegisters)) +
              " registers per thread";

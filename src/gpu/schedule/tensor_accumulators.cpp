@@ -2,6 +2,8 @@
 
 #include "gpu/cost_model/hardware.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -64,6 +66,20 @@ bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
 int64_t tensorColumnsOf(Type tile) {
   auto type = cast<RankedTensorType>(tile);
   return ttg::TensorMemoryType::get(type.getContext(), type.getShape(), type.getElementType()).columns();
+}
+
+int64_t scaleColumnsOf(ttg::WgmmaOp mma) {
+  if (!mma.getScales()) return 0;
+  ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
+  return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
+}
+
+Value scaleSetOf(OpBuilder &b, Location loc, Value number, Value first, int64_t columns) {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))).getResult();
+  };
+  Value set = arith::AndIOp::create(b, loc, number, constant(setsOfScales - 1));
+  return arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, set, constant(columns)));
 }
 
 } // namespace tilewright::gpu

@@ -314,6 +314,7 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
     for (Value coordinate : coordinates)
       at.push_back(t.getScalar(coordinate));
     if (i) at[0] = arith::AddIOp::create(t.b, at[0], t.i32(i * box->box[0]));
+    if (box->isPadded) at[0] = arith::ShLIOp::create(t.b, at[0], t.i32(1)); // it counts numbers, two in a byte
     emit(at, i ? Value(arith::AddIOp::create(t.b, base, t.i32(i * box->bytes))) : base);
   }
   return success();

@@ -246,7 +246,7 @@ static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA
   descriptor.b = tensorFormatOf(b);
   if (scales) descriptor.scale = op.getAScale().getType().getElementType().isInteger() ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
   descriptor.kind = kindOf(descriptor.a, descriptor.b, scales ? std::optional(descriptor.scale) : std::nullopt);
-  descriptor.m = std::min(shape[0], tensorMemoryLanes);
+  descriptor.m = scales ? tensorMemoryLanes : std::min(shape[0], tensorMemoryLanes);
   descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.d = a.isInteger() ? TensorFormat::s32 : TensorFormat::f32;
   descriptor.transposeA = transposeA;
@@ -321,16 +321,13 @@ struct Dot {
 };
 } // namespace
 
-/// The scales, in the set of columns of this MMA's number.
+/// The scales, those of A first.
 static void addScales(ThreadContext &t, ttg::Tcgen05MmaOp op, Dot &dot) {
   dot.scaleBlock = op.getScales()->getBlock();
   dot.firstScales = scalesOf(op.getAScale(), Value(), /*isB=*/false);
   dot.secondScales = scalesOf(op.getBScale(), Value(), /*isB=*/true);
-  int64_t ofFirst = dot.firstScales.columnCount(), ofSet = ofFirst + dot.secondScales.columnCount();
-  Value isOdd = arith::AndIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(1));
-  Value set = arith::MulIOp::create(t.b, isOdd, t.i32(ofSet));
-  dot.firstScales.columns = arith::AddIOp::create(t.b, t.getScalar(op.getScaleColumns()), set);
-  dot.secondScales.columns = arith::AddIOp::create(t.b, dot.firstScales.columns, t.i32(ofFirst));
+  dot.firstScales.columns = t.getScalar(op.getScaleColumns());
+  dot.secondScales.columns = arith::AddIOp::create(t.b, dot.firstScales.columns, t.i32(dot.firstScales.columnCount()));
 }
 
 /// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on.

@@ -20,6 +20,8 @@
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
+#include "gpu/tiles/reshaped_source.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/tiles/tensor_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/ttg.h"
@@ -161,9 +163,44 @@ private:
     return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return !readsByDescriptor(mmaKind(dot, config)); });
   }
 
-  /// True for loads of operands of dots, and for stores and additions of results of dots.
+  /// True if tcgen05.cp reads the tile, as the scales of a dot, from a buffer that TMA can fill.
+  bool feedsScales(tt::LoadOp load) {
+    return tt::reaches(load, [&](OpOperand &use) {
+      auto dot = dyn_cast<tt::DotScaledOp>(use.getOwner());
+      if (!dot) return onlyRenumbers(use.getOwner()) ? tt::Search::follow : tt::Search::skip;
+      std::optional<ScaledMma> mma = scaledMma(dot, target, config.getWarps());
+      bool isScale = use.get() == dot.getAScale() || use.get() == dot.getBScale();
+      if (!isScale || !mma || !mma->tcgen05) return tt::Search::skip;
+      return tmaBox(scaleBuffer(use.get(), use.get() == dot.getAScale()).stored) ? tt::Search::found : tt::Search::skip;
+    });
+  }
+
+  /// True if tcgen05.mma reads the tile as pairs of 4-bit numbers with padding.
+  bool feedsPadded(Value tile) {
+    return tt::reaches(tile, [&](OpOperand &use) {
+      auto dot = dyn_cast<tt::DotScaledOp>(use.getOwner());
+      if (!dot) return isa<tt::TransOp, tt::BitcastOp>(use.getOwner()) ? tt::Search::follow : tt::Search::skip;
+      std::optional<ScaledMma> mma = scaledMma(dot, target, config.getWarps());
+      return mma && mma->tcgen05 && readsWithPadding(dot, use.get()) ? tt::Search::found : tt::Search::skip;
+    });
+  }
+
+  /// TMA inserts padding in whole rows of 128 numbers that start at a multiple of 128. The launch checks extents and strides.
+  Result<void> checkPadding(Indices &indices, const MapPlan &plan, Type tile) {
+    constexpr int64_t rowBytes = swizzleSpanBytes / 2;
+    const MapDimension &inner = plan.dims.front();
+    if (cast<RankedTensorType>(tile).getDimSize(static_cast<unsigned>(inner.tileDim)) < rowBytes)
+      return Failure{"its rows are shorter than 128 numbers of 4 bits"};
+    for (const Term &term : inner.start.terms)
+      if (indices.divisorOf(term) % rowBytes != 0)
+        return Failure{"its rows of 4-bit numbers start at " + indices.text(inner.start) + ", which is not known to be a multiple of 64"};
+    return {};
+  }
+
+  /// True for loads of operands of dots and their scales, and for stores and additions of results of dots.
   bool isCandidate(Operation *op) {
-    if (auto load = dyn_cast<tt::LoadOp>(op)) return isTmaTile(load.getType()) && (feedsDot(load) || isDequantized(load));
+    if (auto load = dyn_cast<tt::LoadOp>(op))
+      return isTmaTile(load.getType()) && (feedsDot(load) || isDequantized(load) || feedsScales(load));
     auto store = dyn_cast<tt::StoreOp>(op); // overwriting stores stay: they wait for the previous ones
     if (store && !store->hasAttr(tt::overwritesName)) return isTmaTile(store.getValue().getType()) && comesFromDot(store.getValue());
     auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
@@ -198,6 +235,7 @@ private:
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planVerifiedMap(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
+    if (Result<void> pads = feedsPadded(op) ? checkPadding(indices, *plan, op.getType()) : Result<void>(); !pads) return pads;
     Result<LaunchGuards> disjoint = accesses.checkRead(plan->base);
     if (!disjoint) return Failure{disjoint.error()};
     if (isTmaTile(op.getType()) && small.contains(op->getParentOp()))

@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/reshaped_source.h"
 #include "ir/scaled_dot.h"
 
 using namespace mlir;
@@ -9,6 +10,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 using Format = tt::ScaleDotElemType;
+
+constexpr int64_t scalesOfWord = 4; // of tensor memory
 
 static bool isE2m1(const tt::ScaledOperand &x) {
   return x.format == Format::E2M1;
@@ -48,20 +51,13 @@ static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, con
   return ScaledMma{kind, format, depthOf(kind) / group, tcgen05};
 }
 
-/// True if tcgen05.mma can read the operand and its scales. Formats that differ in width would need padding in shared memory.
-static bool suitsTcgen05(const tt::ScaledOperand &x, const ScaledMma &mma) {
-  constexpr int64_t scalesOfWord = 4;
-  if (!x.scale || isE2m1(x) != (mma.k() == 64) || x.outer() % tensorMemoryLanes != 0) return false;
-  return cast<RankedTensorType>(x.scale.getType()).getDimSize(1) % scalesOfWord == 0;
-}
-
-/// The same for the whole dot, which may take a half of tensor memory: its scales need columns, too.
-static bool suitsTcgen05(tt::DotScaledOp op, const ScaledMma &mma, const GpuTarget &target, int64_t warps) {
+/// True if tcgen05.mma can compute the dot, which may take a half of tensor memory: its scales need columns, too.
+static bool suitsTcgen05(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
   Dims d = ttg::shapeOf(op.getType());
-  int64_t columns = d[0] / tensorMemoryLanes * d[1];
+  int64_t columns = llvm::divideCeil(d[0], tensorMemoryLanes) * d[1];
   bool hasWarps = warps % warpsOfGroup == 0 && d[1] >= tcgen05ColumnStep * warps / warpsOfGroup;
-  return hasWarps && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2 && suitsTcgen05(leftOf(op), mma) &&
-         suitsTcgen05(rightOf(op), mma);
+  bool hasRows = d[0] >= tcgen05MinRows, hasScales = op.getAScale() || op.getBScale(); // an operand without scales gets ones
+  return hasWarps && hasRows && hasScales && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2;
 }
 
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
@@ -70,7 +66,23 @@ std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, 
   if (!hasFormAndSize(left, mmaRows) || !hasFormAndSize(right, mmaColumns)) return std::nullopt;
   std::optional<ScaledMma> mma = instructionOf(left, right, target.tcgen05BlockScales);
   if (!mma || left.depth() < mma->k()) return std::nullopt;
-  return !mma->tcgen05 || suitsTcgen05(op, *mma, target, warps) ? mma : std::nullopt;
+  return !mma->tcgen05 || suitsTcgen05(op, target, warps) ? mma : std::nullopt;
+}
+
+bool readsWithPadding(tt::DotScaledOp op, Value tile) {
+  tt::ScaledOperand left = leftOf(op), right = rightOf(op);
+  return isE2m1(left) != isE2m1(right) && tile == (isE2m1(left) ? left : right).tile;
+}
+
+ScaleBuffer scaleBuffer(Value scale, bool isLeft) {
+  Dims shape = ttg::shapeOf(scale.getType()), whole{std::max(shape[0], tensorMemoryLanes), std::max(shape[1], scalesOfWord)};
+  SharedLayout read = SharedLayout::scales(whole), stored = read;
+  if (isLeft && shape[0] < tensorMemoryLanes) stored = stored.padded(0, halfTileRowBit);
+  for (size_t dim : {0, 1})
+    while (stored.shape[dim] > shape[dim])
+      stored = stored.padded(static_cast<int64_t>(dim), log2Of(stored.shape[dim]) - 1);
+  ReshapedSource source = reshapedSourceOf(scale);
+  return {source.tile, source.layout(stored), read};
 }
 
 ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config) {

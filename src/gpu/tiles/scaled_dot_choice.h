@@ -29,6 +29,17 @@ struct ScaledMma {
 /// kernel.
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps);
 
+/// True if the dot reads the tile by tcgen05.mma as pairs of 4-bit numbers with padding, because the other operand has 8 bits.
+bool readsWithPadding(tt::DotScaledOp op, mlir::Value tile);
+
+/// A buffer for the scales of an operand of tcgen05.mma.
+struct ScaleBuffer {
+  mlir::Value tile;    ///< that the scales are a reshape of
+  SharedLayout stored; ///< of `tile`
+  SharedLayout read;   ///< of the scales as tcgen05.cp reads them: of whole words and whole blocks of rows, where `stored` has padding
+};
+ScaleBuffer scaleBuffer(mlir::Value scale, bool isLeft);
+
 struct ScaledDotLayouts {
   Layout result;
   std::optional<Layout> a, b, aScale, bScale; ///< null: of any layout

@@ -6,6 +6,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
+#include "gpu/tiles/reshaped_source.h"
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/ttg.h"
@@ -119,37 +120,74 @@ private:
     return SharedLayout::swizzled(shape, bits, widest, order);
   }
 
-  /// Returns a buffer that holds the operand. It is written before the loop if the operand is loop-invariant.
-  Value buffered(Operation *dot, const Source &source, const SharedLayout &layout) {
-    Type element = cast<RankedTensorType>(source.tile.getType()).getElementType();
+  /// Returns a buffer that holds the tile. It is written before the loop if the tile is loop-invariant.
+  Value bufferOf(Operation *dot, Value tile, const SharedLayout &layout) {
+    Type element = getElementTypeOrSelf(tile.getType());
     Type stored = element.isInteger(1) ? Type(b.getI8Type()) : element;
     auto type = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout));
-    Operation *from = source.tile.getDefiningOp();
-    Block *home = from ? from->getBlock() : cast<BlockArgument>(source.tile).getOwner();
+    Operation *from = tile.getDefiningOp();
+    Block *home = from ? from->getBlock() : cast<BlockArgument>(tile).getOwner();
     Value buffer;
     if (home == dot->getBlock()) {
       b.setInsertionPoint(dot);
       buffer = ttg::AllocOp::create(b, dot->getLoc(), type);
-      pending.push_back({source.tile, buffer});
+      pending.push_back({tile, buffer});
     } else {
-      auto key = std::make_pair(source.tile, Type(type));
+      auto key = std::make_pair(tile, Type(type));
       if (Value known = hoisted.lookup(key)) {
         buffer = known;
       } else {
         from ? b.setInsertionPointAfter(from) : b.setInsertionPointToStart(home);
         buffer = ttg::AllocOp::create(b, dot->getLoc(), type);
-        store(dot->getLoc(), {{source.tile, buffer}});
+        store(dot->getLoc(), {{tile, buffer}});
         hoisted[key] = buffer;
       }
     }
     if (Attribute copied = from ? from->getAttr(ttg::copiedExtentName) : Attribute())
       buffer.getDefiningOp()->setAttr(ttg::copiedExtentName, copied);
-    Type seen = element.isInteger(1) ? stored : source.element;
-    if (llvm::is_sorted(source.order) && seen == stored) return buffer;
-    Dims order(source.order.begin(), source.order.end());
-    auto view = ttg::BufferType::get(b.getContext(), 1, seen, ttg::SharedAttr::get(b.getContext(), layout.transposed(order)));
+    return buffer;
+  }
+
+  /// Returns the same bytes as a tile of this type and layout. `order`: its dimensions in the buffer's tile; none if the tile is reshaped.
+  Value viewOf(Location loc, Value buffer, Type element, const SharedLayout &layout, ArrayRef<int32_t> order) {
+    auto view = ttg::BufferType::get(b.getContext(), 1, element, ttg::SharedAttr::get(b.getContext(), layout));
+    if (view == buffer.getType() && llvm::is_sorted(order)) return buffer;
     b.setInsertionPointAfter(buffer.getDefiningOp());
-    return ttg::ViewOp::create(b, dot->getLoc(), view, buffer, source.order);
+    return ttg::ViewOp::create(b, loc, view, buffer, order);
+  }
+
+  /// Returns a buffer that holds the operand.
+  Value buffered(Operation *dot, const Source &source, const SharedLayout &layout) {
+    Value buffer = bufferOf(dot, source.tile, layout);
+    Type stored = cast<ttg::BufferType>(buffer.getType()).getElementType();
+    bool isBit = getElementTypeOrSelf(source.tile.getType()).isInteger(1);
+    Dims order(source.order.begin(), source.order.end());
+    return viewOf(dot->getLoc(), buffer, isBit ? stored : source.element, layout.transposed(order), source.order);
+  }
+
+  /// Returns a buffer that holds the scales as tcgen05.cp reads them: whole words of whole blocks of rows.
+  Value bufferedScales(tt::DotScaledOp dot, Value scale, bool isLeft) {
+    ScaleBuffer layouts = scaleBuffer(scale, isLeft);
+    Value buffer = bufferOf(dot, layouts.tile, layouts.stored);
+    return viewOf(dot->getLoc(), buffer, getElementTypeOrSelf(scale.getType()), layouts.read, {});
+  }
+
+  /// Returns a buffer of an operand of a dot with scales. `isPadded`: the MMA reads a byte for each number, and pairs of 4-bit numbers have
+  /// 8 bytes of padding after each 8 bytes along K. 64 rows of A are those of 128 rows whose sums are in the lanes of a tile of 64 rows.
+  Value bufferedScaled(tt::DotScaledOp dot, const Source &source, size_t along, int64_t reach, bool either, bool isPadded) {
+    SharedLayout layout = sharedLayout(source, along, reach, either);
+    auto inner = static_cast<size_t>(source.order[along]), outer = 1 - inner;
+    bool isHalf = along == 1 && layout.shape[outer] < tensorMemoryLanes;
+    if (!isPadded && !isHalf) return buffered(dot, source, layout);
+    Dims whole = layout.shape, order = spanOf(layout)->order;
+    whole[inner] *= isPadded ? 2 : 1;
+    whole[outer] *= isHalf ? 2 : 1;
+    SharedLayout read = SharedLayout::swizzled(whole, 8, order[0] == source.order[along] ? swizzleSpanBytes : reach, order), stored = read;
+    if (isPadded) stored = stored.padded(static_cast<int64_t>(inner), log2Of(bytesBetweenPadding));
+    if (isHalf) stored = stored.padded(static_cast<int64_t>(outer), halfTileRowBit);
+    Value buffer = bufferOf(dot, source.tile, stored);
+    Dims seen(source.order.begin(), source.order.end());
+    return viewOf(dot->getLoc(), buffer, isPadded ? Type(b.getI8Type()) : source.element, read.transposed(seen), {});
   }
 
   void store(Location loc, ArrayRef<std::pair<Value, Value>> tiles) {
@@ -247,22 +285,40 @@ private:
     return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
   }
 
-  /// Operands and scales go through buffers; two numbers of 4 bits are a byte along K.
+  /// Returns the scales of an operand: ones, of the type of the other one's, if it has none.
+  Value scalesOf(const tt::ScaledOperand &x, const tt::ScaledOperand &other) {
+    if (x.scale) return x.scale;
+    Dims shape{x.outer(), x.depth() / other.group()};
+    Type element = getElementTypeOrSelf(other.scale.getType());
+    RankedTensorType type = ttg::withLayout(RankedTensorType::get(shape, element), Layout::coalesced(shape, 1, config.getWarps(), {1, 0}));
+    constexpr int64_t exponentOfOne = 127;
+    TypedAttr one = element.isInteger() ? TypedAttr(b.getIntegerAttr(element, exponentOfOne)) : TypedAttr(b.getFloatAttr(element, 1.0));
+    Value &ones = unitScales[type];
+    if (ones) return ones;
+    b.setInsertionPointToStart(&function.getBody().front());
+    return ones = arith::ConstantOp::create(b, x.tile.getLoc(), DenseElementsAttr::get(type, one));
+  }
+
+  /// Operands and scales go through buffers; two numbers of 4 bits are a byte of the tile along K.
   void scaledByDescriptor(tt::DotScaledOp dot) {
-    bool eitherMajor = dot.getAElemType() != tt::ScaleDotElemType::E2M1;
     int64_t columns = std::min(ttg::shapeOf(dot.getType())[1], tcgen05MaxColumns);
     llvm::SmallSetVector<Operation *, 4> unused;
-    auto shared = [&](Value operand, size_t along, int64_t reach) {
+    auto shared = [&](Value operand, tt::ScaleDotElemType format, size_t along, int64_t reach) {
       addIfFree(unused, operand);
       Source source = sourceOf(operand);
-      return buffered(dot, source, sharedLayout(source, along, reach, eitherMajor));
+      bool either = format != tt::ScaleDotElemType::E2M1; // pairs must be K-major
+      return bufferedScaled(dot, source, along, reach, either, readsWithPadding(dot, operand));
     };
-    auto scales = [&](Value scale) { return buffered(dot, asItIs(scale), SharedLayout::scales(ttg::shapeOf(scale.getType()))); };
-    Value a = shared(dot.getA(), 1, 64), second = shared(dot.getB(), 0, columns);
-    Value aScale = scales(dot.getAScale()), bScale = scales(dot.getBScale());
+    auto scales = [&](Value scale, bool isLeft) {
+      addIfFree(unused, scale);
+      return bufferedScales(dot, scale, isLeft);
+    };
+    Value a = shared(dot.getA(), dot.getAElemType(), 1, 64), second = shared(dot.getB(), dot.getBElemType(), 0, columns);
+    tt::ScaledOperand left = leftOf(dot), right = rightOf(dot);
+    Value aScale = scales(scalesOf(left, right), /*isLeft=*/true), bScale = scales(scalesOf(right, left), /*isLeft=*/false);
     storePending(dot);
-    tt::ScaledOperand left = leftOf(dot);
-    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()), left.group());
+    auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()),
+                                             tt::scaleGroup(left, right));
     auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
                                   aScale, bScale, formats);
     dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
@@ -312,9 +368,9 @@ private:
     eraseUnused(unused);
   }
 
-  /// Adds the conversion or transposition that makes a tile, which a buffer may have replaced.
+  /// Adds the conversion, transposition or reshape that makes a tile, which a buffer may have replaced.
   static void addIfFree(llvm::SmallSetVector<Operation *, 4> &unused, Value tile) {
-    if (isa_and_nonnull<ttg::ConvertLayoutOp, tt::TransOp, tt::BitcastOp>(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
+    if (onlyRenumbers(tile.getDefiningOp())) unused.insert(tile.getDefiningOp());
   }
 
   /// Both operands may be one tile, or one a transposition of the other. Visits each operation once, and never after it is erased.
@@ -335,6 +391,7 @@ private:
   DenseMap<std::pair<Value, int32_t>, int64_t> reaches; // by tile and its K dimension
   SmallVector<std::pair<Value, Value>> pending;         // tile and buffer: to be stored right before the dot
   DenseMap<std::pair<Value, Type>, Value> hoisted;
+  DenseMap<Type, Value> unitScales;
 };
 
 } // namespace

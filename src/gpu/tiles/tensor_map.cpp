@@ -15,6 +15,7 @@ static std::optional<MapElement> elementOf(Type type) {
   if (type.isBF16()) return MapElement::bf16;
   if (type.isF32()) return MapElement::f32;
   if (type.isF64()) return MapElement::f64;
+  if (isa<Float4E2M1FNType>(type)) return MapElement::paddedPairs;
   if (!type.isIntOrFloat()) return std::nullopt;
   switch (type.getIntOrFloatBitWidth()) { // 8-bit floats as bytes
   case 8: return MapElement::u8;
@@ -49,7 +50,7 @@ static std::optional<TensorMapSpec> specOf(tt::FuncOp kernel, ttg::TensorMapAttr
   spec.baseSlot = recipe.getBase();
   spec.baseOffset = exprOf(recipe.getOffset());
   spec.element = *element;
-  spec.elementBytes = recipe.getElement().getIntOrFloatBitWidth() / 8;
+  spec.elementBytes = std::max<int64_t>(1, recipe.getElement().getIntOrFloatBitWidth() / 8);
   for (Attribute dim : recipe.getDims()) {
     HostExpr extent = exprOf(dim);
     spec.dims.push_back(extent.terms.empty() ? MapDim::withoutBound() : MapDim(std::move(extent)));

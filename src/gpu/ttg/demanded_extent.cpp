@@ -115,7 +115,8 @@ static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {
 }
 
 int64_t copiedBytes(ttg::AllocOp alloc) {
-  if (copiedExtent(alloc).empty()) return alloc.getType().getLayout().layout().bytes();
+  SharedLayout layout = alloc.getType().getLayout().layout();
+  if (copiedExtent(alloc).empty()) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
   TmaBox box = *copiedBox(alloc);
   return box.copies * bytesOfBox(alloc, box);
 }

@@ -231,7 +231,7 @@ def TTG_StageOp : TTGOp<"stage", [Pure]> {
   let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
 }
 def TTG_ViewOp : TTGOp<"view", [Pure]> {
-  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]";
+  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]. Without `order`: as a reshaped tile, or with its padding";
   let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order);
   let results = (outs TTG_Buffer:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";

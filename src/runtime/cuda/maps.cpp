@@ -10,6 +10,26 @@ static Failure rule(const std::string &quantity, int64_t value, const std::strin
   return Failure{quantity + " is " + std::to_string(value) + ", and must be " + wanted};
 }
 
+/// The further rules of the element type CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B, whose inner extents count numbers of 4 bits.
+static Result<void> countNumbers(TensorMapArguments &out) {
+  constexpr uint64_t alignment = 32, numbers = 128;
+  auto wrong = [](const std::string &quantity, uint64_t value, const std::string &wanted) {
+    return rule(quantity + " of a map of 4-bit numbers with padding", static_cast<int64_t>(value), wanted);
+  };
+  out.dims[0] *= 2;
+  out.box[0] *= 2;
+  if (!out.address) out.dims[0] = numbers;
+  if (out.address % alignment) return wrong("the address", out.address, "a multiple of 32 bytes");
+  if (out.dims[0] % numbers) return wrong("the inner extent", out.dims[0], "a multiple of 128");
+  if (out.box[0] != numbers) return wrong("the inner extent of the box", out.box[0], "128");
+  if (out.swizzle && out.swizzle != 3) return wrong("the code of the swizzle", out.swizzle, "0 or 3");
+  for (size_t i = 0; i + 1 < out.rank; ++i) {
+    if (out.dims[i + 1] == 1 && out.strides[i] % alignment) out.strides[i] = alignment;
+    if (out.strides[i] % alignment) return wrong("a stride", out.strides[i], "a multiple of 32 bytes");
+  }
+  return {};
+}
+
 Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::ArrayRef<uint64_t> slots) {
   constexpr int64_t largestStride = int64_t(1) << 40;
   size_t rank = spec.dims.size();
@@ -56,9 +76,12 @@ Result<TensorMapArguments> tensorMapArguments(const TensorMapSpec &spec, llvm::A
   case 128: out.swizzle = 3; break;
   default: return rule("the swizzle", spec.swizzle, "0, 32, 64 or 128");
   }
-  if (spec.swizzle && inner > spec.swizzle) return rule("the inner size of the box in bytes", inner, "no more than its swizzle");
+  bool isPairs = spec.element == MapElement::paddedPairs;
+  if (spec.swizzle && inner * (isPairs ? 2 : 1) > spec.swizzle)
+    return rule("the inner size of the box in bytes", inner, "no more than its swizzle");
   out.l2Promotion = 2; // 128 bytes
   out.fill = spec.nanFill;
+  if (Result<void> counted = isPairs ? countNumbers(out) : Result<void>(); !counted) return Failure{counted.error()};
   return out;
 }
 
