@@ -67,7 +67,7 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, schedule.loadsWholeRows, text(reason));
+                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.paired, text(reason));
   }
 
 private:
@@ -149,6 +149,7 @@ public:
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
     schedule.loadsWholeRows = made.getLoadsWholeRows();
+    schedule.paired = made.getPaired();
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())

@@ -6,12 +6,15 @@
 // The operations of the MMA warp have the mark `ttg.mma_partition`; specialize-warps gives them a region. An accumulator has two tiles of
 // tensor memory if these fit, which the runs of its loop use alternately. An iteration's MMAs release its operands by their commit, so that
 // the MMA warp never waits for an MMA of its own.
+// The MMAs of a pair of CTAs are started by the first one's MMA warp, whose commits arrive at the barriers of both. The consumers of both
+// tell it when they have loaded an accumulator, and each other when they have loaded the last one.
 #include "gpu/schedule/mma_partition.h"
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_accumulators.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +42,9 @@ public:
 
   /// True if every loop with MMAs only accumulates, and two tiles or one of each sum fit.
   bool plan() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) || config.getCtas() != 1) return false;
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) ||
+        (config.getCtas() != 1 && !isPaired()))
+      return false;
     bool all = true;
     function.walk([&](ttg::WgmmaOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
@@ -63,7 +68,14 @@ public:
     return all && !loops.empty() && columns <= target.tensorColumns;
   }
 
+  /// True if the MMAs are those of a pair of CTAs.
+  bool isPaired() {
+    return function.walk([](ttg::WgmmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
+  }
+
   LogicalResult run() {
+    paired = isPaired();
     function->setAttr(ttg::mmaPartitionName, b.getUnitAttr());
     dropWaits();
     allocate();
@@ -74,6 +86,7 @@ public:
       if (arrive.getFirstWarp()) arrive.erase();
     });
     b.setInsertionPoint(function.getBody().front().getTerminator());
+    if (paired) waitForPeer();
     ttg::TensorFreeOp::create(b, function.getLoc(), address);
     return success();
   }
@@ -108,6 +121,16 @@ private:
     return true;
   }
 
+  int64_t ctasOfMmas() { return paired ? config.getCtas() : 1; }
+
+  /// Waits until the consumers of both CTAs have loaded all sums: then no CTA needs the other one's barriers or columns.
+  void waitForPeer() {
+    Location loc = function.getLoc();
+    Value done = allocBarriers(1, config.getWarps() * ctasOfMmas());
+    ttg::BarrierArriveOp::create(b, loc, done, zero, Value(), /*inAllCtas=*/true);
+    ttg::BarrierWaitOp::create(b, loc, done, zero, zero, /*firstWarp=*/false, /*tensorMemory=*/true);
+  }
+
   /// The accumulators' barriers replace the waits for MMAs.
   void dropWaits() {
     function.walk([](ttg::WgmmaWaitOp wait) {
@@ -119,7 +142,7 @@ private:
   void allocate() {
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
-    auto alloc = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), 1);
+    auto alloc = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), 1, paired);
     address = alloc;
     zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     int64_t column = 0;
@@ -145,7 +168,7 @@ private:
   }
 
   LogicalResult partition(scf::ForOp loop, MmaLoop &its) {
-    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps());
+    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps() * ctasOfMmas());
     return LogicalResult(carryState(loop, {zero, zero}, [&](ValueRange state) -> SmallVector<Value> {
       Location loc = loop.getLoc();
       b.setInsertionPoint(loop);
@@ -156,10 +179,10 @@ private:
         if (tile) stage = ttg::TensorStageOp::create(b, loc, tile, state[0]);
       multiply(loop, its, current);
       b.setInsertionPointAfter(loop);
-      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0]));
+      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0], paired));
       ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
-      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value());
+      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/paired);
       auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
       return {stage, parity};
     }));
@@ -182,10 +205,10 @@ private:
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
       assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes, Value(),
-                                       Value(), Value(), Value(), Value(), ttg::BlockScalesAttr()));
+                                       Value(), Value(), Value(), Value(), ttg::BlockScalesAttr(), paired));
     }
     for (Value barriers : released)
-      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back())));
+      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), paired));
     for (auto [argument, tile] : llvm::zip(loop.getRegionIterArgs(), tiles))
       if (tile) loop.getTiedLoopYieldedValue(argument)->set(argument);
     for (ttg::WgmmaOp mma : llvm::reverse(its.mmas))
@@ -212,13 +235,23 @@ private:
   OpBuilder b;
   llvm::MapVector<Operation *, MmaLoop> loops;
   Value address, zero;
+  bool paired = false;
 };
 
 } // namespace
 
+Value isPairLeader(OpBuilder &b, Location loc) {
+  Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, zero);
+}
+
 FailureOr<bool> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   MmaPartitioner partitioner(function, config, target);
-  if (!partitioner.plan()) return false;
+  if (!partitioner.plan()) {
+    if (partitioner.isPaired()) return bug(function, "the MMAs of its pair of CTAs get no partition"), failure();
+    return false;
+  }
   if (failed(partitioner.run())) return failure();
   return true;
 }

@@ -23,8 +23,9 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
   auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
     return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::WgmmaWaitOp(edge.until)), edge.distance);
   });
-  auto made = ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges,
-                                         false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false, StringAttr());
+  auto made =
+      ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges, false,
+                                 false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false, /*paired=*/false, StringAttr());
   loop->setAttr(ttg::mmaScheduleName, made);
 }
 

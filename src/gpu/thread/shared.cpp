@@ -341,7 +341,7 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);
     }
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all);
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all, op.getToLeader());
   });
 }
 
