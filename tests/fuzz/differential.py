@@ -4,6 +4,7 @@
     python tests/fuzz/differential.py --first 1000 --count 500 [--seconds 600] [--levels sse2 avx2 avx512]
     python tests/fuzz/differential.py --levels simulate      GPU code on the simulator, for other targets and warps from seed to seed
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
+    python tests/fuzz/differential.py --levels simulate:sm_90a:4:2                   for these warps and CTAs of a cluster
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
     python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses, launched several times
     python tests/fuzz/differential.py --indices              small programs of index arithmetic in which terms cancel, launched several times
@@ -78,12 +79,12 @@ class Case:
         self.seed, self.folder, self.generator = seed, folder, small.Generator(seed) if small else Generator(seed, products, any_size)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         if name == "simulate":
-            target, _, warps = machine.partition(":")
+            target, warps, ctas, *_ = machine.split(":") + ["", ""]
             self.engine, self.target = name, "cuda:" + (target or TARGETS[seed % len(TARGETS)])
-            self.options = self.gpu_options(warps)
-            self.name = f"{name}:{self.target[5:]}:{self.options['num_warps']}"
+            self.options = self.gpu_options(warps, ctas)
+            self.name = ":".join([name, self.target[5:], *map(str, self.options.values())])
         else:
-            self.engine, self.options = (name, self.gpu_options("")) if name == "cuda" else ("cpu", {})
+            self.engine, self.options = (name, self.gpu_options("", "")) if name == "cuda" else ("cpu", {})
         self.kernels, self.formed = {}, []
         g, rng, types = self.generator, np.random.default_rng(seed), numpy_types()
 
@@ -104,11 +105,11 @@ class Case:
         else:
             self.launches = [Launch(g.scalars, {name: data(dtype) for name, dtype in g.inputs}, {name: data(dtype) for name, dtype, _ in g.outputs})]
 
-    def gpu_options(self, warps):
+    def gpu_options(self, warps, ctas):
         chosen = WARPS[self.seed // len(TARGETS) % len(WARPS)]
         if hasattr(self.generator, "warps"):
             chosen = self.generator.warps(chosen)
-        blocks = getattr(self.generator, "ctas", 1) if self.target in CLUSTERS else 1
+        blocks = int(ctas or 1) if ctas or self.target not in CLUSTERS else getattr(self.generator, "ctas", 1)
         return {"num_warps": int(warps or chosen)} | ({"num_ctas": blocks} if blocks > 1 else {})
 
     def kinds(self):

@@ -8,6 +8,7 @@
 # RUN: tilewright explain %s --kernel rows --target cuda:sm_80 --num-warps 4 --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=ONE
 # RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 4 --emit threads --signature '*fp32:16,*fp32:16,32768' | FileCheck %s --check-prefix=MEET
 # RUN: not tilewright compile %s --kernel softmax --target cuda:sm_80 --num-ctas 4 --emit ptx --signature '*fp32:16,*fp32:16' 2>&1 | FileCheck %s --check-prefix=OLD
+# RUN: tilewright compile %s --kernel swapped --target cuda:sm_90a --num-ctas 2 --num-warps 2 --emit ttg --signature '*i32:16,*i32:16,*i32:16' | FileCheck %s --check-prefix=SHORT
 
 import triton
 import triton.language as tl
@@ -67,3 +68,21 @@ def rows(x_ptr, out_ptr, N: tl.constexpr):
     x = tl.load(x_ptr + tl.program_id(0) * N + i)
     e = tl.exp(x - tl.max(x, 0))
     tl.store(out_ptr + tl.program_id(0) * N + i, e / tl.sum(e, 0))
+
+
+# A dimension with fewer elements than there are CTAs is never split, also if nothing of its class has been split yet.
+# SHORT-LABEL: @swapped
+# SHORT-NOT: tensor<2x0x
+# SHORT: tt.trans {{.*}} tensor<1x32x64xi32
+@triton.jit
+def swapped(x_ptr, y_ptr, out_ptr):
+    i, j = tl.arange(0, 64), tl.arange(0, 64)
+    at = tl.arange(0, 1)[:, None, None] * 4096 + i[None, :, None] * 64 + j[None, None, :]
+    x = tl.load(x_ptr + at)
+    best, where = tl.max(x, 2, return_indices=True)
+    best, where = tl.broadcast_to(best[:, :, None], (1, 64, 64)), tl.broadcast_to(where[:, :, None], (1, 64, 64))
+    columns = tl.permute(where, (1, 0, 2))
+    columns = columns ^ tl.sum(columns, 0, keep_dims=True)
+    tl.store(out_ptr + at, tl.load(y_ptr + at), mask=where == best)
+    tl.store(out_ptr + at + 4096, x)
+    tl.store(out_ptr + at + 8192, tl.permute(columns, (1, 0, 2)))

@@ -302,3 +302,39 @@ def test_rows_that_one_block_does_not_hold(block, n):
     e = np.exp(wide(x) - wide(x).max(1, keepdims=True))
     close(out, e / e.sum(1, keepdims=True) * wide(w), "fp32", terms=n)
     close(mean[::2], wide(x).mean(1)[::2], "fp32", terms=n)
+
+
+@triton.jit
+def short_kernel(x_ptr, y_ptr, out_ptr, S: tl.constexpr, N: tl.constexpr, RESHAPES: tl.constexpr):
+    s, i, j = tl.arange(0, S), tl.arange(0, N), tl.arange(0, N)
+    at = s[:, None, None] * (N * N) + i[None, :, None] * N + j[None, None, :]
+    x = tl.load(x_ptr + at)
+    best, where = tl.max(x, 2, return_indices=True)
+    best, where = tl.broadcast_to(best[:, :, None], (S, N, N)), tl.broadcast_to(where[:, :, None], (S, N, N))
+    if RESHAPES:
+        columns = tl.reshape(where, (N, S, N))
+        columns = columns ^ tl.sum(columns, 0, keep_dims=True)
+        columns = tl.reshape(columns, (S, N, N))
+    else:
+        columns = tl.permute(where, (1, 0, 2))
+        columns = columns ^ tl.sum(columns, 0, keep_dims=True)
+        columns = tl.permute(columns, (1, 0, 2))
+    tl.store(out_ptr + at, tl.load(y_ptr + at), mask=where == best)
+    tl.store(out_ptr + at + S * N * N, x)
+    tl.store(out_ptr + at + 2 * S * N * N, columns)
+
+
+@pytest.mark.parametrize("reshapes", [False, True])
+@pytest.mark.parametrize("short, ctas", [(1, 2), (2, 4), (1, 4), (4, 2)])
+def test_short_dimensions(short, ctas, reshapes):
+    """A dimension with fewer elements than there are CTAs, next to longer ones, in permutations, reshapes and reductions."""
+    n, rng = 16, np.random.default_rng(1)
+    x, y = (rng.integers(0, n, (short, n, n)).astype(np.int32) for _ in range(2))
+    out = np.zeros((3, short, n, n), np.int32)
+    short_kernel[(1,)](x, y, out, S=short, N=n, RESHAPES=reshapes, num_ctas=ctas, num_warps=2)
+    best, where = (np.broadcast_to(values[:, :, None], x.shape) for values in (x.max(2), x.argmax(2)))
+    columns = where.reshape(n, short, n) if reshapes else where.transpose(1, 0, 2)
+    columns = columns ^ columns.sum(0, keepdims=True)
+    np.testing.assert_array_equal(out[0], np.where(where == best, y, 0))
+    np.testing.assert_array_equal(out[1], x)
+    np.testing.assert_array_equal(out[2], columns.reshape(x.shape) if reshapes else columns.transpose(1, 0, 2))

@@ -310,7 +310,7 @@ void CtaSplitPlan::startAs(Value tile, CtaSplit split) {
 
 void CtaSplitPlan::choose() {
   for (Value leader : leaders) // in a loop, a start may depend on a class that has none yet
-    chosen[leader] = shardedAlong(0);
+    chosen[leader] = firstOf(shapeOf(leader));
   for (Value leader : leaders) // in program order, as are the first members of the classes
     chosen[leader] = startOf(leader);
   DenseSet<Value> fixed;
