@@ -61,7 +61,7 @@ import triton.language as tl
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
 # FOUR: multicasts
 # MEET: no warp specialization: the CTAs of a program may need a barrier
-# A load of another tensor than the stored one needs no barrier.
+# A load of another tensor than the stored one needs no barrier. Each CTA loads the whole row.
 # BIAS: one extra warp starts the copies
 # BIAS: multicasts
 
@@ -128,4 +128,4 @@ def biased(a, b, c, k, N, x):
     total = tl.zeros((256, 128), tl.float32)
     for start in tl.range(0, k, 64, warp_specialize=True):
         total = tl.dot(tl.load(a + rows[:, None] * k + (start + ks)[None, :]), tl.load(b + (start + ks)[:, None] * N + columns[None, :]), total)
-    tl.store(c + rows[:, None] * N + columns[None, :], (total + tl.load(x + rows)[:, None]).to(tl.float16))
+    tl.store(c + rows[:, None] * N + columns[None, :], (total + tl.load(x + columns)[None, :]).to(tl.float16))
