@@ -4,7 +4,9 @@ RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until specialize-warps | FileCheck %s
 RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 | FileCheck %s --check-prefix=EXPLAIN
-RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=128' --target cuda:sm_100a \
+RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=128' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until place-accumulators | FileCheck %s --check-prefix=HALVES
+RUN: tilewright explain %s --kernel scaled_sum --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 | FileCheck %s --check-prefix=FEW
 RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 1 | FileCheck %s --check-prefix=STAGES
@@ -49,8 +51,13 @@ CHECK: else
 
 EXPLAIN: the two CTAs multiply
 EXPLAIN-NEXT: together (cta_group::2), and each copies half of the second operand
-FEW: each CTA multiplies by
-FEW-NEXT: itself: a CTA has fewer than 128 rows of a dot
+HALVES: ttg.tensor_load {{.*}} : <128x64xf32>
+HALVES-NEXT: tt.reshape {{.*}} -> tensor<2x64x64xf32
+HALVES-NEXT: tt.trans {{.*}} -> tensor<64x2x64xf32
+HALVES-NEXT: tt.reshape {{.*}} -> tensor<64x128xf32
+HALVES-NEXT: ttg.convert_layout
+FEW: each CTA multiplies by itself: a dot does more than
+FEW-NEXT: to accumulate in a loop, from zero
 STAGES: each CTA multiplies by itself: the loops get
 STAGES-NEXT: no warps that only copy and multiply
 HOPPER-NOT: paired
@@ -69,3 +76,14 @@ def product(a, b, c, k, N, M: tl.constexpr):
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total)
+
+
+@triton.jit
+def scaled_sum(a, b, c, k):
+    rows, columns, ks = tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
+        total = tl.dot(x, y, total) * 0.5
+    tl.store(c + rows[:, None] * 128 + columns[None, :], total)

@@ -151,11 +151,34 @@ private:
         Value &tile = each.tiles.emplace_back();
         if (!sums.contains(argument)) continue;
         auto sum = cast<RankedTensorType>(argument.getType());
-        auto type = ttg::TensorMemoryType::get(b.getContext(), sum.getShape(), sum.getElementType());
+        auto type = ttg::TensorMemoryType::get(b.getContext(), shapeInMemory(sum), sum.getElementType());
         tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(each.depth));
-        column += each.depth * tensorColumnsOf(sum);
+        column += each.depth * type.columns();
       }
     alloc.setColumns(static_cast<uint32_t>(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(column))))));
+  }
+
+  /// The lanes and columns of a sum. Of a pair, 64 rows take all lanes: the second half of the columns is in the later ones (layout B).
+  Dims shapeInMemory(RankedTensorType sum) {
+    Dims shape = ttg::shapeOf(sum);
+    if (!paired || shape[0] >= tensorMemoryLanes) return shape;
+    return {2 * shape[0], shape[1] / 2};
+  }
+
+  /// Loads a sum. That of a pair with 64 rows is loaded as [half of the columns * 64, N / 2].
+  Value loadSum(Location loc, RankedTensorType type, Value tile) {
+    Dims shape = ttg::shapeOf(type), lanes = shapeInMemory(type);
+    if (lanes == shape) return ttg::TensorLoadOp::create(b, loc, type, tile);
+    auto typeIn = [&](const Layout &layout) {
+      return RankedTensorType::get(layout.shape, type.getElementType(), ttg::LayoutAttr::get(b.getContext(), layout));
+    };
+    Layout loaded = Layout::tensorMemory(lanes, config.getWarps()), halves = loaded.reshaped({2, shape[0], lanes[1]});
+    Layout rows = halves.transposed({1, 0, 2}), whole = rows.reshaped(shape);
+    Value sum = ttg::TensorLoadOp::create(b, loc, typeIn(loaded), tile);
+    sum = tt::ReshapeOp::create(b, loc, typeIn(halves), sum, /*allowReorder=*/false, /*efficientLayout=*/false);
+    sum = tt::TransOp::create(b, loc, typeIn(rows), sum, ArrayRef<int32_t>{1, 0, 2});
+    sum = tt::ReshapeOp::create(b, loc, typeIn(whole), sum, /*allowReorder=*/false, /*efficientLayout=*/false);
+    return ttg::ConvertLayoutOp::create(b, loc, type, sum);
   }
 
   void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
@@ -222,7 +245,7 @@ private:
     for (auto [result, init, tile] : llvm::zip(loop.getResults(), loop.getInitArgs(), tiles)) {
       if (!tile || result.use_empty()) continue;
       auto type = cast<RankedTensorType>(result.getType());
-      Value loaded = ttg::TensorLoadOp::create(b, loc, type, tile);
+      Value loaded = loadSum(loc, type, tile);
       Value mask = tt::SplatOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
       result.replaceAllUsesWith(arith::SelectOp::create(b, loc, mask, loaded, init));
     }

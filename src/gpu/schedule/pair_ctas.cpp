@@ -90,9 +90,12 @@ private:
     bool accumulates = loop && sum && sum.getOwner() == loop.getBody() && sums.isInPlace(mma.getCMutable()) && !mma.getUseC() &&
                        isZero(loop.getTiedLoopInit(sum)->get());
     if (!accumulates) return Failure{"a dot does more than to accumulate in a loop, from zero"};
-    if (shape[0] % tensorMemoryLanes != 0) return Failure{"a CTA has fewer than 128 rows of a dot"};
+    if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)
       return Failure{"a dot has fewer than 32 columns, or more than 256"};
+    // The warps that load sums of 64 rows have half of the columns each.
+    if (shape[0] < tensorMemoryLanes && shape[1] / 2 < tcgen05ColumnStep * config.getWarps() / warpsOfGroup)
+      return Failure{"a CTA has 64 rows of a dot, and too few columns for its warps"};
     return {};
   }
 

@@ -189,12 +189,19 @@ static MmaKind kindOf(Type element) {
   return element.getIntOrFloatBitWidth() == 16 ? MmaKind::f16 : MmaKind::f8f6f4;
 }
 
+/// The rows of A and the columns of D in this CTA. Of a pair with 64 rows, the two halves of the columns are in different lanes of D.
+static Dims dotShapeOf(ttg::Tcgen05MmaOp op) {
+  ArrayRef<int64_t> d = op.getD().getType().getShape();
+  bool isSplit = op.getPaired() && ctaGroupOf(true) * op.getB().getType().getShape()[1] != d[1];
+  return isSplit ? Dims{d[0] / 2, 2 * d[1]} : Dims(d.begin(), d.end());
+}
+
 /// What the instructions of a dot have in common.
 static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
   std::optional<ttg::BlockScalesAttr> scales = op.getScales();
   Type a = scales ? scales->getA() : op.getA().getType().getElementType(),
        b = scales ? scales->getB() : op.getB().getType().getElementType();
-  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  Dims shape = dotShapeOf(op);
   InstructionDescriptor descriptor;
   descriptor.kind = kindOf(a);
   if (scales) {
@@ -333,7 +340,7 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
       copyScales(t, dot.firstScales, one);
       copyScales(t, dot.secondScales, one);
     }
-    ArrayRef<int64_t> shape = op.getD().getType().getShape();
+    Dims shape = dotShapeOf(op);
     for (int64_t row = 0; row < shape[0]; row += dot.instruction.m / ctaGroupOf(op.getPaired()))
       for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
         multiplyTile(t, op, dot, row, column, one);
