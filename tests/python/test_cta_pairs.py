@@ -1,9 +1,12 @@
 """Pairs of CTAs that multiply together (tcgen05.mma with cta_group::2), on the simulator, which reports each broken rule of the ISA. ptxas
 assembles the same kernels."""
 
+import importlib.util
 import itertools
+import pathlib
 import random
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -194,3 +197,39 @@ def test_random_kernels(seed):
     rows, columns, depth = rng.randrange(16, 2 * m, 16), rng.randrange(16, 2 * n + 16, 16), rng.randrange(16, 5 * deep, 16)
     options = {"num_warps": warps, "num_ctas": 2, "num_stages": rng.choice([2, 3, 4])}
     assert is_paired(multiply("sm_100a", (rows, columns, depth), (m, n, deep), kind, columns_first=first, **options))
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Imports a file of examples, which import triton."""
+    folder = pathlib.Path(__file__).resolve().parents[2] / "examples"
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.syspath_prepend(pathlib.Path(triton.__file__).parent / "_as_triton")
+    before = set(sys.modules)
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(f"example_{name[:2]}", folder / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in ("triton", "common"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("03_matmul_basic", "matmul_kernel"), ("04_matmul_grouped", "grouped_matmul_kernel"), ("05_matmul_block_pointers", "block_matmul_kernel")])
+def test_examples(name, kernel, example):
+    """Modulo in addresses, groups of tiles and block pointers."""
+    rows, columns, depth = 528, 272, 208
+    a, b = numbers((rows, depth), "fp16", 1), numbers((depth, columns), "fp16", 2)
+    c = np.zeros((rows, columns), np.float16)
+    is_grouped = kernel == "grouped_matmul_kernel"
+    arguments = (a, b, c, rows, columns, depth, depth, 1, columns, 1, columns, 1, 256, 128, 64) + ((2,) if is_grouped else ())
+    grid = (triton.cdiv(rows, 256), triton.cdiv(columns, 128))
+    function = getattr(example(name), kernel)
+    with device("sm_100a"):
+        function[grid if "block" in kernel else (grid[0] * grid[1],)](*arguments, num_warps=4, num_ctas=2, num_stages=3)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)  # one rounding to fp16
+    assert is_paired(ptx(function, "sm_100a", arguments, num_warps=4, num_ctas=2, num_stages=3))
