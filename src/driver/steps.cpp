@@ -325,6 +325,8 @@ constexpr Step steps[] = {
      "give the dequantization of a dot's operand to a warpgroup of its own"},
     {"stage-tma-transfers", Machine::gpu, gpu::stageTmaTransfers, nullptr, "ttg.descriptor_store",
      "give each transfer through a tensor map a buffer in shared memory"},
+    {"pair-ctas", Machine::gpu, gpu::pairCtas, nullptr, "",
+     "let the two CTAs of a cluster multiply together, each with half of the second operand (cta_group::2)"},
     {"schedule-loops", Machine::gpu, gpu::scheduleLoops, nullptr, "",
      "schedule the software pipeline of each loop: stages, order, partitions, buffers"},
     {"pipeline-loops", Machine::gpu, gpu::pipelineLoops, nullptr, "",

@@ -71,6 +71,10 @@ llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 /// TMA can fill, in the same block; and no ttg.descriptor_store is left.
 llvm::LogicalResult stageTmaTransfers(mlir::ModuleOp module);
 
+/// Lets the two CTAs of a cluster multiply together, on targets with tcgen05, if the kernel only multiplies in loops whose second operand
+/// is the same in both, and if that pays. Sets `paired` of its MMAs, whose second operand then has half of the columns.
+llvm::LogicalResult pairCtas(mlir::ModuleOp module);
+
 /// Decides the software pipeline of every loop and writes it as its attribute `ttg.loop_schedule`: which loads run ahead in circular
 /// buffers, as deep as shared memory permits, which MMAs stay in flight, and whether a producer warp starts the copies. Sets
 /// `ttg.warp_specialized` in that case.

@@ -7,6 +7,7 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:8,N=i32:16' | FileCheck %s --check-prefix=ODD
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
+# RUN: tilewright explain %s --kernel biased --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,x=*fp16:16' | FileCheck %s --check-prefix=BIAS
 # One CTA cannot hold these accumulators.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=128' | FileCheck %s --check-prefix=FITS
@@ -60,6 +61,9 @@ import triton.language as tl
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
 # FOUR: multicasts
 # MEET: no warp specialization: the CTAs of a program may need a barrier
+# A load of another tensor than the stored one needs no barrier. Each CTA loads the whole row.
+# BIAS: one extra warp starts the copies
+# BIAS: multicasts
 
 
 @triton.jit
@@ -116,3 +120,12 @@ def large(a, b, c, k, N: tl.constexpr):
         y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
         total = tl.dot(x, y, total)
     tl.store(c + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def biased(a, b, c, k, N, x):
+    rows, columns, ks = tl.program_id(0) * 256 + tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in tl.range(0, k, 64, warp_specialize=True):
+        total = tl.dot(tl.load(a + rows[:, None] * k + (start + ks)[None, :]), tl.load(b + (start + ks)[:, None] * N + columns[None, :]), total)
+    tl.store(c + rows[:, None] * N + columns[None, :], (total + tl.load(x + columns)[None, :]).to(tl.float16))

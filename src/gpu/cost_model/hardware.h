@@ -22,6 +22,7 @@ constexpr int64_t tcgen05ColumnStep = 16;         ///< the number of columns of 
 constexpr int64_t tcgen05MaxColumns = 256;        ///< the largest number of columns of one tcgen05.mma
 constexpr int64_t halfTileRowBit = 4;             ///< the bit of a lane that is not a bit of the row, in a tile of 64 rows
 constexpr int64_t bytesBetweenPadding = 8;        ///< of 4-bit operands, if a number has a byte of shared memory: so much padding follows
+constexpr int64_t tcgen05ColumnsPerCycle = 2;     ///< columns of 128 rows and 32 bytes of K that an SM multiplies in a cycle
 constexpr int64_t minTensorColumns = 32;          ///< the fewest columns of an allocation of tensor memory
 constexpr int64_t registerBits = 32;              ///< of a register of a thread, and of a lane of a column of tensor memory
 constexpr int64_t mmaDepthBytes = 32;             ///< of a row of A, or of a column of B, that one MMA multiplies
@@ -50,6 +51,7 @@ constexpr int64_t reservedSharedBytes = 1024;     ///< of each CTA on an SM, nex
 constexpr int64_t mbarrierBytes = 8;              ///< bytes of an mbarrier, and its alignment
 constexpr int64_t immediateOffsetRange = 8388608; ///< bytes: the offset of an access is a signed number below this
 constexpr int64_t descriptorAddressBits = 18;     ///< bits of a shared address that a matrix descriptor holds
+constexpr int64_t operandBytesPerCycle = 128;     ///< bytes that an SM's shared memory reads or writes in a cycle
 constexpr int64_t residentWarps = 64;             ///< warps that an SM holds at most
 
 } // namespace tilewright::gpu

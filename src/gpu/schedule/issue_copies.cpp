@@ -3,6 +3,7 @@
 //   after:  start the copies of iterations 0 .. S-2
 //           for %i { wait for the copy of i    ttg.wgmma %stage    start the copy of i + S-1 }
 #include "gpu/schedule/expansion.h"
+#include "gpu/schedule/mma_partition.h"
 #include "gpu/schedule/operand_partition.h"
 #include "gpu/ttg/demanded_extent.h"
 
@@ -16,13 +17,14 @@ namespace tilewright::gpu {
 static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
                                         Value full, Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
-  bool forAll = e.schedule.warpSpecialized && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config);
+  bool forAll =
+      e.schedule.warpSpecialized && !e.schedule.paired && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config);
   auto type = cast<ttg::BufferType>(buffer.getType());
   int64_t parts = forAll ? *partsPerBox(type, e.config.getCtas()) : 1;
   FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
   if (failed(map)) return failure();
   Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
-                                              load.getEvict(), /*multicast=*/forAll);
+                                              load.getEvict(), /*multicast=*/forAll, /*toLeader=*/e.schedule.paired);
   e.assignToProducer(started);
   return started;
 }
@@ -40,13 +42,23 @@ static Operation *copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operan
   return async;
 }
 
+/// Announces the bytes of one iteration's copies. The first CTA of a pair does that for both.
+static void expectBytes(Expansion &e, const CircularBuffer &circular, const StageBuffers &stageBuffers, Value stageIndex, Value exists) {
+  Location loc = circular.copies.front().load->getLoc();
+  int64_t bytes = stageBuffers.bytes;
+  if (e.schedule.paired) {
+    bytes *= e.config.getCtas();
+    Value isLeader = isPairLeader(e.b, loc);
+    exists = exists ? Value(arith::AndIOp::create(e.b, loc, exists, isLeader)) : isLeader;
+  }
+  e.assignToProducer(ttg::BarrierExpectOp::create(e.b, loc, stageBuffers.full, stageIndex, static_cast<int32_t>(bytes), exists));
+}
+
 FailureOr<SmallVector<Operation *>> issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, Value stageIndex, Value exists) {
   const CircularBuffer &circular = e.schedule.circularBuffers[index];
   const StageBuffers &stageBuffers = e.stageBuffers[index];
   SmallVector<Operation *> started;
-  if (circular.tma)
-    e.assignToProducer(ttg::BarrierExpectOp::create(e.b, circular.copies.front().load->getLoc(), stageBuffers.full, stageIndex,
-                                                    static_cast<int32_t>(stageBuffers.bytes), exists));
+  if (circular.tma) expectBytes(e, circular, stageBuffers, stageIndex, exists);
   for (auto [copy, stages] : llvm::zip(circular.copies, stageBuffers.buffers)) {
     ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
     operands = operands.drop_front(own.size());

@@ -67,7 +67,7 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.fencesEarly, text(reason));
+                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.fencesEarly, schedule.paired, text(reason));
   }
 
 private:
@@ -150,6 +150,7 @@ public:
     schedule.registersForWords = made.getRegistersForWords();
     schedule.loadsWholeRows = made.getLoadsWholeRows();
     schedule.fencesEarly = made.getFencesEarly();
+    schedule.paired = made.getPaired();
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())

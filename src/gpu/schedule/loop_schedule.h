@@ -89,6 +89,7 @@ struct LoopSchedule {
   bool storesInFlight = false; ///< TMA stores are waited for when their buffer is written again
   bool storesPerWarpGroup = false; ///< each warp group stores the rows that it holds
   bool warpSpecialized = false;    ///< a producer warp starts the copies
+  bool paired = false;             ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
   bool runsDecoupled = false;      ///< with warp specialization no warp group waits for another from tile to tile
 
   /// The copies of all circular buffers.
@@ -119,6 +120,8 @@ LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CircularBuffer &circular, mlir::Block *body);
 
+/// True if all CTAs of a cluster load the same tile, in the same iterations of the loops around it.
+bool isSameInAllCtas(ttg::DescriptorLoadOp load);
 /// True if all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
 bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);

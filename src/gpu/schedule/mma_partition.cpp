@@ -6,12 +6,15 @@
 // The operations of the MMA warp have the mark `ttg.mma_partition`; specialize-warps gives them a region. An accumulator has two tiles of
 // tensor memory if these fit, which the runs of its loop use alternately. An iteration's MMAs release its operands by their commit, so that
 // the MMA warp never waits for an MMA of its own, but for that before the last one where scales are copied to its columns.
+// The MMAs of a pair of CTAs are started by the first one's MMA warp, whose commits arrive at the barriers of both. The consumers of both
+// tell it when they have loaded an accumulator, and each other when they have loaded the last one.
 #include "gpu/schedule/mma_partition.h"
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_accumulators.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,7 +44,9 @@ public:
 
   /// True if every loop with MMAs only accumulates, and two tiles or one of each sum fit.
   bool plan() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) || config.getCtas() != 1) return false;
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) ||
+        (config.getCtas() != 1 && !isPaired()))
+      return false;
     bool all = true;
     function.walk([&](ttg::WgmmaOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
@@ -69,7 +74,14 @@ public:
     return all && !loops.empty() && columns <= target.tensorColumns;
   }
 
+  /// True if the MMAs are those of a pair of CTAs.
+  bool isPaired() {
+    return function.walk([](ttg::WgmmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
+  }
+
   LogicalResult run() {
+    paired = isPaired();
     function->setAttr(ttg::mmaPartitionName, b.getUnitAttr());
     dropWaits();
     allocate();
@@ -80,6 +92,7 @@ public:
       if (arrive.getFirstWarp()) arrive.erase();
     });
     b.setInsertionPoint(function.getBody().front().getTerminator());
+    if (paired) waitForPeer();
     ttg::TensorFreeOp::create(b, function.getLoc(), address);
     return success();
   }
@@ -116,6 +129,16 @@ private:
     return true;
   }
 
+  int64_t ctasOfMmas() { return paired ? config.getCtas() : 1; }
+
+  /// Waits until the consumers of both CTAs have loaded all sums: then no CTA needs the other one's barriers or columns.
+  void waitForPeer() {
+    Location loc = function.getLoc();
+    Value done = allocBarriers(1, config.getWarps() * ctasOfMmas());
+    ttg::BarrierArriveOp::create(b, loc, done, zero, Value(), /*inAllCtas=*/true);
+    ttg::BarrierWaitOp::create(b, loc, done, zero, zero, /*firstWarp=*/false, /*tensorMemory=*/true);
+  }
+
   /// The accumulators' barriers replace the waits for MMAs.
   void dropWaits() {
     function.walk([](ttg::WgmmaWaitOp wait) {
@@ -127,7 +150,7 @@ private:
   void allocate() {
     Location loc = function.getLoc();
     b.setInsertionPointToStart(&function.getBody().front());
-    auto alloc = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), 1);
+    auto alloc = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), 1, paired);
     address = alloc;
     zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     int64_t column = 0;
@@ -136,9 +159,9 @@ private:
         Value &tile = each.tiles.emplace_back();
         if (!sums.contains(argument)) continue;
         auto sum = cast<RankedTensorType>(argument.getType());
-        auto type = ttg::TensorMemoryType::get(b.getContext(), sum.getShape(), sum.getElementType());
+        auto type = ttg::TensorMemoryType::get(b.getContext(), shapeInMemory(sum), sum.getElementType());
         tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(column), static_cast<uint32_t>(each.depth));
-        column += each.depth * tensorColumnsOf(sum);
+        column += each.depth * type.columns();
       }
     for (auto &[op, each] : loops) {
       if (!each.scales) continue;
@@ -147,6 +170,29 @@ private:
       column += setsOfScales * each.scales;
     }
     alloc.setColumns(static_cast<uint32_t>(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(column))))));
+  }
+
+  /// The lanes and columns of a sum. Of a pair, 64 rows take all lanes: the second half of the columns is in the later ones (layout B).
+  Dims shapeInMemory(RankedTensorType sum) {
+    Dims shape = ttg::shapeOf(sum);
+    if (!paired || shape[0] >= tensorMemoryLanes) return shape;
+    return {2 * shape[0], shape[1] / 2};
+  }
+
+  /// Loads a sum. That of a pair with 64 rows is loaded as [half of the columns * 64, N / 2].
+  Value loadSum(Location loc, RankedTensorType type, Value tile) {
+    Dims shape = ttg::shapeOf(type), lanes = shapeInMemory(type);
+    if (lanes == shape) return ttg::TensorLoadOp::create(b, loc, type, tile);
+    auto typeIn = [&](const Layout &layout) {
+      return RankedTensorType::get(layout.shape, type.getElementType(), ttg::LayoutAttr::get(b.getContext(), layout));
+    };
+    Layout loaded = Layout::tensorMemory(lanes, config.getWarps()), halves = loaded.reshaped({2, shape[0], lanes[1]});
+    Layout rows = halves.transposed({1, 0, 2}), whole = rows.reshaped(shape);
+    Value sum = ttg::TensorLoadOp::create(b, loc, typeIn(loaded), tile);
+    sum = tt::ReshapeOp::create(b, loc, typeIn(halves), sum, /*allowReorder=*/false, /*efficientLayout=*/false);
+    sum = tt::TransOp::create(b, loc, typeIn(rows), sum, ArrayRef<int32_t>{1, 0, 2});
+    sum = tt::ReshapeOp::create(b, loc, typeIn(whole), sum, /*allowReorder=*/false, /*efficientLayout=*/false);
+    return ttg::ConvertLayoutOp::create(b, loc, type, sum);
   }
 
   void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
@@ -159,7 +205,7 @@ private:
   }
 
   LogicalResult partition(scf::ForOp loop, MmaLoop &its) {
-    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps());
+    Value full = allocBarriers(its.depth, 1), empty = allocBarriers(its.depth, config.getWarps() * ctasOfMmas());
     Value scalesRead = its.scales ? allocBarriers(setsOfScales, 1) : Value();
     SmallVector<Value> initial(its.scales ? 3 : 2, zero); // the number of MMAs comes last
     return LogicalResult(carryState(loop, initial, [&](ValueRange state) -> SmallVector<Value> {
@@ -173,10 +219,10 @@ private:
         if (tile) stage = ttg::TensorStageOp::create(b, loc, tile, state[0]);
       multiply(loop, its, current, scalesRead);
       b.setInsertionPointAfter(loop);
-      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0]));
+      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0], paired));
       ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
-      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value());
+      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/paired);
       auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
       SmallVector<Value> next{stage, parity};
       if (its.scales) next.push_back(loop.getResults().back());
@@ -206,7 +252,7 @@ private:
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
       Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
       assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
-                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr()));
+                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), paired));
       if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
     if (its.scales) {
@@ -214,7 +260,7 @@ private:
       yield->insertOperands(yield->getNumOperands(), issued);
     }
     for (Value barriers : released)
-      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back())));
+      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), paired));
     for (auto [argument, tile] : llvm::zip(loop.getRegionIterArgs(), tiles))
       if (tile) loop.getTiedLoopYieldedValue(argument)->set(argument);
     for (ttg::WgmmaOp mma : llvm::reverse(its.mmas))
@@ -228,7 +274,7 @@ private:
     for (auto [result, init, tile] : llvm::zip(loop.getResults(), loop.getInitArgs(), tiles)) {
       if (!tile || result.use_empty()) continue;
       auto type = cast<RankedTensorType>(result.getType());
-      Value loaded = ttg::TensorLoadOp::create(b, loc, type, tile);
+      Value loaded = loadSum(loc, type, tile);
       Value mask = tt::SplatOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
       result.replaceAllUsesWith(arith::SelectOp::create(b, loc, mask, loaded, init));
     }
@@ -241,13 +287,23 @@ private:
   OpBuilder b;
   llvm::MapVector<Operation *, MmaLoop> loops;
   Value address, zero;
+  bool paired = false;
 };
 
 } // namespace
 
+Value isPairLeader(OpBuilder &b, Location loc) {
+  Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, zero);
+}
+
 FailureOr<bool> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   MmaPartitioner partitioner(function, config, target);
-  if (!partitioner.plan()) return false;
+  if (!partitioner.plan()) {
+    if (partitioner.isPaired()) return bug(function, "the MMAs of its pair of CTAs get no partition"), failure();
+    return false;
+  }
   if (failed(partitioner.run())) return failure();
   return true;
 }

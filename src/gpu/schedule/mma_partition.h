@@ -3,6 +3,8 @@
 
 #include "gpu/ttg/ttg.h"
 
+#include "mlir/IR/Builders.h"
+
 namespace tilewright {
 struct GpuTarget;
 }
@@ -13,5 +15,8 @@ namespace tilewright::gpu {
 /// operands that a producer copies. Sets `ttg.mma_partition` on the operations and on the function. False if the kernel has other loops
 /// with MMAs, or too many columns of accumulators: nothing has changed.
 mlir::FailureOr<bool> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+
+/// Returns an i1, whether this is the CTA of a pair that starts the MMAs of both: the first one.
+mlir::Value isPairLeader(mlir::OpBuilder &b, mlir::Location loc);
 
 } // namespace tilewright::gpu

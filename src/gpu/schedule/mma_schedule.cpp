@@ -25,7 +25,7 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
   });
   auto made = ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges,
                                          false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false,
-                                         /*fencesEarly=*/false, StringAttr());
+                                         /*fencesEarly=*/false, /*paired=*/false, StringAttr());
   loop->setAttr(ttg::mmaScheduleName, made);
 }
 

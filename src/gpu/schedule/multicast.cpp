@@ -32,11 +32,7 @@ std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks) {
   return blocks;
 }
 
-bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config) {
-  if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
-  auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  std::optional<int64_t> parts = load ? partsPerBox(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
-  if (!parts || (*parts != 1 && copiedBox(copy.alloc)->box[1] % (swizzleRows * *parts) != 0)) return false;
+bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
   SmallVector<Value> decides(load.getCoordinates());
   for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
     if (auto branch = dyn_cast<scf::IfOp>(around)) {
@@ -50,14 +46,30 @@ bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg:
   return isSameInBlocks(decides);
 }
 
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config) {
+  if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
+  auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
+  std::optional<int64_t> parts = load ? partsPerBox(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
+  return parts && (*parts == 1 || copiedBox(copy.alloc)->box[1] % (swizzleRows * *parts) == 0) && isSameInAllCtas(load);
+}
+
+/// True if one CTA may make the second access while another one has yet to make the first, and that would be seen.
+static bool needOrder(Operation *first, Operation *second) {
+  if (!isa<tt::StoreOp>(first) && !isa<tt::StoreOp>(second)) return false;
+  if (first == second) return first->getParentOfType<scf::ForOp>() != nullptr;
+  return !ttg::noAliasGuard(first->getOperand(0), second->getOperand(0)); // which lower-to-threads then relies on
+}
+
 std::optional<std::string> multicastObstacle(tt::FuncOp function) {
-  int64_t stores = 0; // one alone waits for no other access
-  WalkResult walk = function.walk([&](Operation *op) {
-    bool mayNeedBarrier = isa<tt::LoadOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
-    if (isa<tt::StoreOp>(op)) mayNeedBarrier |= ++stores > 1 || op->getParentOfType<scf::ForOp>();
-    return mayNeedBarrier ? WalkResult::interrupt() : WalkResult::advance();
+  SmallVector<Operation *> accesses;
+  bool mayNeedBarrier = false;
+  function.walk([&](Operation *op) {
+    mayNeedBarrier |= isa<tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
+    if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
+    accesses.push_back(op);
+    mayNeedBarrier |= llvm::any_of(accesses, [&](Operation *earlier) { return needOrder(earlier, op); });
   });
-  if (walk.wasInterrupted()) return "the CTAs of a program may need a barrier";
+  if (mayNeedBarrier) return "the CTAs of a program may need a barrier";
   return {};
 }
 

@@ -197,6 +197,7 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
       addCircularBuffer(schedule, std::move(circular));
   }
   auto mmas = body->getOps<ttg::WgmmaOp>();
+  schedule.paired = llvm::any_of(mmas, [](ttg::WgmmaOp mma) { return mma.getPaired(); });
   if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
   if (!schedule.computed.empty()) mergeAdjacent(schedule);
   return schedule;

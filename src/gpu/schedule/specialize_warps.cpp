@@ -10,6 +10,7 @@
 // registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/mma_partition.h"
 #include "gpu/schedule/shared_accesses.h"
 #include "gpu/schedule/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
@@ -157,6 +158,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
       return llvm::any_of(circular.copies, [&](const Copy &copy) { return mayStartWithinSector(copy, function); });
     });
   };
+  if (llvm::any_of(loops, [](const LoopSchedule &schedule) { return schedule.paired; })) return {};
   if (config.getCtas() != 1) {
     if (!llvm::all_of(loops, sharesTiles)) return "the program has several CTAs, and they have no tile in common";
     if (llvm::any_of(loops, isAsked) || llvm::any_of(loops, isOdd)) return {};
@@ -244,6 +246,7 @@ namespace {
 struct Partition {
   Skeleton program;
   int32_t warps, registers;
+  std::optional<Skeleton> ofPeer = std::nullopt; ///< what the second CTA of a pair runs instead: the barriers of all warps
 };
 } // namespace
 
@@ -257,6 +260,17 @@ static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
   return program;
 }
 
+/// The MMA partition's program in the second CTA of a pair; null if the CTAs are no pair.
+static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
+  WalkResult walk = function.walk([](ttg::Tcgen05MmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); });
+  if (!walk.wasInterrupted()) return std::nullopt;
+  Skeleton program(function);
+  function.walk([&](ttg::CtaBarrierOp barrier) {
+    if (barrier.getAllWarps()) program.keep(barrier);
+  });
+  return program;
+}
+
 static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
   if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
@@ -265,10 +279,23 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
   if (function->hasAttr(ttg::correctionPartitionName))
     partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warpsOfGroup, correctionRegisters});
   if (function->hasAttr(ttg::mmaPartitionName))
-    partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters});
+    partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
+}
+
+/// Clones a partition's program, at the insertion point.
+static void clonePartition(Block &kernel, const Partition &partition, OpBuilder &b, Location loc) {
+  IRMapping map;
+  if (!partition.ofPeer) return partition.program.clone(kernel, b, map);
+  auto branch = scf::IfOp::create(b, loc, isPairLeader(b, loc), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  partition.program.clone(kernel, b, map);
+  IRMapping ofPeer;
+  b.setInsertionPointToStart(branch.elseBlock());
+  partition.ofPeer->clone(kernel, b, ofPeer);
 }
 
 /// From the initialization of the barriers on, the kernel becomes the default region, and each partition a region with its own program.
@@ -285,8 +312,7 @@ static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Parti
   ttg::WarpYieldOp::create(b, loc, ValueRange());
   for (auto [region, partition] : llvm::zip(op.getPartitions(), partitions)) {
     b.createBlock(&region);
-    IRMapping map;
-    partition.program.clone(consumers, b, map);
+    clonePartition(consumers, partition, b, loc);
     ttg::WarpReturnOp::create(b, loc);
   }
   return op;

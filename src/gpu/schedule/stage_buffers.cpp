@@ -40,7 +40,10 @@ void allocateStages(Expansion &e) {
 }
 
 void allocateEmpty(Expansion &e) {
-  int64_t readers = (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPartition ? warpsOfGroup : 0);
+  // The MMAs of a pair release a stage of both CTAs by one commit.
+  int64_t readers = e.schedule.paired
+                        ? 1
+                        : (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPartition ? warpsOfGroup : 0);
   DenseMap<Operation *, Value> allocated;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
     Value &empty = allocated[circular.releaseAfter];

@@ -91,11 +91,11 @@ static LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp o
   t.set(op.getResult(), {address});
   // Consecutive allocations are initialized together, at the last of them, in one branch: ptxas inserts a fence before each branch.
   Operation *next = op->getNextNode();
-  while (isa<arith::ConstantOp>(next))
+  while (isa<arith::ConstantOp, ttg::TensorTileOp>(next))
     next = next->getNextNode();
   if (isa<ttg::AllocBarriersOp>(next)) return success();
   SmallVector<ttg::AllocBarriersOp> run;
-  for (Operation *at = op; isa_and_nonnull<arith::ConstantOp, ttg::AllocBarriersOp>(at); at = at->getPrevNode())
+  for (Operation *at = op; isa_and_nonnull<arith::ConstantOp, ttg::TensorTileOp, ttg::AllocBarriersOp>(at); at = at->getPrevNode())
     if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(at)) run.push_back(barriers);
   auto branch = scf::IfOp::create(t.b, isFirstThread(t), /*withElseRegion=*/false);
   {
@@ -342,7 +342,7 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);
     }
-    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all);
+    ptx::TmaLoadOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, barrier, starts, evict, all, op.getToLeader());
   });
 }
 

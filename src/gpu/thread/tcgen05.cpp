@@ -17,22 +17,33 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------- allocation
 
+/// The CTAs of an operation. All operations of a kernel have the same.
+static uint32_t ctaGroupOf(bool paired) {
+  return paired ? 2 : 1;
+}
+
 static LogicalResult lowerTensorAlloc(ThreadContext &t, ttg::TensorAllocOp op) {
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   if (!offset) return bug(op, "the address of its tensor memory has no offset in shared memory");
   Value slot = arith::AddIOp::create(t.b, ptx::SharedBaseOp::create(t.b, t.b.getI32Type()), t.i32(offset.getInt()));
   inFirstWarp(t, [&] {
-    ptx::Tcgen05AllocOp::create(t.b, slot, op.getColumns());
-    ptx::Tcgen05RelinquishOp::create(t.b);
+    ptx::Tcgen05AllocOp::create(t.b, slot, op.getColumns(), ctaGroupOf(op.getPaired()));
+    ptx::Tcgen05RelinquishOp::create(t.b, ctaGroupOf(op.getPaired()));
   });
-  ptx::BarrierOp::create(t.b);
+  if (op.getPaired()) { // before an MMA writes to the columns of both
+    ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
+    ptx::ClusterWaitOp::create(t.b);
+  } else {
+    ptx::BarrierOp::create(t.b);
+  }
   t.set(op.getResult(), {ptx::LoadSharedOp::create(t.b, TypeRange(t.b.getI32Type()), slot, Value(), 0).getValues()[0]});
   return success();
 }
 
 static LogicalResult lowerTensorFree(ThreadContext &t, ttg::TensorFreeOp op) {
-  auto columns = op.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
-  inFirstWarp(t, [&] { ptx::Tcgen05DeallocOp::create(t.b, t.getScalar(op.getAddress()), columns); });
+  auto alloc = op.getAddress().getDefiningOp<ttg::TensorAllocOp>();
+  inFirstWarp(t,
+              [&] { ptx::Tcgen05DeallocOp::create(t.b, t.getScalar(op.getAddress()), alloc.getColumns(), ctaGroupOf(alloc.getPaired())); });
   return success();
 }
 
@@ -236,17 +247,24 @@ static Type elementOf(Value operand) {
   return cast<ttg::BufferType>(operand.getType()).getElementType();
 }
 
+/// The rows of A and the columns of D in this CTA. Of a pair with 64 rows, the two halves of the columns are in different lanes of D.
+static Dims dotShapeOf(ttg::Tcgen05MmaOp op) {
+  ArrayRef<int64_t> d = op.getD().getType().getShape();
+  bool isSplit = op.getPaired() && ctaGroupOf(true) * op.getB().getType().getShape()[1] != d[1];
+  return isSplit ? Dims{d[0] / 2, 2 * d[1]} : Dims(d.begin(), d.end());
+}
+
 /// What the instructions of a dot have in common.
 static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
   std::optional<ttg::BlockScalesAttr> scales = op.getScales();
   Type a = scales ? scales->getA() : elementOf(op.getA()), b = scales ? scales->getB() : op.getB().getType().getElementType();
-  ArrayRef<int64_t> shape = op.getD().getType().getShape();
+  Dims shape = dotShapeOf(op);
   InstructionDescriptor descriptor;
   descriptor.a = tensorFormatOf(a);
   descriptor.b = tensorFormatOf(b);
   if (scales) descriptor.scale = op.getAScale().getType().getElementType().isInteger() ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
   descriptor.kind = kindOf(descriptor.a, descriptor.b, scales ? std::optional(descriptor.scale) : std::nullopt);
-  descriptor.m = scales ? tensorMemoryLanes : std::min(shape[0], tensorMemoryLanes);
+  descriptor.m = (scales ? tensorMemoryLanes : std::min(shape[0], tensorMemoryLanes)) * ctaGroupOf(op.getPaired());
   descriptor.n = std::min(shape[1], tcgen05MaxColumns);
   descriptor.d = a.isInteger() ? TensorFormat::s32 : TensorFormat::f32;
   descriptor.transposeA = transposeA;
@@ -330,7 +348,7 @@ static void addScales(ThreadContext &t, ttg::Tcgen05MmaOp op, Dot &dot) {
   dot.secondScales.columns = arith::AddIOp::create(t.b, dot.firstScales.columns, t.i32(dot.firstScales.columnCount()));
 }
 
-/// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on.
+/// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on; of a pair, rows of each CTA.
 static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot, int64_t row, int64_t column, Value one) {
   ArrayRef<int64_t> shape = op.getD().getType().getShape();
   ttg::BufferType second = op.getB().getType();
@@ -350,7 +368,7 @@ static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot,
     Value accumulate = k ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(true)) : dot.accumulate;
     ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, dot.first.at(t, {row, k}),
                               dot.second.at(t, {k, column}), t.i32(static_cast<int32_t>(encode(instruction))), accumulate, scaleA, scaleB,
-                              ValueRange(), one, /*ctaGroup=*/1, block, IntegerAttr());
+                              ValueRange(), one, ctaGroupOf(op.getPaired()), block, IntegerAttr());
   }
 }
 
@@ -361,7 +379,7 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   dot.first = *first, dot.second = *second;
   dot.instruction = instructionOf(op, !first->alongK, !second->alongK);
   if (op.getScales()) addScales(t, op, dot);
-  std::string broken = brokenRule(dot.instruction, {.scaleBlock = dot.scaleBlock});
+  std::string broken = brokenRule(dot.instruction, {.ctaGroup = ctaGroupOf(op.getPaired()), .scaleBlock = dot.scaleBlock});
   if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
   dot.d = t.getScalar(op.getD());
   dot.accumulate = t.getScalar(op.getAccumulate());
@@ -372,8 +390,8 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
       copyScales(t, dot.firstScales, one);
       copyScales(t, dot.secondScales, one);
     }
-    ArrayRef<int64_t> shape = op.getD().getType().getShape();
-    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m)
+    Dims shape = dotShapeOf(op);
+    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m / ctaGroupOf(op.getPaired()))
       for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
         multiplyTile(t, op, dot, row, column, one);
     if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
@@ -384,7 +402,9 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
 static LogicalResult lowerCommit(ThreadContext &t, ttg::Tcgen05CommitOp op) {
   Value offset = arith::ShLIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(llvm::Log2_64(mbarrierBytes)));
   Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getBarriers()), offset);
-  inFirstWarp(t, [&] { ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), ptx::ElectOp::create(t.b, t.b.getI1Type())); });
+  Value both = op.getPaired() ? t.constant(t.b.getI16Type(), t.b.getI16IntegerAttr(0b11)) : Value();
+  inFirstWarp(
+      t, [&] { ptx::Tcgen05CommitOp::create(t.b, barrier, both, ptx::ElectOp::create(t.b, t.b.getI1Type()), ctaGroupOf(op.getPaired())); });
   return success();
 }
 

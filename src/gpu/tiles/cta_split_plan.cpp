@@ -335,31 +335,57 @@ void CtaSplitPlan::choose() {
   for (int64_t sweep = 0; sweep < maxSweeps && changed; ++sweep) {
     changed = false;
     for (Value leader : llvm::reverse(leaders))
-      if (!fixed.contains(leader)) changed |= improve(leader);
+      if (!fixed.contains(leader)) changed |= improve(leader, fixed);
   }
 }
 
-/// Chooses the cheapest split of a class, given the splits of the other ones. Returns true if it changed.
-bool CtaSplitPlan::improve(Value leader) {
-  CtaSplit before = chosen[leader], best = before;
-  auto cost = [&](CtaSplit split) {
-    chosen[leader] = split;
+/// Lets a class have a split, and the classes that it is made of by expand_dims and the like the splits from which it needs no exchange.
+/// `moves` gets the splits that they had.
+void CtaSplitPlan::moveWithSources(Value leader, CtaSplit split, const DenseSet<Value> &fixed, Moves &moves) {
+  if (chosen[leader] == split || fixed.contains(leader) || !moves.insert({leader, chosen[leader]}).second) return;
+  chosen[leader] = split;
+  for (Value member : classes.all()[*classes.find(leader)].members)
+    if (Operation *op = member.getDefiningOp(); isa_and_nonnull<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
+      if (Value source = leaderOf(op->getOperand(0))) moveWithSources(source, splitsOf(op).operands[0], fixed, moves);
+}
+
+/// Chooses the cheapest split of a class, given the splits of the other ones, or with those of the classes that it is made of. So a row of
+/// columns that all CTAs need is not loaded in parts and exchanged. Returns true if a split changed.
+bool CtaSplitPlan::improve(Value leader, const DenseSet<Value> &fixed) {
+  auto costOfMoves = [&](const Moves &moves) {
+    llvm::SmallPtrSet<Operation *, 16> seen;
     int64_t sum = 0;
-    for (Operation *op : touching[leader])
-      sum += costOf(op);
+    for (auto [moved, before] : moves)
+      for (Operation *op : touching[moved])
+        if (seen.insert(op).second) sum += costOf(op);
     return sum;
   };
-  int64_t minCost = cost(before);
+  auto swapSplits = [&](Moves &moves) {
+    for (auto &[moved, split] : moves)
+      std::swap(chosen[moved], split);
+  };
   SmallVector<CtaSplit> candidates = {replicated};
   for (int64_t dim = 0; dim < int64_t(shapeOf(leader).size()); ++dim)
     if (canSplit(shapeOf(leader), dim)) candidates.push_back(shardedAlong(dim));
+  Moves best;
+  int64_t bestGain = 0;
   for (CtaSplit split : candidates)
-    if (int64_t sum = cost(split); sum < minCost) {
-      minCost = sum;
-      best = split;
+    for (bool withSources : {false, true}) {
+      if (split == chosen[leader]) continue;
+      Moves moves;
+      if (withSources)
+        moveWithSources(leader, split, fixed, moves);
+      else
+        moves.insert({leader, std::exchange(chosen[leader], split)});
+      int64_t after = costOfMoves(moves);
+      swapSplits(moves);
+      int64_t gain = costOfMoves(moves) - after;
+      if (gain <= bestGain) continue;
+      bestGain = gain;
+      best = std::move(moves);
     }
-  chosen[leader] = best;
-  return best != before;
+  swapSplits(best);
+  return bestGain > 0;
 }
 
 //===-------------------------------------------------------------------------------------------------------------- registers

@@ -42,6 +42,7 @@ public:
 
 private:
   using Shape = llvm::ArrayRef<int64_t>;
+  using Moves = llvm::MapVector<mlir::Value, CtaSplit>; ///< by class leader
 
   void noteShape(mlir::Value value);
   void collect();
@@ -67,7 +68,8 @@ private:
   CtaSplit startOf(mlir::Value tile) const;
   void startAs(mlir::Value tile, CtaSplit split);
   void choose();
-  bool improve(mlir::Value leader);
+  bool improve(mlir::Value leader, const llvm::DenseSet<mlir::Value> &fixed);
+  void moveWithSources(mlir::Value leader, CtaSplit split, const llvm::DenseSet<mlir::Value> &fixed, Moves &moves);
 
   tt::FuncOp function;
   int64_t ctas;

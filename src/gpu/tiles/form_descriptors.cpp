@@ -11,8 +11,8 @@
 //
 // TMA can also add to memory. An atomic addition becomes
 //   ttg.descriptor_store %x to %map[k0, m0] {adds}
-// if its tile is computed from a dot, its result is unused and its ordering is relaxed. TMA additions to one tensor have no order, so the
-// kernel must not access that tensor in any other way.
+// if its tile is computed from a dot, its result is unused and its ordering is relaxed, or there is nothing that it could order. TMA
+// additions to one tensor have no order, so the kernel must not access that tensor in any other way.
 //
 // A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
 // copies each tile once keeps its loads and stores.

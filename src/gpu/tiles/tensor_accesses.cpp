@@ -5,6 +5,7 @@
 #include "support/artifact.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -17,11 +18,25 @@ bool isTmaTile(Type type) {
   return tile && tile.getRank() >= 2;
 }
 
+/// True if the order of the atomic operation concerns no other access. No write of the program comes before it or after it, so a program
+/// that sees its effect learns of nothing else. The program's reads come before it, and it depends on them.
+static bool ordersNothing(tt::AtomicRMWOp op) {
+  if (op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>()) return false;
+  bool isPassed = false;
+  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk<WalkOrder::PreOrder>([&](Operation *other) {
+    isPassed |= other == op;
+    if (other == op || other->getNumRegions() != 0 || isMemoryEffectFree(other)) return WalkResult::advance();
+    bool isEarlierRead = !isPassed && isa<tt::LoadOp, ttg::DescriptorLoadOp>(other);
+    return isEarlierRead ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walk.wasInterrupted();
+}
+
 Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
   bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
   if (!adds) return Failure{"TMA only replaces atomic additions"};
   if (!op.use_empty()) return Failure{"its result is used"};
-  if (op.getSem() != tt::MemSemantic::RELAXED) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
+  if (op.getSem() != tt::MemSemantic::RELAXED && !ordersNothing(op)) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
   if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the whole system"};
   return {};
 }

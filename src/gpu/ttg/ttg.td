@@ -128,6 +128,7 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                 "`registersForWords`: registers of a thread that loads of several iterations may take. `loadsWholeRows`: such loads bring 16 "
                 "bytes of a row at a time. `fencesEarly`: with an operand partition, the consumers fence their reads of copies right after "
                 "the last one. "
+                "`paired`: the MMAs are those of a pair of CTAs. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
@@ -137,11 +138,12 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
                         DefaultValuedParameter<"bool", "false">:$loadsWholeRows, DefaultValuedParameter<"bool", "false">:$fencesEarly,
+                        DefaultValuedParameter<"bool", "false">:$paired,
                         OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
-    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`fences_early` $fencesEarly^)? (`reason` $reason^)? `>`}];
+    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`fences_early` $fencesEarly^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
     /// Stages of the circular buffers that copies fill; 1 without any.
     int64_t getStages() const;
@@ -308,9 +310,10 @@ def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
 def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "one thread starts the copy of a tile to a buffer; TMA reports the bytes to the barrier (barrier_expect announces them). "
                 "The map's box and swizzle are the buffer's. `multicast`: the CTAs of the cluster read the same tile, and each loads a part "
-                "of it for all";
+                "of it for all. `toLeader`: TMA reports to the barrier of the pair's first CTA";
   let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, TTG_Barriers:$barriers, I32:$index,
-                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */, UnitAttr:$multicast);
+                       Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */, UnitAttr:$multicast,
+                       UnitAttr:$toLeader);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
                        "`:` type($buffer) `,` type($barriers)";
 }
@@ -351,10 +354,11 @@ def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperan
                 "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
                 "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c. `scales`: of a "
-                "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes";
+                "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes. `paired`: the two "
+                       "CTAs of the cluster multiply together: each has rows of its own of a and d, and b [K, N / 2] is its half of the columns";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
                        OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent, Optional<TTG_Buffer>:$aScale,
-                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales);
+                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
                        "type($bScale) $scales)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
@@ -380,13 +384,15 @@ def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
 
 def TTG_TensorAllocOp : TTGEffect<"tensor_alloc"> {
   let summary = "allocates columns of tensor memory for the CTA, and ends with a barrier of all its threads; the result is the address. "
-                "`columns`: a power of two from 32 to 512. A kernel has one at most, at its start";
-  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<512>, IntPowerOf2]>:$columns);
+                "`columns`: a power of two from 32 to 512. A kernel has one at most, at its start. `paired`: for the MMAs of a pair of CTAs; "
+                "it ends with a barrier of both";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<32>, IntMaxValue<512>, IntPowerOf2]>:$columns, UnitAttr:$paired);
   let results = (outs I32:$result);
   let assemblyFormat = "$columns attr-dict";
 }
 def TTG_TensorFreeOp : TTGEffect<"tensor_free"> {
-  let summary = "frees the columns of a tensor_alloc, at the kernel's end, after a barrier that follows all accesses";
+  let summary = "frees the columns of a tensor_alloc, at the kernel's end, after a barrier that follows all accesses; of both CTAs, if it was "
+                "allocated for a pair";
   let arguments = (ins I32:$address);
   let assemblyFormat = "$address attr-dict";
 }
@@ -426,16 +432,17 @@ def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
                 "in tensor memory, b [K, N] a buffer. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
                 "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
                 "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
-                "columns, so all but the latest must be complete";
+                "columns, so all but the latest must be complete. `paired`: as in wgmma; a thread of the pair's first CTA starts it, for both";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
                        Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
-                       OptionalAttr<TTG_BlockScales>:$scales);
+                       OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired);
   let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
                        "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d)";
 }
 def TTG_Tcgen05CommitOp : TTGEffect<"tcgen05_commit"> {
-  let summary = "one arrival at a barrier, when all MMAs that the partition has started before are complete";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index);
+  let summary = "one arrival at a barrier, when all MMAs that the partition has started before are complete. `paired`: one in each CTA of the "
+                "pair";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, UnitAttr:$paired);
   let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` type($barriers)";
 }
 def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {

@@ -84,7 +84,8 @@ constexpr llvm::StringLiteral offsetName = "ttg.offset";
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 
 // ---- the schedule of a loop
-/// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pipeline-loops, schedule-mmas and explain.
+/// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pair-ctas, pipeline-loops, schedule-mmas and
+/// explain.
 constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
 /// On an operation (an integer): its number in the schedules of the kernel. Written by schedule-loops, pipeline-loops and schedule-mmas;
 /// read and removed by pipeline-loops and overlap-mmas.
@@ -101,12 +102,12 @@ constexpr llvm::StringLiteral producerName = "ttg.producer";
 /// specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral mmaPartitionName = "ttg.mma_partition";
 /// On an operation (a unit attribute): it belongs to the correction partition, a warp group that multiplies sums in tensor memory by the
-/// factors of their rows. On the kernel (a unit attribute): it has that partition. Written by place-accumulators; read by insert-barriers
-/// and specialize-warps, which makes a region of it.
+/// factors of their rows. On the kernel (a unit attribute): it has that partition. Written by place-accumulators; read by
+/// partition-dequantize, schedule-loops, allocate-shared, insert-barriers and specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral correctionPartitionName = "ttg.correction_partition";
 /// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
 /// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
-/// place-accumulators, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
+/// place-accumulators, pair-ctas, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral operandPartitionName = "ttg.operand_partition";
 /// On a ttg.wgmma_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
 /// iteration have finished. Written by partition-dequantize; read by schedule-loops and pipeline-loops.

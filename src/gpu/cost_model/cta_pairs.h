@@ -1,0 +1,22 @@
+// Whether two CTAs gain if they multiply together: shared memory of an SM is filled with, and read for, half of the second operand.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+
+namespace tilewright::gpu {
+
+/// The MMA of one dot in one CTA: [rows, depth] * [depth, columns].
+struct DotShape {
+  int64_t rows = 0, columns = 0;
+  int64_t depthBytes = 0; ///< of a row of the first operand
+};
+
+/// Returns the cycles that tensor cores and shared memory of an SM need for these dots, the greater of both. `paired`: two CTAs multiply
+/// together.
+int64_t cyclesOfDots(llvm::ArrayRef<DotShape> dots, bool paired);
+/// True if a pair of CTAs computes the dots in fewer cycles.
+bool ctaPairPays(llvm::ArrayRef<DotShape> dots);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,27 @@
+// Whether a pair of CTAs computes dots in fewer cycles (gpu/cost_model/cta_pairs.h).
+#include "gpu/cost_model/cta_pairs.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright::gpu;
+
+TEST(CtaPairs, CyclesOfOneDot) {
+  DotShape dot{.rows = 128, .columns = 256, .depthBytes = 128};
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/false), 768); // 2 * 384 rows of 128 bytes, at 128 bytes a cycle
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/true), 512);  // shared memory and tensor cores take as long
+}
+
+TEST(CtaPairs, LargerTilesNeedLessOfSharedMemory) {
+  // Two blocks of rows read the second operand, which is written once.
+  DotShape dot{.rows = 256, .columns = 256, .depthBytes = 128};
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/false), 2 * 256 + 3 * 256);
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/true), 1024); // tensor cores: 2 * 512 cycles
+}
+
+TEST(CtaPairs, PairsPayWhereSharedMemoryIsTheLimit) {
+  for (int64_t rows : {128, 256, 512})
+    for (int64_t columns : {32, 64, 128, 256})
+      EXPECT_TRUE(ctaPairPays(DotShape{rows, columns, 128})) << rows << "x" << columns;
+  // Far more rows than tensor memory holds: tensor cores are the limit in both forms.
+  EXPECT_FALSE(ctaPairPays(DotShape{1 << 20, 1 << 10, 128}));
+}
