@@ -79,8 +79,8 @@ constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
 /// allocate-shared; read by insert-barriers, explain and lower-to-threads.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, schedule-loops
-/// and pipeline-loops; read by schedule-loops, pipeline-loops and allocate-shared.
+/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, schedule-loops,
+/// pipeline-loops and place-accumulators; read by schedule-loops, pipeline-loops and allocate-shared.
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 
 // ---- the schedule of a loop
