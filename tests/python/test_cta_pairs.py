@@ -111,7 +111,7 @@ def test_split_k(sem, target, ctas):
     a, b = numbers((256, 640), "fp16", 1), numbers((64, 640), "fp16", 2)
     c = np.zeros((256, 64), np.float32)
     arguments = (a, b, c, 640, sem, 256, 64, 64, 3)
-    with triton.engine("simulate", target=f"cuda:{target}"):
+    with device(target):
         split_k[3,](*arguments, num_warps=8, num_ctas=ctas, num_stages=3)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64).T, rtol=1e-5, atol=1e-3)
     text = ptx(split_k, target, arguments, num_warps=8, num_ctas=ctas, num_stages=3)

@@ -67,7 +67,8 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.fencesEarly, schedule.paired, text(reason));
+                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.fencesEarly, schedule.paired,
+                                      text(reason));
   }
 
 private:

@@ -65,8 +65,7 @@ static Ctas chooseCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTar
 static int64_t accumulatorBitsInCta(tt::FuncOp function, int64_t warps, int64_t ctas, const GpuTarget &target) {
   if (ctas == 1 || !target.clusters) return maxAccumulatorBits(function, tileAccumulatorBits, /*carriedSums=*/!target.tcgen05);
   CtaSplitPlan plan(function, warps, ctas, splitKOf(function, ctas, target));
-  return maxAccumulatorBits(
-      function, [&](Value tile) { return plan.accumulatorBits(tile); }, /*carriedSums=*/!target.tcgen05);
+  return maxAccumulatorBits(function, [&](Value tile) { return plan.accumulatorBits(tile); }, /*carriedSums=*/!target.tcgen05);
 }
 
 /// Returns twice as many warps until the accumulators fit, as long as an SM has registers for their threads. Inline assembly may depend on
