@@ -36,9 +36,13 @@ for folder in bin lib sbin; do
   mkdir -p "$sysroot/usr/$folder"
   ln -sfn "usr/$folder" "$sysroot/$folder"
 done
+# The list of archives with their packages is for the bill of materials (tools/sbom.py), and so are the licenses in usr/share/doc.
+: >"$sysroot/.archives"
 for package in "$apt"/cache/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -x -C "$sysroot" --keep-directory-symlink --no-same-owner \
-    --exclude='./usr/share/doc' --exclude='./usr/share/man' --exclude='./usr/share/locale'
+    --exclude='./usr/share/man' --exclude='./usr/share/locale'
+  name=$(dpkg-deb --field "$package" Package) version=$(dpkg-deb --field "$package" Version)
+  dpkg-deb --contents "$package" | awk -v name="$name" -v version="$version" '$6 ~ /\.a$/ {print substr($6, 3), name, version}' >>"$sysroot/.archives"
 done
 
 # Links to absolute paths would lead out of the sysroot.

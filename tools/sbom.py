@@ -60,8 +60,16 @@ def output_of(*command):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def sysroot_of(archive):
+    """The sysroot of tools/arm_sysroot.sh that a file is in, or None."""
+    return next((folder for folder in pathlib.Path(archive).parents if (folder / ".archives").is_file()), None)
+
+
 def debian_package(archive):
     """(name, version) of the package that brings this file; None where dpkg knows of none."""
+    if sysroot := sysroot_of(archive):
+        rows = (line.split() for line in (sysroot / ".archives").read_text().splitlines())
+        return next(((name, version) for path, name, version in rows if os.path.realpath(sysroot / path) == archive), None)
     for path in (archive, archive.removeprefix("/usr")):
         name = output_of("dpkg-query", "-S", path).partition(":")[0].splitlines()
         if name:
@@ -76,7 +84,9 @@ def from_debian(archives, llvm):
         return None, llvm, None
     name, full = package
     version = re.sub(r"^\d+:", "", re.sub(r"-[^-]*$|[+.]dfsg.*", "", full))  # that of the authors: 1.2.13 of 1:1.2.13.dfsg-1
-    return f"pkg:deb/debian/{name}@{full.replace(':', '%3A').replace('+', '%2B')}?arch=amd64", version, pathlib.Path("/usr/share/doc", name, "copyright")
+    sysroot = sysroot_of(sorted(archives)[0])
+    purl = f"pkg:deb/debian/{name}@{full.replace(':', '%3A').replace('+', '%2B')}?arch={'arm64' if sysroot else 'amd64'}"
+    return purl, version, (sysroot or pathlib.Path("/")) / "usr/share/doc" / name / "copyright"
 
 
 def from_python(name):
