@@ -10,7 +10,7 @@
 // CHECK: %[[t:.*]] = ttg.tensor_tile %[[m]], 64 : <128x64xf32>
 // CHECK: ttg.tensor_store %{{.*}}, %[[t]] : tensor<128x64xf32, #{{.*}}>, <128x64xf32>
 // CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{.*}} to %{{.*}} : !ttg.barriers<2> at %{{.*}} scales %{{.*}} : {{.*}} in %[[m]] <a = f4E2M1FN, b = f4E2M1FN, block = 32>
-// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{[a-z0-9]+}} : <1 x i8
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[t]] if %{{[a-z0-9]+}} : !ttg.buffer<1 x i8
 // CHECK: ttg.tcgen05_commit %{{.*}}[%{{.*}}] : <2>
 // CHECK: ttg.tensor_stage %[[t]][%{{.*}}] : <128x64xf32>
 // CHECK: ttg.tcgen05_wait 1 of %{{.*}} at %{{.*}} : <2>
@@ -36,13 +36,13 @@ tt.func @text(%x: tensor<128x64xf32, #acc>, %n: i32, %yes: i1) {
 
 // -----
 
-// expected-error @below {{a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 32 bits}}
+// expected-error @below {{a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 8, 16 or 32 bits}}
 tt.func private @rows(!ttg.tensor_memory<32x64xf32>)
 
 // -----
 
-// expected-error @below {{a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 32 bits}}
-tt.func private @bits(!ttg.tensor_memory<128x64xf16>)
+// expected-error @below {{a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 8, 16 or 32 bits}}
+tt.func private @bits(!ttg.tensor_memory<128x64xf64>)
 
 // -----
 

@@ -268,8 +268,9 @@ Type TensorMemoryType::parse(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseGreater()) return {};
   bool hasRows = shape.size() == 2 && (shape[0] == gpu::tcgen05MinRows || shape[0] % gpu::tensorMemoryLanes == 0);
-  if (!hasRows || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
-    parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows");
+  bool hasBits = element.isIntOrFloat() && llvm::is_contained({8u, 16u, 32u}, element.getIntOrFloatBitWidth());
+  if (!hasRows || !hasBits || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
+    parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 8, 16 or 32 bits");
     return {};
   }
   return TensorMemoryType::get(parser.getContext(), shape, element);
