@@ -232,22 +232,34 @@ private:
     return isInLoop && ttg::layoutOf(column.getSrc().getType()) == layout.withoutDim(1) ? column.getSrc() : Value();
   }
 
-  /// Gives tiles their columns. Loops use the same ones, one after the other. Early results have two tiles if these fit.
-  bool fits() {
-    auto columnsOf = [](ChainLoop &its) {
-      int64_t all = 0;
-      for (ChainedMma &mma : its.mmas) {
-        all += tensorColumnsOf(mma.op.getType()) * (mma.isEarly && its.prefetches ? 2 : 1);
-        if (isa<RankedTensorType>(mma.op.getA().getType())) all += tensorColumnsOf(mma.op.getA().getType());
-      }
-      return all;
-    };
-    columns = minTensorColumns;
-    for (auto &[op, its] : loops) {
-      its.prefetches = canPrefetch(its);
-      its.prefetches = its.prefetches && columnsOf(its) <= target.tensorColumns;
-      columns = std::max<int64_t>(columns, int64_t(llvm::PowerOf2Ceil(uint64_t(columnsOf(its)))));
+  static int64_t columnsOf(const ChainLoop &its, bool prefetches) {
+    int64_t all = 0;
+    for (const ChainedMma &mma : its.mmas) {
+      ttg::WgmmaOp op = mma.op;
+      all += tensorColumnsOf(op.getType()) * (mma.isEarly && prefetches ? 2 : 1);
+      if (isa<RankedTensorType>(op.getA().getType())) all += tensorColumnsOf(op.getA().getType());
     }
+    return all;
+  }
+
+  /// The columns to allocate if loops prefetch, where they can, or if none does. Loops use the same ones, one after the other.
+  int64_t allocatedColumns(bool prefetches) {
+    int64_t most = minTensorColumns;
+    for (auto &[op, its] : loops)
+      most = std::max(most, columnsOf(its, prefetches && its.prefetches));
+    return int64_t(llvm::PowerOf2Ceil(uint64_t(most)));
+  }
+
+  /// Gives early results two tiles if these fit. A second CTA on the SM is worth more: it multiplies while this one computes.
+  bool fits() {
+    for (auto &[op, its] : loops)
+      its.prefetches = canPrefetch(its) && columnsOf(its, /*prefetches=*/true) <= target.tensorColumns;
+    bool twoCtas = config.getWarps() == warpsOfGroup && 2 * planShared(function).bytes <= target.sharedBytes &&
+                   2 * allocatedColumns(/*prefetches=*/false) <= target.tensorColumns;
+    if (twoCtas && 2 * allocatedColumns(/*prefetches=*/true) > target.tensorColumns)
+      for (auto &[op, its] : loops)
+        its.prefetches = false;
+    columns = allocatedColumns(/*prefetches=*/true);
     return columns <= target.tensorColumns;
   }
 
