@@ -392,6 +392,7 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
         double bytes = boxBytes(load.getMap());
         double done = moveBytes(time, bytes, 2 * baseOfMap(load.getMap())) + loadLatency + tmaLatency;
         int64_t copies = load.getMulticast() ? llvm::popcount(static_cast<uint32_t>(*load.getMulticast())) : 1;
+        if (load.getToLeader()) copies *= cluster; // the other CTA of the pair does the same
         if (Mbarrier *barrier = barrierAt(index, load.getBarrier()))
           arrive(ctaOf(index), *barrier, 0, -static_cast<int64_t>(bytes) * copies, done);
       })
@@ -527,8 +528,7 @@ double Sm::run(int64_t count, const Steps &counted) {
     if (half == 0 && steps >= budget / 2) half = steps, halfTime = now;
     if (execute(index, node, time)) push(index);
   }
-  bool isStuck =
-      queue.empty() && started >= wanted && std::any_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running > 0; });
+  bool isStuck = queue.empty() && std::any_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running > 0; });
   isComplete = !isStuck;
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
