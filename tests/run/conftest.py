@@ -11,13 +11,12 @@ With `--gpu-target cuda:sm_75`, only the simulator runs, on code for this GPU, a
 """
 
 import collections
-import functools
 import itertools
-import shutil
 
 import arm_device
 import gpu_device
 import pytest
+from assembled import assemble
 
 import tilewright
 
@@ -85,21 +84,6 @@ def pytest_configure(config):
 def no_debug(request, monkeypatch):
     if request.node.get_closest_marker("without_debug"):
         monkeypatch.setattr(tilewright.knobs.runtime, "debug", False)
-
-
-def assemble(monkeypatch, target):
-    """From now on, each launch also compiles its kernel for the target, to a cubin if there is ptxas."""
-
-    def launch(kernel, grid, *args, **kwargs):
-        if grid is not None:
-            with tilewright.engine("cpu"):
-                made = tilewright._core.Kernel.launch(kernel, None, *args, **{**kwargs, "arch": target.removeprefix("cuda:")})
-            assert made.asm["cubin" if shutil.which("ptxas") else "ptx"]
-        return tilewright._core.Kernel.launch(kernel, grid, *args, **kwargs)
-
-    monkeypatch.setattr(tilewright.JITFunction, "launch", launch, raising=False)
-    monkeypatch.setattr(tilewright.JITFunction, "__getitem__", lambda kernel, grid: functools.partial(kernel.run, grid=grid, warmup=False),
-                        raising=False)
 
 
 @pytest.hookimpl(wrapper=True)

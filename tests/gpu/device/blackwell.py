@@ -3,7 +3,7 @@
     tests/gpu/run --blackwell               kernels with tcgen05.mma on the GPU of this machine, compared with float64
     tests/gpu/run --blackwell --simulate    the same on the simulator, without a GPU
 
-A line for each test function of tests/python/test_tcgen05.py and test_cta_pairs.py, and for each file of tests/run about dots. Another GPU runs the same kernels
+A line for each test function of the files of FILES in tests/python, and for each file of tests/run about dots. Another GPU runs the same kernels
 with its own instructions, which shows that the script works. Exit code 1 if a result is wrong or a launch fails.
 """
 
@@ -18,8 +18,8 @@ import xml.etree.ElementTree as xml
 from loading import ROOT
 
 SECONDS = 600
-FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "run/test_dot.py", "run/test_scaled_dot.py", "run/test_tensor_cores.py",
-         "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py", "run/test_examples.py"]
+FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "python/test_chain_partition.py", "python/test_gpu_kernels.py",
+         "run/test_dot.py", "run/test_scaled_dot.py", "run/test_tensor_cores.py", "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py", "run/test_examples.py"]
 
 
 def command(path, only, simulate, report):
@@ -35,8 +35,9 @@ def results_of(report):
     """{name: [cases, wrong cases, first line of the first error]} of a JUnit report: by function, or by file for tests/run."""
     groups = collections.defaultdict(lambda: [0, 0, ""])
     for case in xml.parse(report).iter("testcase"):
-        own = case.get("name").partition("[")[0] if case.get("classname").rpartition(".")[2] in ("test_tcgen05", "test_cta_pairs") else case.get("classname").rpartition(".")[2]
-        group, problem = groups[own], next((child for child in case if child.tag in ("failure", "error")), None)
+        file = case.get("classname").rpartition(".")[2]
+        group = groups[case.get("name").partition("[")[0] if f"python/{file}.py" in FILES else file]
+        problem = next((child for child in case if child.tag in ("failure", "error")), None)
         if case.find("skipped") is not None:
             continue
         group[0] += 1
