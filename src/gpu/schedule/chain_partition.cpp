@@ -16,22 +16,20 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loop_schedule.h"
-#include "gpu/schedule/scratch.h"
 #include "gpu/schedule/shared_accesses.h"
 #include "gpu/schedule/shared_plan.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_accumulators.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
 
-#include <map>
 #include <optional>
 #include <tuple>
 
@@ -67,13 +65,6 @@ struct ChainLoop {
   SmallVector<std::pair<ttg::BarrierArriveOp, size_t>> releases; ///< and the MMA after which it stands
   SmallVector<ttg::WgmmaWaitOp> waits;
   bool prefetches = false; ///< early MMAs run an iteration ahead
-};
-
-struct TileOrder {
-  bool operator()(const std::tuple<int64_t, int64_t, Type> &x, const std::tuple<int64_t, int64_t, Type> &y) const {
-    auto key = [](const auto &tile) { return std::tuple(std::get<0>(tile), std::get<1>(tile), std::get<2>(tile).getAsOpaquePointer()); };
-    return key(x) < key(y);
-  }
 };
 
 class ChainPartitioner {
@@ -143,11 +134,7 @@ private:
     return isCarried || loop.isDefinedOutsideOfLoop(value);
   }
 
-  static ttg::StageOp stageOf(Value buffer) {
-    while (auto view = buffer.getDefiningOp<ttg::ViewOp>())
-      buffer = view.getBuffer();
-    return buffer.getDefiningOp<ttg::StageOp>();
-  }
+  static ttg::StageOp stageOf(Value buffer) { return tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>(); }
 
   /// True if the copies of the next iteration can arrive before the late MMAs of this one have read theirs.
   bool canPrefetch(ChainLoop &its) {
@@ -160,8 +147,7 @@ private:
   bool planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
     ChainedMma &mma = its.mmas[number];
     if (mma.op.getUseC() || !planSum(loop, its, mma)) return false;
-    bool isZero = matchPattern(mma.op.getC(), m_PosZeroFloat()) || matchPattern(mma.op.getC(), m_Zero());
-    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!isZero && !mma.inPlace);
+    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!isZeroTile(mma.op.getC()) && !mma.inPlace);
     mma.lastReader = int64_t(number);
     for (Value buffer : mma.op.buffers()) {
       ttg::AllocOp alloc = allocOf(buffer);
@@ -386,10 +372,7 @@ private:
     }
   }
 
-  static bool startsFromZero(scf::ForOp loop, const ChainedMma &mma) {
-    Value init = loop.getInitArgs()[*mma.inPlace];
-    return matchPattern(init, m_PosZeroFloat()) || matchPattern(init, m_Zero());
-  }
+  static bool startsFromZero(scf::ForOp loop, const ChainedMma &mma) { return isZeroTile(loop.getInitArgs()[*mma.inPlace]); }
 
   /// What threads do with operands and results, in a loop's body.
   void threads(scf::ForOp loop, ChainLoop &its, Value count) {
@@ -404,7 +387,8 @@ private:
       if (mma.isEarly) continue;
       b.setInsertionPoint(mma.op);
       if (mma.operand) ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getA(), mma.operand);
-      if (!mma.inPlace && !mma.factors && !isZero(mma.op.getC())) ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getC(), mma.result);
+      if (!mma.inPlace && !mma.factors && !isZeroTile(mma.op.getC()))
+        ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getC(), mma.result);
       ttg::BarrierArriveOp::create(b, mma.op.getLoc(), mma.ready, zero, Value());
     }
     for (ttg::WgmmaWaitOp wait : its.waits) {
@@ -412,8 +396,6 @@ private:
       wait.erase();
     }
   }
-
-  static bool isZero(Value tile) { return matchPattern(tile, m_PosZeroFloat()) || matchPattern(tile, m_Zero()); }
 
   /// Before threads change what an MMA reads or adds to, they wait for the last such MMA of the previous iteration.
   void waitForReaders(scf::ForOp loop, ChainLoop &its, Value count) {
@@ -432,8 +414,7 @@ private:
     }
     for (auto [number, op] : firsts) {
       b.setInsertionPoint(op);
-      Value one = i32(op->getLoc(), 1), before = arith::SubIOp::create(b, op->getLoc(), count, one);
-      waitUntilDone(op->getLoc(), its.mmas[number], 1, before);
+      waitForPrevious(op->getLoc(), its.mmas[number], count);
     }
   }
 
@@ -442,6 +423,13 @@ private:
     for (Operation *user : value.getUsers())
       if (!isa<scf::YieldOp>(user) && (!first || user->isBeforeInBlock(first))) first = user;
     return first;
+  }
+
+  /// Waits until a late MMA of the iteration before `count` is complete.
+  Operation *waitForPrevious(Location loc, const ChainedMma &mma, Value count) {
+    Value one = i32(loc, 1), before = arith::SubIOp::create(b, loc, count, one);
+    auto [stage, parity] = stageAt(loc, before, 1);
+    return ttg::BarrierWaitOp::create(b, loc, mma.done, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true);
   }
 
   /// Waits until the MMA of iteration `count` is complete. Returns the stage of its result.
@@ -484,16 +472,13 @@ private:
     auto type = ttg::withLayout(cast<RankedTensorType>(mma.factors.getType()), rows);
     Value factors = ttg::LoadSharedOp::create(b, loc, type, tile);
     correct(factors.getDefiningOp());
-    Value one = i32(loc, 1), before = arith::SubIOp::create(b, loc, count, one);
-    auto [first, parityBefore] = stageAt(loc, before, 1);
-    correct(ttg::BarrierWaitOp::create(b, loc, mma.done, first, parityBefore, /*firstWarp=*/false, /*tensorMemory=*/true));
+    correct(waitForPrevious(loc, mma, count));
     correct(ttg::TensorScaleOp::create(b, loc, factors, mma.result));
     correct(ttg::BarrierArriveOp::create(b, loc, mma.ready, zero, Value()));
   }
 
   /// Moves what a value is computed from to where its operands are known.
   static void computeEarly(Value value, scf::ForOp loop) {
-    SmallVector<Operation *> slice;
     llvm::SetVector<Operation *> seen;
     BackwardSliceOptions options;
     options.inclusive = true;
@@ -527,19 +512,13 @@ private:
 
   /// After the loop: its sums.
   void loadResults(scf::ForOp loop, ChainLoop &its) {
-    Location loc = loop.getLoc();
     for (ChainedMma &mma : its.mmas) {
       if (!mma.rescaled && !mma.inPlace) continue;
       Value result = loop.getResult(mma.rescaled ? *mma.rescaled : *mma.inPlace);
       if (result.use_empty()) continue;
-      auto type = cast<RankedTensorType>(result.getType());
-      Value loaded = ttg::TensorLoadOp::create(b, loc, type, mma.result);
-      if (mma.inPlace && startsFromZero(loop, mma)) {
-        Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
-        Value mask = tt::SplatOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
-        loaded = arith::SelectOp::create(b, loc, mask, loaded, loop.getInitArgs()[*mma.inPlace]);
-      }
-      result.replaceAllUsesWith(loaded);
+      Value sum = ttg::TensorLoadOp::create(b, loop.getLoc(), result.getType(), mma.result);
+      bool isStored = mma.rescaled || !startsFromZero(loop, mma); // before the loop
+      result.replaceAllUsesWith(isStored ? sum : sumOrInit(b, loop, *mma.inPlace, sum));
     }
   }
 
@@ -581,7 +560,7 @@ private:
       waitForCopies(its, mma);
       auto [stage, parity] = stageAt(loc, count, 1);
       assign(ttg::BarrierWaitOp::create(b, loc, mma.ready, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true));
-      Value accumulate = mma.inPlace ? (startsFromZero(loop, mma) ? isLater : yes) : isZero(mma.op.getC()) ? no : yes;
+      Value accumulate = mma.inPlace ? (startsFromZero(loop, mma) ? isLater : yes) : isZeroTile(mma.op.getC()) ? no : yes;
       multiply(its, number, mma.result, accumulate, stage);
     }
   }
@@ -656,9 +635,9 @@ private:
   TensorAccumulators sums;
   OpBuilder b;
   llvm::MapVector<Operation *, ChainLoop> loops;
-  DenseMap<Operation *, Value> fullBarriers;                            ///< by the buffers that a producer fills
-  std::map<std::tuple<int64_t, int64_t, Type>, Value, TileOrder> tiles; ///< by column, depth and type
-  DenseMap<std::pair<Type, int64_t>, Value> factorBuffers;              ///< by type and number in the loop
+  DenseMap<Operation *, Value> fullBarriers;                 ///< by the buffers that a producer fills
+  DenseMap<std::tuple<int64_t, int64_t, Type>, Value> tiles; ///< by column, depth and type
+  DenseMap<std::pair<Type, int64_t>, Value> factorBuffers;   ///< by type and number in the loop
   Value address, zero;
   int64_t columns = 0;
   bool hasCorrection = false;

@@ -18,7 +18,6 @@
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -115,7 +114,7 @@ private:
   /// True if the loop has no other effect, and needs no sum in registers.
   bool onlyAccumulates(scf::ForOp loop) {
     for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
-      if (sums.contains(argument) && !matchPattern(init, m_PosZeroFloat()) && !matchPattern(init, m_Zero())) return false;
+      if (sums.contains(argument) && !isZeroTile(init)) return false;
     for (Operation &op : loop.getBody()->without_terminator()) {
       auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
@@ -269,14 +268,10 @@ private:
 
   /// Loads the sums after the loop: zeros if it has had no iteration.
   void load(scf::ForOp loop, ArrayRef<Value> tiles) {
-    Location loc = loop.getLoc();
-    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
-    for (auto [result, init, tile] : llvm::zip(loop.getResults(), loop.getInitArgs(), tiles)) {
+    for (auto [result, tile] : llvm::zip(loop.getResults(), tiles)) {
       if (!tile || result.use_empty()) continue;
-      auto type = cast<RankedTensorType>(result.getType());
-      Value loaded = loadSum(loc, type, tile);
-      Value mask = tt::SplatOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
-      result.replaceAllUsesWith(arith::SelectOp::create(b, loc, mask, loaded, init));
+      Value sum = loadSum(loop.getLoc(), cast<RankedTensorType>(result.getType()), tile);
+      result.replaceAllUsesWith(sumOrInit(b, loop, result.getResultNumber(), sum));
     }
   }
 

@@ -14,7 +14,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -79,8 +78,6 @@ public:
   }
 
 private:
-  static bool isZero(Value value) { return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero()); }
-
   Result<void> check(ttg::WgmmaOp mma) {
     auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
@@ -88,7 +85,7 @@ private:
     if (mma.getScales()) return Failure{"a dot has block scales"};
     if (!isa<ttg::BufferType>(mma.getA().getType())) return Failure{"a dot's first operand is not in shared memory"};
     bool accumulates = loop && sum && sum.getOwner() == loop.getBody() && sums.isInPlace(mma.getCMutable()) && !mma.getUseC() &&
-                       isZero(loop.getTiedLoopInit(sum)->get());
+                       isZeroTile(loop.getTiedLoopInit(sum)->get());
     if (!accumulates) return Failure{"a dot does more than to accumulate in a loop, from zero"};
     if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)

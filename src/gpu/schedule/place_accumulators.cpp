@@ -20,7 +20,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -229,8 +228,7 @@ private:
     b.setInsertionPoint(mma);
     Value tile = webOf(mma.getD()).tile, accumulate = mma.getUseC();
     if (!accumulators.isInPlace(mma.getCMutable())) {
-      bool isZero = matchPattern(mma.getC(), m_PosZeroFloat()) || matchPattern(mma.getC(), m_Zero());
-      if (isZero && !accumulate)
+      if (isZeroTile(mma.getC()) && !accumulate)
         accumulate = boolean(mma.getLoc(), false);
       else
         ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);

@@ -1,6 +1,10 @@
 #include "gpu/schedule/tensor_accumulators.h"
 
 #include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loop_iterations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -61,6 +65,17 @@ bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
   OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
   return yielded->get() != argument && isInPlace(*yielded) &&
          llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
+}
+
+bool isZeroTile(Value tile) {
+  return matchPattern(tile, m_PosZeroFloat()) || matchPattern(tile, m_Zero());
+}
+
+Value sumOrInit(OpBuilder &b, scf::ForOp loop, unsigned number, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  Value runs = LoopIterations(loop).existsIteration(b, 0);
+  Value mask = tt::SplatOp::create(b, loop.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
+  return arith::SelectOp::create(b, loop.getLoc(), mask, sum, loop.getInitArgs()[number]);
 }
 
 int64_t tensorColumnsOf(Type tile) {
