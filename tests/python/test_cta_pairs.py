@@ -13,7 +13,7 @@ import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from test_tcgen05 import device, multiply, numbers, persistent, ptx
+from test_tcgen05 import device, multiply, multiply_persistent, numbers, persistent, ptx
 
 
 def is_paired(text):
@@ -67,15 +67,7 @@ def test_stages(stages, depth):
 @pytest.mark.parametrize("depth", [8, 64, 200])
 def test_persistent_matmul(programs, two, tile, warps, depth):
     """The MMAs of the next tile run while both CTAs store a tile, in another tile of tensor memory if two fit."""
-    m, n, k = tile
-    rows, columns = 2 * m + 40, 2 * n + 16
-    a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
-    c = np.zeros((rows, columns), np.float16)
-    arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
-    with device("sm_100a"):
-        persistent[programs,](*arguments, num_warps=warps, num_ctas=2, num_stages=3)
-    expected = a.astype(np.float64) @ b.astype(np.float64).T
-    np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)  # one rounding to fp16
+    arguments = multiply_persistent(programs, two, tile, depth, 16, num_warps=warps, num_ctas=2, num_stages=3)
     if depth % 16:
         return  # TMA is for versions that launches request
     text = ptx(persistent, "sm_100a", arguments, num_warps=warps, num_ctas=2, num_stages=3)

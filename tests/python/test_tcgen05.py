@@ -246,24 +246,31 @@ def persistent(
         c.store([m, n], (acc + other).to(tl.float16))
 
 
+def multiply_persistent(programs, two, tile, depth, more_columns, **options):
+    """Runs the persistent kernel on the simulator and compares it with float64. Returns its arguments."""
+    m, n, k = tile
+    rows, columns = 2 * m + 40, 2 * n + more_columns
+    a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
+    c = np.zeros((rows, columns), np.float16)
+    arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
+    with device("sm_100a"):
+        persistent[programs,](*arguments, **options)
+    expected = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)  # one rounding to fp16
+    return arguments
+
+
 @pytest.mark.parametrize("programs", [1, 3])
 @pytest.mark.parametrize(("two", "tile", "warps"), [(False, (128, 128, 64), 4), (True, (128, 128, 32), 8), (False, (128, 256, 64), 8), (True, (128, 256, 16), 8), (False, (64, 64, 64), 4)])
 @pytest.mark.parametrize("depth", [8, 64, 200])
 def test_persistent_matmul(programs, two, tile, warps, depth):
     """The MMAs of the next tile run while a tile is stored, in another tile of tensor memory if two fit."""
-    m, n, k = tile
-    rows, columns = 2 * m + 40, 2 * n + 8
-    a, b = numbers((rows, depth), "fp16", 1), numbers((columns, depth), "fp16", 2)
-    c = np.zeros((rows, columns), np.float16)
-    arguments = (a, b, c, rows, columns, depth, programs, m, n, k, two)
-    with device("sm_100a"):
-        persistent[programs,](*arguments, num_warps=warps, num_stages=3)
-    expected = a.astype(np.float64) @ b.astype(np.float64).T
-    np.testing.assert_allclose(c, (2 if two else 1) * expected, rtol=2e-3, atol=2e-2)  # one rounding to fp16
+    arguments = multiply_persistent(programs, two, tile, depth, 8, num_warps=warps, num_stages=3)
     if depth % 16:
         return  # TMA is for versions that launches request
     text = ptx(persistent, "sm_100a", arguments, num_warps=warps, num_stages=3)
     assert "setmaxnreg" in text and text.count("tcgen05.commit") == 2  # of the stages, and of the sums
+    n = tile[1]
     pairs = 1 if two and n == 256 else 2
     assert re.findall(r"tcgen05.alloc[^;]*, (\d+);", text) == [str((2 if two else 1) * pairs * n)]
 
