@@ -96,7 +96,7 @@ llvm::LogicalResult scheduleMmas(mlir::ModuleOp module);
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
 /// Gives the accumulators of MMAs places in tensor memory, on targets with tcgen05. A sum that a loop carries stays there; other values are
-/// loaded where an MMA has ended. Replaces ttg.wgmma and ttg.wgmma_wait. Reports an error if 512 columns do not suffice.
+/// loaded where an MMA has ended. Replaces ttg.mma_async and ttg.mma_async_wait. Reports an error if 512 columns do not suffice.
 llvm::LogicalResult placeAccumulators(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the

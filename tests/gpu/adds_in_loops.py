@@ -18,19 +18,19 @@ import triton.language as tl
 # and the one that is added to `v` until the wait for the stored result.
 # CHECK: default {
 # CHECK: scf.for
-# CHECK: %[[s:.*]] = ttg.wgmma
+# CHECK: %[[s:.*]] = ttg.mma_async
 # CHECK-NOT: ttg.cta_barrier
-# CHECK: ttg.wgmma_wait 0, %[[s]], %
+# CHECK: ttg.mma_async_wait 0, %[[s]], %
 # CHECK-NOT: ttg.cta_barrier
-# CHECK: %[[v:.*]] = ttg.wgmma
+# CHECK: %[[v:.*]] = ttg.mma_async
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.tma_store_wait 0
 # CHECK-NEXT: ttg.cta_barrier
-# CHECK: %[[out:.*]] = ttg.wgmma
-# CHECK-NEXT: %{{.*}} = ttg.wgmma
-# CHECK-NEXT: %[[left:.*]]:2 = ttg.wgmma_wait 1, %[[out]], %[[v]]
+# CHECK: %[[out:.*]] = ttg.mma_async
+# CHECK-NEXT: %{{.*}} = ttg.mma_async
+# CHECK-NEXT: %[[left:.*]]:2 = ttg.mma_async_wait 1, %[[out]], %[[v]]
 # CHECK-NEXT: ttg.store_shared %[[left]]#0
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.cta_barrier

@@ -22,7 +22,7 @@ import triton.language as tl
 # ORDERED: %[[BUFFER:.*]] = ttg.alloc : <1 x i8, #ttg.shared<1x2x2x256, offset {{\[\[}}0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 0, 4], {{.*}}, [0, 0, 1, 0], [0, 1, 0, 0]], 8>>
 # ORDERED: ttg.view %[[BUFFER]] {{.*}} -> <1 x i8, #ttg.shared<128x8, offset {{\[\[}}0, 1], [0, 2], [32, 0], [64, 0], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 4]], 8>>
 # ORDERED: ttg.store_shared %[[TILE]], %[[BUFFER]]
-# ORDERED: ttg.wgmma
+# ORDERED: ttg.mma_async
 #
 # A number of b has a byte of its buffer, which an MMA sees as 256x64 bytes. B has 64 rows of scales: 64 rows of their buffer are padding.
 # PADDED: ttg.view {{.*}}#ttg.shared<128x64, offset {{\[\[}}1, 0], [2, 0], [4, 0], [0, 0], [8, 0], [16, 0], [32, 0], [8, 1], [16, 2], [32, 4], {{.*}}, [64, 0]], 8>> -> <1 x i8, #ttg.shared<256x64,

@@ -21,7 +21,7 @@ SCHEDULE-NEXT: %[[half:.*]] = arith.constant 64 : i32
 SCHEDULE-NEXT: %[[first:.*]] = arith.muli %[[rank]], %[[half]]
 SCHEDULE: arith.addi %{{.*}}, %[[first]]
 SCHEDULE: ttg.descriptor_load {{.*}} : tensor<64x64xf16
-SCHEDULE: ttg.wgmma {{.*}} {paired,
+SCHEDULE: ttg.mma_async {{.*}} {paired,
 
 The first CTA announces the bytes of both, and multiplies for both.
 

@@ -27,21 +27,21 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # CHECK-NEXT: ttg.barrier_wait
 # CHECK-NEXT: ttg.load_shared {{.*}} -> tensor<256x2xi8
 # CHECK-NOT: tt.load
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
 # CHECK-NOT: tt.load
-# CHECK: ttg.wgmma_wait 1
+# CHECK: ttg.mma_async_wait 1
 # CHECK: ttg.barrier_arrive [[RIGHT:%[0-9]+]][
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
-# CHECK-NEXT: ttg.wgmma_wait 1
+# CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
+# CHECK-NEXT: ttg.mma_async_wait 1
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 # CHECK: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<128x2xi8
 # CHECK: tt.reduce
 # CHECK: tt.reduce
-# CHECK: ttg.wgmma_wait 0
+# CHECK: ttg.mma_async_wait 0
 # CHECK: scf.if
-# CHECK: ttg.wgmma {{.*}}bf16
+# CHECK: ttg.mma_async {{.*}}bf16
 
 # CHECK: partition0() num_warps(1) {
 # CHECK: scf.for

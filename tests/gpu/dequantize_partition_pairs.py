@@ -12,9 +12,9 @@ no scales, the dequantize partition loads those of the second one in words of se
 # CHECK: default {
 # CHECK: scf.for
 # CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
 # CHECK: ttg.unpack_e2m1 {{.*}}small{{.*}} -> tensor<128x64xf16
-# CHECK: ttg.wgmma {{.*}} : tensor<128x64xf16
+# CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
 # CHECK: partition1() num_warps(4) {
 # CHECK: scf.for
 # CHECK: ttg.unpack_e2m1 {{.*}}small

@@ -10,7 +10,7 @@ with the same stages. They do not if a tile's stores may overlap the next one's 
 # CHECK-NEXT: default {
 # CHECK: scf.for
 # CHECK: scf.for
-# CHECK: ttg.wgmma
+# CHECK: ttg.mma_async
 # CHECK: ttg.tma_store
 # CHECK: partition0() num_warps(1) {
 # CHECK: scf.for

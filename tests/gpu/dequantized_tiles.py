@@ -13,8 +13,8 @@ dequantized values of all stages, and the stages are refilled. The tiles arrive 
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.cta_barrier
 # CHECK: ttg.tma_load
-# CHECK: ttg.wgmma %
-# CHECK-NEXT: ttg.wgmma_wait 1
+# CHECK: ttg.mma_async %
+# CHECK-NEXT: ttg.mma_async_wait 1
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 

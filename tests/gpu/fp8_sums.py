@@ -45,8 +45,8 @@ def wide(a, b, c):
 # LOOP: default {
 # LOOP: scf.for
 # LOOP: ttg.barrier_wait
-# LOOP: %[[SUM:.*]] = ttg.wgmma {{.*}}promotionInterval = 128
-# LOOP-NEXT: ttg.wgmma_wait 0, %[[SUM]]
+# LOOP: %[[SUM:.*]] = ttg.mma_async {{.*}}promotionInterval = 128
+# LOOP-NEXT: ttg.mma_async_wait 0, %[[SUM]]
 # LOOP: ttg.barrier_arrive
 # LOOP: scf.yield
 @triton.jit

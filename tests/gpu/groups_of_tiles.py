@@ -14,8 +14,8 @@ begins, because a negative index then means memory before the tensor, where no k
 # COPIES-NEXT: ttg.fence_async
 # COPIES-NEXT: ttg.cta_barrier
 # COPIES-NOT: ttg.copy_async
-# COPIES: ttg.wgmma %
-# COPIES-NEXT: ttg.wgmma_wait 1
+# COPIES: ttg.mma_async %
+# COPIES-NEXT: ttg.mma_async_wait 1
 # COPIES-NEXT: ttg.cta_barrier
 # COPIES: ttg.copy_async
 # COPIES: scf.yield

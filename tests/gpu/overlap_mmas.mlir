@@ -8,17 +8,17 @@
 // CHECK-LABEL: tt.func public @backward
 // CHECK: scf.for
 // CHECK: tt.load
-// CHECK: %[[scores:.*]] = ttg.wgmma
+// CHECK: %[[scores:.*]] = ttg.mma_async
 // CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.view
-// CHECK-NEXT: %[[more:.*]] = ttg.wgmma
-// CHECK: %[[s:.*]] = ttg.wgmma_wait 1, %[[scores]]
+// CHECK-NEXT: %[[more:.*]] = ttg.mma_async
+// CHECK: %[[s:.*]] = ttg.mma_async_wait 1, %[[scores]]
 // CHECK: math.exp2 %[[s]]
-// CHECK: %[[first:.*]] = ttg.wgmma
-// CHECK: %[[m:.*]] = ttg.wgmma_wait 1, %[[more]]
+// CHECK: %[[first:.*]] = ttg.mma_async
+// CHECK: %[[m:.*]] = ttg.mma_async_wait 1, %[[more]]
 // CHECK: arith.mulf {{.*}}%[[m]]
-// CHECK: %[[second:.*]] = ttg.wgmma
-// CHECK: ttg.wgmma_wait 0, %[[second]], %[[first]]
+// CHECK: %[[second:.*]] = ttg.mma_async
+// CHECK: ttg.mma_async_wait 0, %[[second]], %[[first]]
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield
 tt.func public @backward(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %rows: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map},
@@ -65,10 +65,10 @@ tt.func public @backward(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %rows: !tt
 // Two accumulators of 128 registers leave no registers for an MMA that starts early, nor for its operand.
 // CHECK-LABEL: tt.func public @full
 // CHECK: scf.for
-// CHECK: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
-// CHECK: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
+// CHECK: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK: scf.yield
 tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
@@ -101,20 +101,20 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK-LABEL: tt.func public @runs_on
 // CHECK: scf.for {{.*}} iter_args(%[[sum:.*]] = %{{.*}}, %[[slot:.*]] = %{{.*}}, %[[parity:.*]] = %{{.*}})
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
-// CHECK-NEXT: %[[scores:.*]] = ttg.wgmma
+// CHECK-NEXT: %[[scores:.*]] = ttg.mma_async
 // CHECK: ttg.barrier_wait %{{.*}}[%[[slot]]], %[[parity]]
-// CHECK: %[[more:.*]] = ttg.wgmma
-// CHECK: %[[s:.*]]:2 = ttg.wgmma_wait 1, %[[scores]], %[[sum]]
+// CHECK: %[[more:.*]] = ttg.mma_async
+// CHECK: %[[s:.*]]:2 = ttg.mma_async_wait 1, %[[scores]], %[[sum]]
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: %[[e:.*]] = math.exp2 %[[s]]#0
-// CHECK: %[[m:.*]]:2 = ttg.wgmma_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.name_every_value}
+// CHECK: %[[m:.*]]:2 = ttg.mma_async_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.name_every_value}
 // CHECK: arith.mulf %[[m]]#1, %[[m]]#0
-// CHECK: %[[last:.*]] = ttg.wgmma {{.*}}, %[[s]]#1
-// CHECK-NOT: ttg.wgmma_wait
+// CHECK: %[[last:.*]] = ttg.mma_async {{.*}}, %[[s]]#1
+// CHECK-NOT: ttg.mma_async_wait
 // CHECK: scf.yield %[[last]]
-// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async_wait 0
 tt.func public @runs_on(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map},
     %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>

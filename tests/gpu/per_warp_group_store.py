@@ -13,9 +13,9 @@ import triton.language as tl
 # CHECK: tensor_map<base = 2, {{.*}} box = [64, 64], element = f16
 # CHECK: default {
 # CHECK: scf.for
-# CHECK: ttg.wgmma
+# CHECK: ttg.mma_async
 # CHECK: ttg.loop_schedule
-# CHECK: ttg.wgmma_wait 0
+# CHECK: ttg.mma_async_wait 0
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: ttg.tma_store_wait 0
 # CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}

@@ -20,8 +20,8 @@
 // CHECK-DAG: %[[mine:.*]] = ttg.stage %[[a]][%[[slot]]]
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.barrier_wait %[[full]][%[[slot]]], %[[parity]]
-// CHECK: %[[d:.*]] = ttg.wgmma %[[mine]], {{.*}}, %[[acc]]
-// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK: %[[d:.*]] = ttg.mma_async %[[mine]], {{.*}}, %[[acc]]
+// CHECK-NEXT: ttg.mma_async_wait 1
 // CHECK-NEXT: ttg.cta_barrier
 // iteration i + 2, into the stage of iteration i - 1
 // CHECK: %[[exists:.*]] = arith.cmpi ugt
@@ -31,7 +31,7 @@
 // CHECK-COUNT-2: ttg.tma_load
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]]
-// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async_wait 0
 tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}, %y: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32
@@ -66,18 +66,18 @@ tt.func public @gemm(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // the first iteration's scores
 // CHECK: %[[first:.*]] = scf.if
 // CHECK: ttg.barrier_wait %[[keys]][
-// CHECK-NEXT: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK: ttg.cta_barrier
 // CHECK: scf.for {{.*}}, %[[scores:[^,]*]] = %[[first]])
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[keys]][
 // CHECK: ttg.barrier_wait %[[keys]][
-// CHECK: %[[next:.*]] = ttg.wgmma
+// CHECK: %[[next:.*]] = ttg.mma_async
 // CHECK-NEXT: math.exp2 %[[scores]]
 // CHECK: ttg.barrier_wait %[[values]][
-// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma
-// CHECK-NEXT: %[[done:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[next]]
+// CHECK-NEXT: %[[sum:.*]] = ttg.mma_async
+// CHECK-NEXT: %[[done:.*]]:2 = ttg.mma_async_wait 0, %[[sum]], %[[next]]
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[values]][
 // CHECK: scf.yield %[[done]]#0, {{.*}}, %[[done]]#1
@@ -120,15 +120,15 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // CHECK: ttg.barrier_wait %[[q]]
 // CHECK: scf.for
 // CHECK: ttg.barrier_wait %[[keys]][
-// CHECK-NEXT: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: ttg.barrier_expect %[[keys]][
 // CHECK: ttg.barrier_expect %[[values]][
 // CHECK: math.exp2
 // CHECK: ttg.barrier_wait %[[values]][
-// CHECK-NEXT: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK-NOT: ttg.cta_barrier
 // CHECK: scf.yield
 tt.func public @in_turns(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
@@ -216,7 +216,7 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 // CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)
 // CHECK-NOT: ttg.barrier_expect
 // CHECK: %[[inner:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = {{.*}}, %{{.*}} = %[[slot]], %{{.*}} = %[[parity]])
-// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async_wait 0
 // CHECK: ttg.cta_barrier
 // CHECK: scf.if
 // CHECK: ttg.barrier_expect
@@ -287,7 +287,7 @@ tt.func public @alone(%o: !tt.ptr<f16>, %n: i32, %x: !ptx.tensor_map {ttg.tensor
 // CHECK-NEXT: ttg.fence_async
 // CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK-NEXT: ttg.wgmma
+// CHECK-NEXT: ttg.mma_async
 tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32
@@ -319,11 +319,11 @@ tt.func public @both(%o: !tt.ptr<f32>, %f: f16, %x: !ptx.tensor_map {ttg.tensor_
 // CHECK-NEXT: ttg.fence_async
 // CHECK-NEXT: ttg.barrier_wait
 // CHECK-NEXT: ttg.cta_barrier
-// CHECK-NEXT: %[[d:.*]] = ttg.wgmma %{{.*}}, %[[mine]], %[[acc]]
-// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK-NEXT: %[[d:.*]] = ttg.mma_async %{{.*}}, %[[mine]], %[[acc]]
+// CHECK-NEXT: ttg.mma_async_wait 1
 // CHECK-NEXT: ttg.cta_barrier
 // CHECK: scf.yield %[[d]], %{{.*}}, %[[next]]
-// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async_wait 0
 tt.func public @computed(%q: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %c0 = arith.constant 0 : i32

@@ -27,11 +27,11 @@ tt.func @carried(%n: i32) attributes {ttg.config = #config} {
   %a = ttg.alloc : !ttg.buffer<1 x f16, #a>
   %b = ttg.alloc : !ttg.buffer<1 x f16, #b>
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x64xf32, #acc>) : i32 {
-    %d = ttg.wgmma %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
-    %e = ttg.wgmma_wait 1, %d : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+    %d = ttg.mma_async %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
+    %e = ttg.mma_async_wait 1, %d : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
     scf.yield %e : tensor<128x64xf32, #acc>
   }
-  %s = ttg.wgmma_wait 0, %r : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+  %s = ttg.mma_async_wait 0, %r : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
   "use"(%s) : (tensor<128x64xf32, #acc>) -> ()
   tt.return
 }
@@ -70,11 +70,11 @@ tt.func @scaled(%n: i32, %yes: i1, %factor: tensor<128x64xf32, #acc>) attributes
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x64xf32, #acc>) : i32 {
     %x = arith.mulf %c, %factor : tensor<128x64xf32, #acc>
     scf.if %yes {
-      %s = ttg.wgmma %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
-      %t = ttg.wgmma_wait 1, %s : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+      %s = ttg.mma_async %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
+      %t = ttg.mma_async_wait 1, %s : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
     }
-    %d = ttg.wgmma %a, %b, %x : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
-    %e = ttg.wgmma_wait 0, %d : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+    %d = ttg.mma_async %a, %b, %x : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
+    %e = ttg.mma_async_wait 0, %d : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
     scf.yield %e : tensor<128x64xf32, #acc>
   }
   "use"(%r) : (tensor<128x64xf32, #acc>) -> ()
@@ -106,9 +106,9 @@ tt.func @tooMuch() attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x512xf32, #acc>
   %a = ttg.alloc : !ttg.buffer<1 x f16, #a>
   %b = ttg.alloc : !ttg.buffer<1 x f16, #b>
-  %d = ttg.wgmma %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x512xf32, #acc>
-  %e = ttg.wgmma %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x512xf32, #acc>
-  %f:2 = ttg.wgmma_wait 0, %d, %e : tensor<128x512xf32, #acc>, tensor<128x512xf32, #acc> -> tensor<128x512xf32, #acc>, tensor<128x512xf32, #acc>
+  %d = ttg.mma_async %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x512xf32, #acc>
+  %e = ttg.mma_async %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x512xf32, #acc>
+  %f:2 = ttg.mma_async_wait 0, %d, %e : tensor<128x512xf32, #acc>, tensor<128x512xf32, #acc> -> tensor<128x512xf32, #acc>, tensor<128x512xf32, #acc>
   "use"(%f#0, %f#1) : (tensor<128x512xf32, #acc>, tensor<128x512xf32, #acc>) -> ()
   tt.return
 }

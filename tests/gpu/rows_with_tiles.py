@@ -7,7 +7,7 @@
 # CHECK: tt.load {{.*}} tensor<64x!tt.ptr<f32>
 # CHECK: scf.for
 # CHECK-NOT: tt.load
-# CHECK: ttg.wgmma_wait
+# CHECK: ttg.mma_async_wait
 # CHECK: ttg.tma_load %scale_ptr_{{.*}} : <1 x f32
 # CHECK: ttg.barrier_wait
 # CHECK-NEXT: %[[row:.*]] = ttg.load_shared {{.*}} -> tensor<64xf32

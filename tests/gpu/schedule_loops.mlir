@@ -44,14 +44,14 @@
 // CHECK: scf.for
 // CHECK: ttg.descriptor_load {{.*}} ttg.id = 1
 // CHECK: ttg.descriptor_load {{.*}} ttg.id = 2
-// CHECK: ttg.wgmma {{.*}}ttg.id = 3
+// CHECK: ttg.mma_async {{.*}}ttg.id = 3
 // CHECK: } {ttg.id = 0 : i64, ttg.loop_schedule = #schedule}
 
 // PIPELINED-COUNT-4: ttg.tma_load
 // PIPELINED: scf.for
 // PIPELINED: ttg.barrier_wait
-// PIPELINED: ttg.wgmma
-// PIPELINED-NEXT: ttg.wgmma_wait 1
+// PIPELINED: ttg.mma_async
+// PIPELINED-NEXT: ttg.mma_async_wait 1
 // PIPELINED-NOT: ttg.cta_barrier
 // PIPELINED-COUNT-2: ttg.tma_load
 // PIPELINED-NOT: ttg.id

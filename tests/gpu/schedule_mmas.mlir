@@ -10,13 +10,13 @@
 // CHECK: #[[schedule:.*]] = #ttg.loop_schedule<policy "overlap-mmas" requested 1 index_stage 0
 // CHECK-SAME: edges [
 // CHECK: scf.for
-// CHECK: ttg.wgmma {{.*}}ttg.id
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async {{.*}}ttg.id
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK: ttg.mma_schedule = #[[schedule]]
 // MOVED: scf.for
-// MOVED: ttg.wgmma
-// MOVED-NOT: ttg.wgmma_wait
-// MOVED: ttg.wgmma
+// MOVED: ttg.mma_async
+// MOVED-NOT: ttg.mma_async_wait
+// MOVED: ttg.mma_async
 // MOVED-NOT: ttg.mma_schedule
 // MOVED-NOT: ttg.id
 

@@ -13,8 +13,8 @@
 // CHECK: %[[b:.*]] = ttg.alloc : <1 x f16, #ttg.shared<128x64
 // CHECK: %[[turned:.*]] = ttg.view %[[b]] {order = array<i32: 1, 0>}
 // CHECK: ttg.store_shared %{{.*}}, %[[b]]
-// CHECK: %[[d:.*]] = ttg.wgmma %[[a]], %[[turned]], %{{.*}} -> tensor<64x128xf32
-// CHECK-NEXT: ttg.wgmma_wait 0, %[[d]]
+// CHECK: %[[d:.*]] = ttg.mma_async %[[a]], %[[turned]], %{{.*}} -> tensor<64x128xf32
+// CHECK-NEXT: ttg.mma_async_wait 0, %[[d]]
 // CHECK-NOT: tt.dot
 // CHECK-NOT: tt.trans
 tt.func public @wgmma(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
@@ -42,11 +42,11 @@ tt.func public @wgmma(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %o
 
 // Weights computed from a dot are already in registers, in the layout in which wgmma reads A.
 // CHECK-LABEL: tt.func public @chained
-// CHECK: ttg.wgmma
-// CHECK: %[[s:.*]] = ttg.wgmma_wait 0
+// CHECK: ttg.mma_async
+// CHECK: %[[s:.*]] = ttg.mma_async_wait 0
 // CHECK: %[[w:.*]] = arith.truncf %[[s]]
 // CHECK-NOT: ttg.convert_layout
-// CHECK: ttg.wgmma %[[w]], %{{.*}} : tensor<64x64xf16
+// CHECK: ttg.mma_async %[[w]], %{{.*}} : tensor<64x64xf16
 tt.func public @chained(%p: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %ps = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
@@ -90,7 +90,7 @@ tt.func public @mma(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attrib
 // CHECK-LABEL: tt.func public @others
 // CHECK: ttg.fma_dot
 // CHECK: arith.extf
-// CHECK: ttg.wgmma
+// CHECK: ttg.mma_async
 // CHECK: arith.truncf
 tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<bf16>, %o: !tt.ptr<f32>, %g: !tt.ptr<bf16>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -113,7 +113,7 @@ tt.func public @others(%p: !tt.ptr<f32>, %h: !tt.ptr<bf16>, %o: !tt.ptr<f32>, %g
 
 // A transposed tile is multiplied by itself, and by its own transposition: unused transpositions are erased, each once.
 // CHECK-LABEL: tt.func public @same_transposed
-// CHECK-COUNT-4: ttg.wgmma {{.*}} -> tensor
+// CHECK-COUNT-4: ttg.mma_async {{.*}} -> tensor
 // CHECK-NOT: tt.trans
 tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -145,7 +145,7 @@ tt.func public @same_transposed(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %o: !tt.ptr<
 // CHECK: %[[bits:.*]] = ttg.alloc : <1 x i8,
 // CHECK: %[[floats:.*]] = ttg.view %[[bits]] {{.*}} -> <1 x f8E4M3FN,
 // CHECK-NOT: tt.bitcast
-// CHECK: ttg.wgmma %[[floats]],
+// CHECK: ttg.mma_async %[[floats]],
 tt.func public @bits(%p: !tt.ptr<i8> {tt.divisibility = 16 : i32}, %o: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %as = tt.splat %p : !tt.ptr<i8> -> tensor<64x64x!tt.ptr<i8>>

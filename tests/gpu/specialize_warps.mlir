@@ -19,8 +19,8 @@
 // The first scores, if there are any; their result is passed to the second stage of the iteration.
 // CHECK: %[[first:.*]]:5 = scf.if
 // CHECK: ttg.barrier_wait %[[keys]]
-// CHECK-NEXT: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK: arith.truncf
 // The second warp group lets the first one continue.
@@ -31,23 +31,23 @@
 // CHECK: ttg.barrier_wait %[[keys]]
 // CHECK: ptx.barrier {id = 2
 // CHECK: ptx.barrier {id = 3
-// CHECK: %[[next:.*]] = ttg.wgmma
+// CHECK: %[[next:.*]] = ttg.mma_async
 // CHECK-NEXT: ttg.barrier_wait %[[values]][%[[slot]]], %[[parity]]
-// CHECK-NEXT: %[[sum:.*]] = ttg.wgmma %[[weights]]
+// CHECK-NEXT: %[[sum:.*]] = ttg.mma_async %[[weights]]
 // CHECK: ptx.barrier_arrive {id = 3
 // CHECK: ptx.barrier_arrive {id = 2
-// CHECK: %[[s:.*]] = ttg.wgmma_wait 1, %[[next]]
+// CHECK: %[[s:.*]] = ttg.mma_async_wait 1, %[[next]]
 // CHECK-NEXT: ttg.barrier_arrive %[[keysRead]]
 // CHECK-NEXT: %[[e:.*]] = math.exp2 %[[s]]
-// CHECK-NEXT: %[[both:.*]]:2 = ttg.wgmma_wait 0, %[[sum]], %[[e]]
+// CHECK-NEXT: %[[both:.*]]:2 = ttg.mma_async_wait 0, %[[sum]], %[[e]]
 // CHECK-NEXT: arith.truncf %[[both]]#1
 // CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]][%[[slot]]]
 // CHECK: scf.yield
 // The last iteration's second stage.
 // CHECK: scf.if
 // CHECK: ttg.barrier_wait %[[values]]
-// CHECK-NEXT: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 0
+// CHECK-NEXT: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 0
 // CHECK-NEXT: ttg.barrier_arrive %[[valuesRead]]
 // CHECK: scf.yield
 // CHECK: ttg.warp_yield
@@ -59,7 +59,7 @@
 // CHECK: ttg.barrier_wait %[[valuesRead]][%[[slot]]], %{{.*}} : <3>
 // CHECK: ttg.barrier_expect %[[values]][%[[slot]]], 16384
 // CHECK: ttg.tma_load
-// CHECK-NOT: ttg.wgmma
+// CHECK-NOT: ttg.mma_async
 // CHECK: ttg.warp_return
 tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
@@ -99,11 +99,11 @@ tt.func public @attention(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.
 // CHECK: default {
 // CHECK: scf.for
 // CHECK: scf.for %[[k:.*]] = %[[first:.*]] to
-// CHECK: ttg.wgmma
-// CHECK-NEXT: ttg.wgmma_wait 1
+// CHECK: ttg.mma_async
+// CHECK-NEXT: ttg.mma_async_wait 1
 // CHECK: %[[later:.*]] = arith.cmpi ne, %[[k]], %[[first]]
 // CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if %[[later]]
-// CHECK: ttg.wgmma_wait 0
+// CHECK: ttg.mma_async_wait 0
 // CHECK: ttg.barrier_arrive %{{.*}}[%{{.*}}] if
 // CHECK: partition0() num_warps(1) {
 // CHECK: scf.for

@@ -21,7 +21,7 @@ def matmul(a, b, c, k, s):
     m, n, i = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
     acc = tl.zeros((128, 128), tl.float32)
     # MATMUL-NOT: read_cluster
-    # MATMUL: ttg.wgmma {{.*}} -> tensor<64x128xf32
+    # MATMUL: ttg.mma_async {{.*}} -> tensor<64x128xf32
     # MATMUL-NOT: read_cluster
     for start in range(0, k, 64):
         x = tl.load(a + m[:, None] * s + start + i[None, :])

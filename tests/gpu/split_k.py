@@ -19,7 +19,7 @@ import triton.language as tl
 # EXPLAIN: along dimension 0
 # Four CTAs add their parts in two exchanges of a half each; each CTA stores a quarter.
 # CHECK: scf.for
-# CHECK: ttg.wgmma {{.*}} -> tensor<64x64xf32
+# CHECK: ttg.mma_async {{.*}} -> tensor<64x64xf32
 # CHECK: scf.yield
 # CHECK: ttg.read_cluster {{.*}} peer 2 {{.*}}: tensor<64x32xf32
 # CHECK-NEXT: arith.addf
@@ -31,10 +31,10 @@ import triton.language as tl
 # MEET-NOT: barrier.cluster.arrive
 # With enough rows, the CTAs split the rows. With too small a K, they split the columns.
 # ROWS-NOT: read_cluster
-# ROWS: ttg.wgmma {{.*}} -> tensor<64x64xf32
+# ROWS: ttg.mma_async {{.*}} -> tensor<64x64xf32
 # ROWS-NOT: read_cluster
 # COLUMNS-NOT: read_cluster
-# COLUMNS: ttg.wgmma {{.*}} -> tensor<64x32xf32
+# COLUMNS: ttg.mma_async {{.*}} -> tensor<64x32xf32
 # COLUMNS-NOT: read_cluster
 @triton.jit
 def product(a, b, c, k, M: tl.constexpr, K: tl.constexpr):
@@ -64,7 +64,7 @@ def seen(a, b, c, k):
 
 # An fp8 accumulator that threads promote every 128 elements of K is not split.
 # EXACT-NOT: ttg.read_cluster {{.*}} peer
-# EXACT: ttg.wgmma {{.*}}promotionInterval = 128
+# EXACT: ttg.mma_async {{.*}}promotionInterval = 128
 # EXACT-NOT: ttg.read_cluster {{.*}} peer
 # FAST: ttg.read_cluster {{.*}} peer
 @triton.jit

@@ -13,11 +13,11 @@ import triton.language as tl
 # CHECK: scf.for
 # CHECK-NOT: tma_load
 # CHECK: scf.for
-# CHECK: ttg.wgmma
+# CHECK: ttg.mma_async
 # CHECK: ttg.tma_load
 # CHECK: ttg.loop_schedule
 # The next tile's copies start when all threads have read the stages.
-# CHECK: ttg.wgmma_wait 0
+# CHECK: ttg.mma_async_wait 0
 # CHECK-NEXT: ttg.cta_barrier
 # CHECK: scf.if
 # CHECK: ttg.tma_load
@@ -49,7 +49,7 @@ def product(a_ptr, b_ptr, out_ptr, M, N, K, programs):
 # WAITS: tt.atomic_rmw
 # WAITS: ttg.tma_load
 # WAITS: scf.for
-# WAITS: ttg.wgmma_wait 0
+# WAITS: ttg.mma_async_wait 0
 # WAITS-NOT: ttg.tma_load
 @triton.jit
 def waits(a_ptr, b_ptr, out_ptr, M, N, K, programs, ready):

@@ -39,7 +39,7 @@ number of valid columns."""
 # AFTER: default {
 # AFTER-NOT: tt.make_range
 # AFTER: scf.for
-# AFTER: ttg.wgmma_wait 0
+# AFTER: ttg.mma_async_wait 0
 # AFTER: tt.make_range {end = 256
 # AFTER: tt.store
 

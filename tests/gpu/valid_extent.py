@@ -18,7 +18,7 @@ import triton.language as tl
 # TILES: box = [64, 64]
 # TILES: ttg.alloc {ttg.copied_extent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
-# TILES: ttg.wgmma {{.*}} extent [128, 176]
+# TILES: ttg.mma_async {{.*}} extent [128, 176]
 
 # One instruction has 176 columns; each thread holds 88 accumulators and no more.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
@@ -29,7 +29,7 @@ import triton.language as tl
 # ALONG: box = [64, 176]
 # ALONG: ttg.alloc {ttg.copied_extent = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
 # ALONG: ttg.barrier_expect {{.*}}, 38912
-# ALONG: ttg.wgmma {{.*}} extent [128, 176]
+# ALONG: ttg.mma_async {{.*}} extent [128, 176]
 
 # The second warp group has 64 of the 192 rows. The first one's second MMA comes first, in a branch with its own fences.
 # ROWS: mbarrier.arrive.expect_tx.shared::cta.b64 {{.*}}, 49152;
@@ -53,7 +53,7 @@ import triton.language as tl
 
 # tf32 needs rows along K. Threads transpose the whole tile.
 # TRANSPOSED-NOT: ttg.copied_extent
-# TRANSPOSED: ttg.wgmma {{.*}} extent [
+# TRANSPOSED: ttg.mma_async {{.*}} extent [
 
 # CTAs multicast although threads store the tile; with two stores, the CTAs might have to wait for each other.
 # PAIR: wgmma m64n216k16
@@ -92,7 +92,7 @@ def twice(a, b, c, M, N, K):
 # BYTES: box = [128, 128]
 # BYTES: box = [128, 144]
 # BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
-# BYTES: ttg.wgmma {{.*}} extent [128, 144]
+# BYTES: ttg.mma_async {{.*}} extent [128, 144]
 # EXACT: one extra warp starts the copies
 # EXACT: no spills
 @triton.jit(any_size=True)

@@ -157,7 +157,7 @@ def browse(tmp_path_factory):
 def test_a_browser_shows_a_line_in_every_stage(browse, tmp_path):
     page, dot = made_page(tmp_path, "cuda:sm_90a"), line_of("tl.dot(a, b)")
     shown = browse(page, f"stages&{dot}")
-    assert f"Line {dot} in every stage" in shown and "wgmma.mma_async" in shown and "ttg.wgmma" in shown
+    assert f"Line {dot} in every stage" in shown and "wgmma.mma_async" in shown and "ttg.mma_async" in shown
     assert f'class="line linked pinned lit" data-line="{dot}"' in shown
     assert '<div class="tab" id="remarks-tab" hidden="">' in shown and '<div class="tab" id="stages-tab">' in shown
     assert shown.count("<rect") > 64 * 64  # layouts and the timeline

@@ -118,7 +118,7 @@ def test_ttgir_has_tritons_names():
     assert '"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32' in text
     for name in ("ttng.warp_group_dot", "ttng.async_tma_copy_global_to_local", "ttng.wait_barrier", "ttg.local_alloc"):
         assert f"{name} " in text, name
-    assert "ttg.wgmma " not in text and "#ttg.layout<" in text
+    assert "ttg.mma_async " not in text and "#ttg.layout<" in text
 
 
 def test_private_names_that_generated_helpers_import():

@@ -156,7 +156,7 @@ TEST_F(Schedule, lastMmaStaysInFlight) {
     EXPECT_EQ(good.policy, "many-dots");
     ASSERT_TRUE(good.drainsAtWait());
     ASSERT_EQ(good.edges.size(), 1u);
-    auto wait = mlir::cast<ttg::WgmmaWaitOp>(good.edges[0].until);
+    auto wait = mlir::cast<ttg::MmaAsyncWaitOp>(good.edges[0].until);
     for (const CircularBuffer &circular : good.circularBuffers)
       EXPECT_EQ(circular.distance, warpSpecialized ? 0 : 2);
     if (!warpSpecialized) caught(good, [](LoopSchedule &s) { s.circularBuffers.back().distance = 3; }); // the MMA in flight reads it

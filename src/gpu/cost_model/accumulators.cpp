@@ -98,7 +98,7 @@ static bool isWrittenByThreads(Value operand, Block *body) {
 
 /// Returns the last operation that uses the result, or values that take its registers: those computed from it element by element. Null if
 /// it is live when the iteration ends.
-static Operation *lastUse(ttg::WgmmaOp mma, Block *body) {
+static Operation *lastUse(ttg::MmaAsyncOp mma, Block *body) {
   SmallVector<Value> values = {mma.getD()};
   Operation *last = mma;
   for (size_t i = 0; i < values.size(); ++i)
@@ -106,8 +106,8 @@ static Operation *lastUse(ttg::WgmmaOp mma, Block *body) {
       Operation *user = use.getOwner();
       if (user->getBlock() != body || user->hasTrait<OpTrait::IsTerminator>()) return nullptr;
       if (last->isBeforeInBlock(user)) last = user;
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(user)) values.push_back(wait.getResults()[use.getOperandNumber()]);
-      if (auto sum = dyn_cast<ttg::WgmmaOp>(user); sum && sum.getC() == values[i]) values.push_back(sum.getD());
+      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(user)) values.push_back(wait.getResults()[use.getOperandNumber()]);
+      if (auto sum = dyn_cast<ttg::MmaAsyncOp>(user); sum && sum.getC() == values[i]) values.push_back(sum.getD());
       bool asWide = isElementwiseOnTiles(user) && registersOf(user->getResult(0).getType()) >= registersOf(mma.getType());
       if (asWide && !llvm::is_contained(values, user->getResult(0))) values.push_back(user->getResult(0));
     }
@@ -118,7 +118,7 @@ int64_t accumulatorsOf(scf::ForOp loop) {
   Block *body = loop.getBody();
   int64_t liveThroughout = 0;
   SmallVector<LiveRange> ranges;
-  loop.walk([&](ttg::WgmmaOp mma) {
+  loop.walk([&](ttg::MmaAsyncOp mma) {
     int64_t registers = mmaRegisters(mma);
     if (mma.getPromotionInterval()) registers += std::min(registers, registersOfPromotedPart);
     Operation *last = mma->getBlock() == body ? lastUse(mma, body) : nullptr;
@@ -135,7 +135,7 @@ int64_t accumulatorsOf(scf::ForOp loop) {
 bool multipliesByThreads(scf::ForOp loop) {
   auto has = [&](auto ops) { return ops.begin() != ops.end(); };
   Block *body = loop.getBody();
-  return !has(body->getOps<ttg::WgmmaOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
+  return !has(body->getOps<ttg::MmaAsyncOp>()) && (has(body->getOps<tt::DotOp>()) || has(body->getOps<ttg::FmaDotOp>()));
 }
 
 int64_t registersOfMmas(scf::ForOp loop) {

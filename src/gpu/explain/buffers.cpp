@@ -104,7 +104,7 @@ void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
         })
         .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
         .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
-        .Case([&](ttg::WgmmaOp o) { seeOperand(o); })
+        .Case([&](ttg::MmaAsyncOp o) { seeOperand(o); })
         .Case([&](scf::ForOp o) { seeLoop(o); });
   });
 }
@@ -129,7 +129,7 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
 }
 
 /// A first operand that stays in registers, because a dequantize partition writes the second one.
-void Explainer::Impl::seeOperand(ttg::WgmmaOp op) {
+void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
     if (dot.location == op->getLoc() && dot.aInShared) dot.operands = "A dequantized in registers, B in shared memory";
@@ -191,7 +191,7 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
         .Case([&](ttg::CopyAsyncOp o) { part = "written by cp.async in " + tiles.nameOf(ttg::layoutOf(o.getPointers().getType())); })
         .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
         .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
-        .Case([&](ttg::WgmmaOp) { part = "read by wgmma"; })
+        .Case([&](ttg::MmaAsyncOp) { part = "read by wgmma"; })
         .Case([&](ttg::FmaDotOp) { part = "read by multiply-add instructions, element by element"; });
     if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
   }

@@ -60,7 +60,7 @@ private:
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
   std::string accessText(mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);
-  void seeOperand(ttg::WgmmaOp op);
+  void seeOperand(ttg::MmaAsyncOp op);
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target);
   void seeBuffer(ttg::AllocOp op, const GpuTarget &target);
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);

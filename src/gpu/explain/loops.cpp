@@ -104,7 +104,7 @@ void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
     bool isProducers = op->hasAttr(ttg::producerName);
     if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
       add(op, isProducers ? "producer warp" : "copies", isProducers ? stages - 1 : 0);
-    else if (isa<ttg::WgmmaOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
+    else if (isa<ttg::MmaAsyncOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
       add(op, "dots", 0);
     else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
       add(op, "memory", 0);

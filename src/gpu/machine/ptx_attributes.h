@@ -19,7 +19,7 @@ constexpr llvm::StringLiteral indexBelowName = "ptx.index_below";
 /// that does not depend on it, and then nothing is computed while the MMAs run. The wait's assembly names eight of the values, evenly
 /// spaced, which makes ptxas compute them first.
 constexpr llvm::StringLiteral computeBeforeWaitName = "ptx.compute_before_wait";
-/// On such a wait (a unit attribute, overlap-mmas writes it on a ttg.wgmma_wait): its assembly names every value. ptxas may postpone a
+/// On such a wait (a unit attribute, overlap-mmas writes it on a ttg.mma_async_wait): its assembly names every value. ptxas may postpone a
 /// value without a name.
 constexpr llvm::StringLiteral nameEveryValueName = "ptx.name_every_value";
 

@@ -91,7 +91,7 @@ public:
     if (auto sync = dyn_cast<ttg::CtaBarrierOp>(op)) return passBarrier(op, sync.getAllWarps(), state);
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
     if (isa<ttg::FenceAsyncOp>(op) && partitionOf(op) == AccessPartition::consumers) return fence(state);
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && partitionOf(op) == AccessPartition::consumers)
       return end(Accessor::mma, wait, 0, state);
     if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) // that of an MMA partition orders no other warps
@@ -100,7 +100,7 @@ public:
     if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
     if (isa<ttg::CopyCommitOp>(op)) return commit(state);
     if (hasBarrierInside(op)) passBarrier(op, false, state);
-    if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
+    if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
     auto known = accesses.find(op);
     if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;

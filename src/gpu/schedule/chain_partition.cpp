@@ -1,6 +1,6 @@
 // In a loop in which threads compute between dots, as in attention, a warp of its own issues the MMAs:
-//   before: for i { wait: K is full   %s = wgmma %q, %k   wait for it   arrive: K is empty   %p = softmax %s
-//                   wait: V is full   %o = wgmma %p, %v, scaled %o   wait for it   arrive: V is empty }
+//   before: for i { wait: K is full   %s = mma_async %q, %k   wait for it   arrive: K is empty   %p = softmax %s
+//                   wait: V is full   %o = mma_async %p, %v, scaled %o   wait for it   arrive: V is empty }
 //   after:  arrive: operands from before the loop are ready
 //           for i { MMA warp: wait: K of i + 1 is full   tcgen05_mma %q, %k, %s[(i + 1) % 2]   commit: %s is done   commit: K is empty
 //                   wait: %s[i % 2] is done   tensor_load   softmax   wait: the product of i - 1 is done   scale %o
@@ -40,12 +40,12 @@ namespace {
 
 /// An MMA of the loop, in the order of the text.
 struct ChainedMma {
-  ttg::WgmmaOp op;
+  ttg::MmaAsyncOp op;
   bool isEarly = false;             ///< it needs nothing of the threads in its iteration
   std::optional<unsigned> inPlace;  ///< number of the sum that the loop carries and only MMAs change
   std::optional<unsigned> rescaled; ///< the same of one that threads change before this MMA adds to it
   Value factors;                    ///< if each row of that sum is multiplied by one number: the tile of these, in the rows' layout
-  ttg::WgmmaWaitOp wait;            ///< which ends it, if threads need its result
+  ttg::MmaAsyncWaitOp wait;         ///< which ends it, if threads need its result
   int64_t lastReader = 0;           ///< the last MMA that reads an operand that threads write for this one
   Value result, operand;            ///< tiles of tensor memory: of the result (of two stages, the one of this iteration), and of operand A
   Value done, ready;                ///< barriers: it is complete, threads have written its operands
@@ -63,7 +63,7 @@ struct ChainLoop {
   SmallVector<ChainedMma> mmas;
   llvm::MapVector<Value, FullWait> fullWaits;                    ///< by barriers
   SmallVector<std::pair<ttg::BarrierArriveOp, size_t>> releases; ///< and the MMA after which it stands
-  SmallVector<ttg::WgmmaWaitOp> waits;
+  SmallVector<ttg::MmaAsyncWaitOp> waits;
   bool prefetches = false; ///< early MMAs run an iteration ahead
 };
 
@@ -75,7 +75,7 @@ public:
   bool plan() {
     if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) || config.getCtas() != 1) return false;
     bool all = true;
-    function.walk([&](ttg::WgmmaOp mma) {
+    function.walk([&](ttg::MmaAsyncOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
       all &= loop && !mma.getScales();
       if (loop) loops[loop].mmas.emplace_back().op = mma;
@@ -109,7 +109,7 @@ private:
 
   bool planLoop(scf::ForOp loop, ChainLoop &its) {
     for (Operation &op : *loop.getBody()) {
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) its.waits.push_back(wait);
+      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) its.waits.push_back(wait);
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) its.fullWaits[wait.getBarriers()].op = wait;
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
       if (!arrive || !arrive.getFirstWarp()) continue;
@@ -162,7 +162,7 @@ private:
       for (Operation *access : accessesOf(alloc)) {
         if (!loop->isProperAncestor(access) || access->hasAttr(ttg::producerName)) continue;
         if (access->getBlock() != loop.getBody()) return false;
-        if (auto reader = dyn_cast<ttg::WgmmaOp>(access)) {
+        if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
           auto isReader = [&](ChainedMma &each) { return each.op == reader; };
           mma.lastReader = std::max<int64_t>(mma.lastReader, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
           continue;
@@ -189,7 +189,7 @@ private:
       return true;
     }
     if (!d.hasOneUse()) return false;
-    mma.wait = dyn_cast<ttg::WgmmaWaitOp>(*d.getUsers().begin());
+    mma.wait = dyn_cast<ttg::MmaAsyncWaitOp>(*d.getUsers().begin());
     if (!mma.wait || mma.wait->getBlock() != loop.getBody()) return false;
     Value passed = mma.wait.getResults()[llvm::find(mma.wait.getTiles(), d) - mma.wait.getTiles().begin()];
     if (!passed.hasOneUse()) return true;
@@ -221,7 +221,7 @@ private:
   static int64_t columnsOf(const ChainLoop &its, bool prefetches) {
     int64_t all = 0;
     for (const ChainedMma &mma : its.mmas) {
-      ttg::WgmmaOp op = mma.op;
+      ttg::MmaAsyncOp op = mma.op;
       all += tensorColumnsOf(op.getType()) * (mma.isEarly && prefetches ? 2 : 1);
       if (isa<RankedTensorType>(op.getA().getType())) all += tensorColumnsOf(op.getA().getType());
     }
@@ -391,7 +391,7 @@ private:
         ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getC(), mma.result);
       ttg::BarrierArriveOp::create(b, mma.op.getLoc(), mma.ready, zero, Value());
     }
-    for (ttg::WgmmaWaitOp wait : its.waits) {
+    for (ttg::MmaAsyncWaitOp wait : its.waits) {
       wait.replaceAllUsesWith(wait.getTiles());
       wait.erase();
     }

@@ -38,7 +38,7 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
     group.bytes += copiedBytes(alloc);
     for (Operation *access : accessesOf(alloc)) {
       Operation *inBlock = block->findAncestorOpInBlock(*access);
-      group.onlyMmas &= access == store || isa<ttg::WgmmaOp>(access);
+      group.onlyMmas &= access == store || isa<ttg::MmaAsyncOp>(access);
       if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
     }
   }

@@ -1,7 +1,7 @@
 // A loop whose copies have a producer. The producer goes through the iterations on its own, so nothing starts before the loop. A stage's
 // first use finds it empty: a fresh barrier has completed the phase of parity 1.
-//   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
-//   after:  for %i { wait: stage is empty (producer)    start copy (producer)    wait: stage is full    ttg.wgmma %stage ... wait
+//   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
+//   after:  for %i { wait: stage is empty (producer)    start copy (producer)    wait: stage is full    ttg.mma_async %stage ... wait
 //                    arrive: stage is empty }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
@@ -102,7 +102,7 @@ FailureOr<ttg::BarrierWaitOp> expandPartitions(Expansion &e, ArrayRef<Value> sta
 
 LogicalResult releaseLast(Expansion &e, ArrayRef<Value> state) {
   scf::ForOp loop = e.schedule.loop;
-  FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(loop);
+  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(loop);
   if (failed(drain)) return failure();
   e.b.setInsertionPointAfter(*drain);
   Value stageIndex = stageAround(e.b, e.loc, state[0], -1, e.stages);

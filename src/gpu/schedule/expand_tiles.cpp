@@ -41,7 +41,7 @@ FailureOr<FirstCopies> copyFirstTile(Expansion &e) {
 
 LogicalResult copyNextTile(Expansion &e, const FirstCopies &copies) {
   Value first = e.schedule.loop.getResults().take_back(2).front();
-  FailureOr<ttg::WgmmaWaitOp> drain = drainAfter(e.schedule.loop);
+  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(e.schedule.loop);
   if (failed(drain)) return failure();
   e.b.setInsertionPointAfter(*drain);
   LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));

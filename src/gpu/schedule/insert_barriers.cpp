@@ -1,6 +1,6 @@
 // Inserts the barriers and fences that accesses to shared memory need, once all buffers have their offsets. An iteration of a matmul:
-//   before: wait for stage i    wgmma %stage    wgmma_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
-//   after:  wait for stage i    wgmma %stage    wgmma_wait 1    cta_barrier    tma_load
+//   before: wait for stage i    mma_async %stage    mma_async_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
+//   after:  wait for stage i    mma_async %stage    mma_async_wait 1    cta_barrier    tma_load
 // barrier_analysis.cpp finds the accesses that need one. A barrier stands before the later access, in the innermost block that has both
 // accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first, then those of one
 // iteration, whose barriers often order those of different iterations as well.

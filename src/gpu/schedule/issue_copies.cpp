@@ -1,7 +1,7 @@
 // Copies of a pipelined loop, and the waits for them. With S stages, and copies S - 1 iterations ahead:
-//   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p }
+//   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p }
 //   after:  start the copies of iterations 0 .. S-2
-//           for %i { wait for the copy of i    ttg.wgmma %stage    start the copy of i + S-1 }
+//           for %i { wait for the copy of i    ttg.mma_async %stage    start the copy of i + S-1 }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_partition.h"
 #include "gpu/schedule/operand_partition.h"

@@ -1,5 +1,5 @@
 // The schedule as an attribute. A matmul with three stages:
-//   scf.for { %a = ttg.descriptor_load {ttg.id = 0}    %b = ttg.descriptor_load {ttg.id = 1}    ttg.wgmma {ttg.id = 2} }
+//   scf.for { %a = ttg.descriptor_load {ttg.id = 0}    %b = ttg.descriptor_load {ttg.id = 1}    ttg.mma_async {ttg.id = 2} }
 //     {ttg.loop_schedule = #ttg.loop_schedule<requested 3 index_stage 2
 //        ops [<0 : stage 0 order 2 partition 0>, <1 : stage 0 order 2 partition 0>, <2 : stage 2 order 1 partition 0>]
 //        buffers [<tma depth 3 writers [0, 1] release 2>] edges [<2 -> 2 distance 1>]>}
@@ -24,7 +24,7 @@ public:
     auto add = [&](Operation *op) {
       if (op) ops.insert(op);
     };
-    for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>())
+    for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
       add(mma);
     for (const AsyncEdge &edge : schedule.edges)
       add(edge.until);
@@ -157,9 +157,9 @@ public:
     for (ttg::CircularBufferAttr buffer : made.getBuffers())
       if (failed(readBuffer(buffer))) return failure();
     for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
-      auto mma = dyn_cast_or_null<ttg::WgmmaOp>(byId.lookup(edge.getMma()));
+      auto mma = dyn_cast_or_null<ttg::MmaAsyncOp>(byId.lookup(edge.getMma()));
       Operation *until = byId.lookup(edge.getUntil());
-      if (!mma || !isa_and_nonnull<ttg::WgmmaOp, ttg::WgmmaWaitOp>(until) || edge.getDistance() != 1)
+      if (!mma || !isa_and_nonnull<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(until) || edge.getDistance() != 1)
         return fail("an edge needs an MMA, and an MMA or a wait of the next iteration that ends it");
       schedule.edges.push_back({mma, until});
     }
@@ -183,7 +183,7 @@ private:
     schedule.warpSpecialized |= op.getPartition() == producer;
     schedule.operandPartition |= op.getPartition() == operands;
     if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
-    auto mma = dyn_cast<ttg::WgmmaOp>(found);
+    auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
     if (!mma || offset == 0) return success();
     if (schedule.shiftedMma || std::abs(offset) != 1) return fail("at most one MMA can be shifted, by one iteration");
     schedule.shiftedMma = mma;

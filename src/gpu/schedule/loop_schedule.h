@@ -52,7 +52,7 @@ struct CircularBuffer {
 /// An MMA that stays in flight across the back edge: that of iteration i has finished after `until` of iteration i + 1, which is an MMA or
 /// a wait.
 struct AsyncEdge {
-  ttg::WgmmaOp mma;
+  ttg::MmaAsyncOp mma;
   mlir::Operation *until = nullptr;
 };
 
@@ -95,7 +95,7 @@ struct LoopSchedule {
   /// The copies of all circular buffers.
   llvm::SmallVector<Copy> copies() const;
   /// True if a wait, not the next MMA, drains the MMA in flight.
-  bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::WgmmaWaitOp>(edges.front().until); }
+  bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
 };
 
 /// Writes the schedule as the attribute `ttg.loop_schedule` of its loop, with `ttg.id` on the operations that it names. `nextId` numbers
@@ -160,10 +160,10 @@ bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, mlir:
 
 /// True if an iteration of the loop, from its first MMA `firstMma` on,
 /// can be cut into two parts, the second of which runs one iteration late.
-bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
+bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::MmaAsyncOp firstMma);
 /// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
 /// Reports a bug if a barrier wait has no reader after it.
-mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::WgmmaOp firstMma);
+mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::MmaAsyncOp firstMma);
 
 /// Lets the schedule's MMAs stay in flight. Returns the wait that drains those of the previous iteration.
 mlir::Operation *keepInFlight(LoopSchedule &schedule);

@@ -1,5 +1,5 @@
 // While the consumers load a result from tensor memory and store it, a warp of its own multiplies the next tile:
-//   before: for %tile { for %k iter_args(%c = zeros) { wait: full (first warp)   wgmma %a, %b, %c   arrive: empty }   store the sum }
+//   before: for %tile { for %k iter_args(%c = zeros) { wait: full (first warp)   mma_async %a, %b, %c   arrive: empty }   store the sum }
 //   after:  for %tile { wait: accumulator is empty (MMA warp)
 //                       for %k { wait: full (MMA warp)   tcgen05_mma %a, %b, %t   commit: empty (MMA warp) }
 //                       commit: accumulator is full (MMA warp)   wait: it is full   tensor_load %t   arrive: it is empty   store }
@@ -29,7 +29,7 @@ namespace {
 
 /// A loop that only accumulates.
 struct MmaLoop {
-  SmallVector<ttg::WgmmaOp> mmas;
+  SmallVector<ttg::MmaAsyncOp> mmas;
   SmallVector<Value> tiles; ///< of each result of the loop that is a sum; null for other results
   int64_t depth = 1;        ///< tiles of each sum
   int64_t scales = 0;       ///< columns of the scales of an MMA
@@ -47,7 +47,7 @@ public:
         (config.getCtas() != 1 && !isPaired()))
       return false;
     bool all = true;
-    function.walk([&](ttg::WgmmaOp mma) {
+    function.walk([&](ttg::MmaAsyncOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
       all &= loop && sums.isInPlace(mma.getCMutable()) && stageIndexOf(mma);
       if (!loop) return;
@@ -75,7 +75,7 @@ public:
 
   /// True if the MMAs are those of a pair of CTAs.
   bool isPaired() {
-    return function.walk([](ttg::WgmmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
+    return function.walk([](ttg::MmaAsyncOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
         .wasInterrupted();
   }
 
@@ -98,7 +98,7 @@ public:
 
 private:
   /// The stage of the circular buffers that the MMA reads; null if it reads others.
-  static Value stageIndexOf(ttg::WgmmaOp mma) {
+  static Value stageIndexOf(ttg::MmaAsyncOp mma) {
     Value index;
     SmallVector<Value> operands{mma.getA(), mma.getB()};
     if (mma.getScales()) operands.append({mma.getAScale(), mma.getBScale()});
@@ -119,11 +119,11 @@ private:
       auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
       bool isOfFirstWarp = (wait && wait.getFirstWarp()) || (arrive && arrive.getFirstWarp());
-      bool isKnown = isOfFirstWarp || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) || op.hasAttr(ttg::producerName);
+      bool isKnown = isOfFirstWarp || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) || op.hasAttr(ttg::producerName);
       if (!isKnown && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))) return false;
       for (Value result : op.getResults())
         for (OpOperand &use : result.getUses())
-          if (isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) && sums.contains(result) && !sums.isInPlace(use)) return false;
+          if (isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) && sums.contains(result) && !sums.isInPlace(use)) return false;
     }
     return true;
   }
@@ -140,7 +140,7 @@ private:
 
   /// The accumulators' barriers replace the waits for MMAs.
   void dropWaits() {
-    function.walk([](ttg::WgmmaWaitOp wait) {
+    function.walk([](ttg::MmaAsyncWaitOp wait) {
       wait.replaceAllUsesWith(wait.getTiles());
       wait.erase();
     });
@@ -242,11 +242,11 @@ private:
     Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true)), issued;
     Value one = its.scales ? arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1)) : Value();
     if (its.scales) issued = loop.getRegionIterArgs().back();
-    for (ttg::WgmmaOp mma : its.mmas) {
+    for (ttg::MmaAsyncOp mma : its.mmas) {
       b.setInsertionPoint(mma);
       if (its.scales) assign(ttg::Tcgen05WaitOp::create(b, mma.getLoc(), scalesRead, issued, setsOfScales - 1));
       Value sum = mma.getC();
-      while (auto earlier = sum.getDefiningOp<ttg::WgmmaOp>())
+      while (auto earlier = sum.getDefiningOp<ttg::MmaAsyncOp>())
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
       Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
@@ -262,7 +262,7 @@ private:
       assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), paired));
     for (auto [argument, tile] : llvm::zip(loop.getRegionIterArgs(), tiles))
       if (tile) loop.getTiedLoopYieldedValue(argument)->set(argument);
-    for (ttg::WgmmaOp mma : llvm::reverse(its.mmas))
+    for (ttg::MmaAsyncOp mma : llvm::reverse(its.mmas))
       mma.erase();
   }
 

@@ -21,7 +21,7 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
         ttg::ScheduledOpAttr::get(b.getContext(), static_cast<int64_t>(id), /*stage=*/0, moves ? order : order - 1, /*partition=*/0));
   }
   auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
-    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::WgmmaWaitOp(edge.until)), edge.distance);
+    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::MmaAsyncWaitOp(edge.until)), edge.distance);
   });
   auto made = ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges,
                                          false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false,
@@ -46,8 +46,8 @@ FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
   }
   for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
     Operation *op = byId.lookup(edge.getMma());
-    auto until = dyn_cast_or_null<ttg::WgmmaWaitOp>(byId.lookup(edge.getUntil()));
-    bool isMma = isa_and_nonnull<ttg::WgmmaOp>(op);
+    auto until = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(byId.lookup(edge.getUntil()));
+    bool isMma = isa_and_nonnull<ttg::MmaAsyncOp>(op);
     bool ends = op && op->getNumResults() == 1 && (isMma ? edge.getDistance() <= 1 : edge.getDistance() == 0);
     if (!ends || edge.getDistance() < 0 || !until) return fail("an edge does not lead from an MMA or arithmetic to a wait");
     schedule.edges.push_back({op, until, edge.getDistance()});

@@ -21,7 +21,7 @@ namespace tilewright::gpu {
 /// An MMA that has ended after the wait `until`; of the previous iteration for distance 1. Or arithmetic that the wait must not pass.
 struct MmaEdge {
   mlir::Operation *op = nullptr;
-  ttg::WgmmaWaitOp until;
+  ttg::MmaAsyncWaitOp until;
   int64_t distance = 0;
 };
 

@@ -52,7 +52,7 @@ llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
 void prefetchAroundPartition(LoopSchedule &schedule) {
   Block *body = schedule.loop.getBody();
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
-  Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::WgmmaOp>().begin(), *fence = nullptr;
+  Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::MmaAsyncOp>().begin(), *fence = nullptr;
   if (lastRead) {
     OpBuilder b(body, schedule.fencesEarly ? std::next(lastRead->getIterator()) : firstReaderOfComputed(schedule)->getIterator());
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
@@ -98,7 +98,7 @@ LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value pa
 
 /// True if the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
-  return isa<ttg::LoadSharedOp, ttg::WgmmaOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+  return isa<ttg::LoadSharedOp, ttg::MmaAsyncOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
            auto stage = tt::lookThrough<ttg::ViewOp>(operand).getDefiningOp<ttg::StageOp>();
            return stage && llvm::is_contained(buffers, stage->getOperand(0));
          });

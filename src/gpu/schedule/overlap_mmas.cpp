@@ -36,8 +36,8 @@ static LogicalResult moveOperations(const MmaSchedule &schedule) {
 }
 
 /// Arithmetic above the wait stays above it: nothing adds its elements up there, and ptxas computes them in an order of its own.
-static ttg::WgmmaWaitOp passThrough(ttg::WgmmaWaitOp wait, Value computed) {
-  ttg::WgmmaWaitOp both = extendWait(wait, computed);
+static ttg::MmaAsyncWaitOp passThrough(ttg::MmaAsyncWaitOp wait, Value computed) {
+  ttg::MmaAsyncWaitOp both = extendWait(wait, computed);
   both->setAttr(ptx::nameEveryValueName, UnitAttr::get(both.getContext()));
   computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
     return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
@@ -45,15 +45,15 @@ static ttg::WgmmaWaitOp passThrough(ttg::WgmmaWaitOp wait, Value computed) {
   return both;
 }
 
-static ttg::WgmmaWaitOp merge(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp into) {
-  ttg::WgmmaWaitOp both = extendWait(into, wait.getTiles());
+static ttg::MmaAsyncWaitOp merge(ttg::MmaAsyncWaitOp wait, ttg::MmaAsyncWaitOp into) {
+  ttg::MmaAsyncWaitOp both = extendWait(into, wait.getTiles());
   wait->replaceAllUsesWith(both.getResults().take_back(wait.getTiles().size()));
   wait.erase();
   return both;
 }
 
 /// The wait that an MMA's result, or in the next iteration the value that the loop carries for it, passes through.
-static ttg::WgmmaWaitOp waitOf(const MmaEdge &edge, scf::ForOp loop) {
+static ttg::MmaAsyncWaitOp waitOf(const MmaEdge &edge, scf::ForOp loop) {
   Value result = edge.op->getResult(0);
   if (edge.distance == 0) return waitFor(result);
   for (OpOperand &yielded : loop.getYieldedValuesMutable().value())
@@ -64,15 +64,15 @@ static ttg::WgmmaWaitOp waitOf(const MmaEdge &edge, scf::ForOp loop) {
 /// Lets each wait end the MMAs that its edges name.
 static LogicalResult rebuildWaits(const MmaSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  DenseMap<Operation *, ttg::WgmmaWaitOp> current; // by the wait that an edge names: extending a wait replaces it
+  DenseMap<Operation *, ttg::MmaAsyncWaitOp> current; // by the wait that an edge names: extending a wait replaces it
   llvm::SmallPtrSet<Operation *, 4> counted;
   for (const MmaEdge &edge : schedule.edges) {
-    ttg::WgmmaWaitOp &until = current.insert({edge.until, edge.until}).first->second;
-    if (!isa<ttg::WgmmaOp>(edge.op)) {
+    ttg::MmaAsyncWaitOp &until = current.insert({edge.until, edge.until}).first->second;
+    if (!isa<ttg::MmaAsyncOp>(edge.op)) {
       until = passThrough(until, edge.op->getResult(0));
       continue;
     }
-    ttg::WgmmaWaitOp wait = waitOf(edge, loop);
+    ttg::MmaAsyncWaitOp wait = waitOf(edge, loop);
     if (!wait) return edge.op->emitError("its schedule is invalid: no wait ends the MMA");
     if (wait != until)
       until = merge(wait, until);

@@ -1,7 +1,7 @@
 // Two CTAs of a cluster that multiply rows of their own by the same columns do that together (tcgen05.mma with cta_group::2). Each copies
 // its half of the columns, and the tensor cores of both read both halves:
-//   before: %b = descriptor_load %map[%k, %n] : 256x64                store %b, %q    %d = wgmma %p, %q, %c : 128x64 * 64x256
-//   after:  %b = descriptor_load %map[%k, %n + rank * 128] : 128x64   store %b, %q    %d = wgmma %p, %q, %c {paired}
+//   before: %b = descriptor_load %map[%k, %n] : 256x64                store %b, %q    %d = mma_async %p, %q, %c : 128x64 * 64x256
+//   after:  %b = descriptor_load %map[%k, %n + rank * 128] : 128x64   store %b, %q    %d = mma_async %p, %q, %c {paired}
 // An MMA of a pair needs partitions: a warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers.
 // All MMAs of a kernel are those of pairs, or none is. Whether the partitions are possible, schedule-loops shows for a copy of the kernel.
 #include "gpu/cost_model/cta_pairs.h"
@@ -39,10 +39,10 @@ public:
 
   /// Finds the operands that are halved. The failure says why the CTAs do not multiply together.
   Result<void> plan() {
-    function.walk([&](ttg::WgmmaOp mma) { mmas.push_back(mma); });
+    function.walk([&](ttg::MmaAsyncOp mma) { mmas.push_back(mma); });
     if (function->hasAttr(ttg::operandPartitionName)) return Failure{"threads compute an operand"};
     std::vector<DotShape> dots;
-    for (ttg::WgmmaOp mma : mmas) {
+    for (ttg::MmaAsyncOp mma : mmas) {
       if (Result<void> fits = check(mma); !fits) return fits;
       Result<Columns> columns = columnsOf(mma);
       if (!columns) return Failure{columns.error()};
@@ -61,7 +61,7 @@ public:
     Value rank = ptx::ClusterRankOp::create(b, function.getLoc(), b.getI32Type());
     for (auto &[alloc, columns] : operands)
       halve(cast<ttg::AllocOp>(alloc), columns, rank);
-    for (ttg::WgmmaOp mma : mmas)
+    for (ttg::MmaAsyncOp mma : mmas)
       mma.setPaired(true);
   }
 
@@ -69,7 +69,7 @@ public:
   bool isScheduled() {
     int64_t columns = 0;
     llvm::SmallPtrSet<Operation *, 4> seen;
-    for (ttg::WgmmaOp mma : mmas) {
+    for (ttg::MmaAsyncOp mma : mmas) {
       auto loop = cast<scf::ForOp>(mma->getParentOp());
       columns += tensorColumnsOf(mma.getD().getType());
       if (seen.insert(loop).second && !isScheduled(loop)) return false;
@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  Result<void> check(ttg::WgmmaOp mma) {
+  Result<void> check(ttg::MmaAsyncOp mma) {
     auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getD().getType()).getShape();
@@ -110,18 +110,18 @@ private:
     return narrow && narrow->spanBytes != 0 && boxOf(made, order) ? made : ttg::BufferType();
   }
 
-  static size_t columnsDimOf(ttg::WgmmaOp mma) {
+  static size_t columnsDimOf(ttg::MmaAsyncOp mma) {
     auto view = mma.getB().getDefiningOp<ttg::ViewOp>();
     return view ? static_cast<size_t>(view.getOrder()[1]) : 1;
   }
 
-  Result<Columns> columnsOf(ttg::WgmmaOp mma) {
+  Result<Columns> columnsOf(ttg::MmaAsyncOp mma) {
     ttg::AllocOp alloc = allocOf(mma.getB());
     ttg::StoreSharedOp store;
     Columns columns;
     columns.dim = columnsDimOf(mma);
     for (Operation *access : accessesOf(alloc)) {
-      auto reader = dyn_cast<ttg::WgmmaOp>(access);
+      auto reader = dyn_cast<ttg::MmaAsyncOp>(access);
       auto writer = dyn_cast<ttg::StoreSharedOp>(access);
       bool isColumns = reader && allocOf(reader.getA()) != alloc && columnsDimOf(reader) == columns.dim;
       if (!isColumns && (!writer || store)) return Failure{"a dot's second operand has another use"};
@@ -174,11 +174,11 @@ private:
       for (const Copy &copy : circular.copies)
         copies.insert({copy.load, copy.store, copy.alloc});
     }
-    for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>())
+    for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
       for (Value operand : {Value(mma.getA()), Value(mma.getB())})
         isGemm &= copies.contains(allocOf(operand));
     for (Operation &op : loop.getBody()->without_terminator()) {
-      bool isKnown = copies.contains(&op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::FenceAsyncOp>(op);
+      bool isKnown = copies.contains(&op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::FenceAsyncOp>(op);
       isGemm &= isKnown || (op.getNumRegions() == 0 && isMemoryEffectFree(&op));
     }
     return isGemm;
@@ -188,7 +188,7 @@ private:
   ttg::ConfigAttr config;
   const GpuTarget &target;
   TensorAccumulators sums;
-  SmallVector<ttg::WgmmaOp> mmas;
+  SmallVector<ttg::MmaAsyncOp> mmas;
   llvm::MapVector<Operation *, Columns> operands; // by buffer
 };
 
@@ -210,7 +210,7 @@ static bool canSchedule(tt::FuncOp function, ttg::ConfigAttr config, const GpuTa
 
 static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   llvm::SetVector<Location> loops;
-  function.walk([&](ttg::WgmmaOp mma) {
+  function.walk([&](ttg::MmaAsyncOp mma) {
     if (auto loop = mma->getParentOfType<scf::ForOp>()) loops.insert(loop.getLoc());
   });
   if (!target.tcgen05 || !target.ctaPairs || config.getCtas() != ctasOfPair || loops.empty()) return success();

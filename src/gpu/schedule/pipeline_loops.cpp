@@ -1,7 +1,7 @@
 // An MMA waits for its operands, and TMA idles while it multiplies. Loads that only feed a buffer are made to run ahead:
-//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
+//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  start the copies of iterations 0 .. S-2 into stages of a circular buffer
-//           scf.for %i { wait for stage i mod S    ttg.wgmma %stage    drain the previous MMA    start the copy of i + S-1 }
+//           scf.for %i { wait for stage i mod S    ttg.mma_async %stage    drain the previous MMA    start the copy of i + S-1 }
 // Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
 // divided and barriers are initialized once. The attribute ttg.loop_schedule says what an iteration looks like. The parts of the rewriting
 // are in files of their own (expansion.h).
@@ -44,7 +44,7 @@ static LogicalResult pipelineStages(Expansion &e, SmallVector<Value> &state) {
   Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.stages);
   Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(1));
   state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
-  FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, *loop.getBody()->getOps<ttg::WgmmaOp>().begin());
+  FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, *loop.getBody()->getOps<ttg::MmaAsyncOp>().begin());
   if (failed(pipelined)) return failure();
   e.schedule.loop = *pipelined;
   b.setInsertionPointAfter(e.schedule.loop);

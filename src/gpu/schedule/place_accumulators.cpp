@@ -1,5 +1,5 @@
 // Gives the accumulators of tcgen05.mma their columns of tensor memory:
-//   before: for iter_args(%c = zeros) { %d = wgmma %a, %b, %c    %e = wgmma_wait 0, %d    yield %e }
+//   before: for iter_args(%c = zeros) { %d = mma_async %a, %b, %c    %e = mma_async_wait 0, %d    yield %e }
 //   after:  %t = tensor_tile 0    tensor_store zeros, %t
 //           for iter_args(%n = 0) { tcgen05_mma %a, %b, %t at %n    tcgen05_wait 0 at %n + 1    yield %n + 1 }    tensor_load %t
 // A value that an MMA has computed is in tensor memory until something else than an MMA, a wait or the back edge needs it: then it is
@@ -46,13 +46,13 @@ public:
 
   LogicalResult run() {
     function.walk([&](Operation *op) {
-      if (auto mma = dyn_cast<ttg::WgmmaOp>(op)) mmas.push_back(mma);
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op)) waits.push_back(wait);
+      if (auto mma = dyn_cast<ttg::MmaAsyncOp>(op)) mmas.push_back(mma);
+      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) waits.push_back(wait);
     });
     if (mmas.empty()) return success();
     findWebs();
     int64_t columns = place();
-    for (ttg::WgmmaOp mma : mmas)
+    for (ttg::MmaAsyncOp mma : mmas)
       scales = std::max(scales, scaleColumnsOf(mma));
     scaleColumn = columns;
     columns += setsOfScales * scales;
@@ -61,10 +61,10 @@ public:
                     {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
     allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))));
     storeInits();
-    for (ttg::WgmmaOp mma : mmas)
+    for (ttg::MmaAsyncOp mma : mmas)
       multiply(mma);
     if (failed(loadResults())) return failure();
-    for (ttg::WgmmaWaitOp wait : waits)
+    for (ttg::MmaAsyncWaitOp wait : waits)
       replaceWait(wait);
     b.setInsertionPoint(zero.getDefiningOp()->getBlock()->getTerminator());
     ttg::Tcgen05WaitOp::create(b, function.getLoc(), barriers, zero, 0);
@@ -89,11 +89,11 @@ private:
   void unite(Value one, Value other) { classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); }
 
   void findWebs() {
-    for (ttg::WgmmaOp mma : mmas) {
+    for (ttg::MmaAsyncOp mma : mmas) {
       classes.insert(mma.getD().getAsOpaquePointer());
       if (accumulators.isInPlace(mma.getCMutable())) unite(mma.getC(), mma.getD());
     }
-    for (ttg::WgmmaWaitOp wait : waits)
+    for (ttg::MmaAsyncWaitOp wait : waits)
       for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
         if (accumulators.contains(tile)) unite(tile, result);
     function.walk([&](scf::ForOp loop) {
@@ -107,23 +107,23 @@ private:
     numberOperations(function.getBody(), spans);
     for (const auto &member : classes)
       extend(Value::getFromOpaquePointer(member->getData()));
-    for (ttg::WgmmaOp mma : mmas)
+    for (ttg::MmaAsyncOp mma : mmas)
       if (isa<RankedTensorType>(mma.getA().getType())) addOperand(mma);
   }
 
   /// The first wait after which the MMA is complete, or the kernel's end.
-  Operation *endOf(ttg::WgmmaOp mma) {
-    ttg::WgmmaWaitOp wait = gpu::waitForAllAfter(mma);
+  Operation *endOf(ttg::MmaAsyncOp mma) {
+    ttg::MmaAsyncWaitOp wait = gpu::waitForAllAfter(mma);
     return wait ? wait.getOperation() : function.getBody().front().getTerminator();
   }
 
   /// Operand A of an MMA is in tensor memory from right before the MMA until this is complete.
-  void addOperand(ttg::WgmmaOp mma) {
+  void addOperand(ttg::MmaAsyncOp mma) {
     Web &web = operands[mma];
     web.type = cast<RankedTensorType>(mma.getA().getType());
     // Without a wait in its block, the MMA may still run in the next iteration of a loop.
     Operation *end = endOf(mma),
-              *from = isa<ttg::WgmmaWaitOp>(end) ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
+              *from = isa<ttg::MmaAsyncWaitOp>(end) ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
     web.first = spans.lookup(from).first;
     web.last = spans.lookup(end).last;
   }
@@ -140,27 +140,27 @@ private:
     for (OpOperand &use : value.getUses()) {
       if (!accumulators.isInPlace(use)) continue;
       touch(use.getOwner());
-      auto wait = dyn_cast<ttg::WgmmaWaitOp>(use.getOwner());
+      auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
       if (wait && mayRunAfter(value, wait)) touch(waitForAllAfter(wait));
     }
-    if (value.use_empty() && value.getDefiningOp<ttg::WgmmaOp>()) touch(function.getBody().front().getTerminator());
+    if (value.use_empty() && value.getDefiningOp<ttg::MmaAsyncOp>()) touch(function.getBody().front().getTerminator());
   }
 
   /// True if the MMA that computes the value may still run after the wait.
-  static bool mayRunAfter(Value value, ttg::WgmmaWaitOp wait) {
+  static bool mayRunAfter(Value value, ttg::MmaAsyncWaitOp wait) {
     if (wait.getPending() == 0) return false;
-    auto mma = value.getDefiningOp<ttg::WgmmaOp>();
+    auto mma = value.getDefiningOp<ttg::MmaAsyncOp>();
     if (!mma || mma->getBlock() != wait->getBlock()) return true;
     int64_t later = 0;
     for (Operation *op = mma->getNextNode(); op != wait; op = op->getNextNode())
-      later += isa<ttg::WgmmaOp>(op);
+      later += isa<ttg::MmaAsyncOp>(op);
     return later < wait.getPending();
   }
 
   /// Returns the first wait for all MMAs that comes after this one, or the kernel's end.
-  Operation *waitForAllAfter(ttg::WgmmaWaitOp wait) {
+  Operation *waitForAllAfter(ttg::MmaAsyncWaitOp wait) {
     Operation *next = function.getBody().front().getTerminator();
-    for (ttg::WgmmaWaitOp other : llvm::reverse(waits)) { // in the text's order
+    for (ttg::MmaAsyncWaitOp other : llvm::reverse(waits)) { // in the text's order
       if (other == wait) break;
       if (other.getPending() == 0) next = other;
     }
@@ -224,7 +224,7 @@ private:
 
   Value boolean(Location loc, bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)); }
 
-  void multiply(ttg::WgmmaOp mma) {
+  void multiply(ttg::MmaAsyncOp mma) {
     b.setInsertionPoint(mma);
     Value tile = webOf(mma.getD()).tile, accumulate = mma.getUseC();
     if (!accumulators.isInPlace(mma.getCMutable())) {
@@ -236,7 +236,7 @@ private:
     if (!accumulate) accumulate = boolean(mma.getLoc(), true);
     Value a = mma.getA();
     if (isa<RankedTensorType>(a.getType())) {
-      if (!isa<ttg::WgmmaWaitOp>(endOf(mma))) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, 0);
+      if (!isa<ttg::MmaAsyncWaitOp>(endOf(mma))) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, 0);
       ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].tile);
       a = operands[mma].tile;
     }
@@ -254,7 +254,8 @@ private:
         if (!accumulators.isInPlace(use)) needed.push_back(&use);
       if (needed.empty()) continue;
       Operation *from = value.getDefiningOp();
-      if (!isa_and_nonnull<ttg::WgmmaWaitOp, scf::ForOp>(from)) return bug(needed[0]->getOwner(), "it reads an MMA's result before a wait");
+      if (!isa_and_nonnull<ttg::MmaAsyncWaitOp, scf::ForOp>(from))
+        return bug(needed[0]->getOwner(), "it reads an MMA's result before a wait");
       b.setInsertionPointAfter(from);
       Value loaded = ttg::TensorLoadOp::create(b, from->getLoc(), value.getType(), webOf(value).tile);
       for (OpOperand *use : needed)
@@ -263,7 +264,7 @@ private:
     return success();
   }
 
-  void replaceWait(ttg::WgmmaWaitOp wait) {
+  void replaceWait(ttg::MmaAsyncWaitOp wait) {
     b.setInsertionPoint(wait);
     ttg::Tcgen05WaitOp::create(b, wait.getLoc(), barriers, zero, wait.getPending());
     for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
@@ -411,8 +412,8 @@ private:
   const GpuTarget &target;
   TensorAccumulators accumulators;
   OpBuilder b;
-  SmallVector<ttg::WgmmaOp> mmas;
-  SmallVector<ttg::WgmmaWaitOp> waits;
+  SmallVector<ttg::MmaAsyncOp> mmas;
+  SmallVector<ttg::MmaAsyncWaitOp> waits;
   llvm::EquivalenceClasses<void *> classes;
   llvm::MapVector<void *, Web> webs;
   llvm::MapVector<Operation *, Web> operands;

@@ -33,17 +33,17 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
 /// read `releaseDistance` iterations ago.
 void copyAndReleaseAfter(LoopSchedule &schedule, mlir::Operation *op, int64_t releaseDistance);
 /// True if the next iteration's MMA is the only user of the MMA's sum in the loop.
-bool accumulatesInPlace(ttg::WgmmaOp mma, mlir::scf::ForOp loop);
+bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// True if an MMA's operand is in a circular buffer, or in a buffer that the loop does not write.
 bool staysInBuffer(const LoopSchedule &schedule, mlir::Value operand);
 /// Returns the MMAs of a loop if all of them may stay in flight across its back edge: their sums stay in the accumulators, and nothing that
 /// they read is written meanwhile. If one must be waited for in its iteration, the others would gain nothing.
-llvm::SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule);
+llvm::SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule);
 /// The MMAs stay in flight until the last one of the next iteration has been issued.
-void keepInFlightUntilNext(LoopSchedule &schedule, llvm::ArrayRef<ttg::WgmmaOp> mmas);
+void keepInFlightUntilNext(LoopSchedule &schedule, llvm::ArrayRef<ttg::MmaAsyncOp> mmas);
 /// The last MMA of an iteration stays in flight until `wait` of the next iteration. After that wait the previous iteration's stages are
 /// released and copies into them are issued.
-void drainLastMmaAt(LoopSchedule &schedule, ttg::WgmmaWaitOp wait);
+void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait);
 /// Returns the operation after which everything that an iteration reads from circular buffers has been read: its last wait, or the last
 /// reader.
 mlir::Operation *endOfAllReads(const LoopSchedule &schedule);

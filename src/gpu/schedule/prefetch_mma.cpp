@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// The stages and views in the loop's body that an MMA reads through, each before its users.
-static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
+static SmallVector<Operation *> buffersOf(ttg::MmaAsyncOp mma) {
   SmallVector<Operation *> chain;
   for (Value operand : {Value(mma.getA()), Value(mma.getB())}) {
     SmallVector<Operation *> own;
@@ -28,9 +28,9 @@ static SmallVector<Operation *> buffersOf(ttg::WgmmaOp mma) {
 
 scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, ValueRange first, ValueRange next, Operation *top) {
   scf::ForOp loop = schedule.loop;
-  auto mma = cast<ttg::WgmmaOp>(schedule.shiftedMma);
+  auto mma = cast<ttg::MmaAsyncOp>(schedule.shiftedMma);
   Location loc = mma.getLoc();
-  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
   SmallVector<Operation *> buffers = buffersOf(mma);
   Value stageIndex = arrival.getIndex(), parity = arrival.getParity();
 
@@ -70,7 +70,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
   arrival.getParityMutable().assign(phase);
 
   // It is done where the iteration's last MMA is.
-  ttg::WgmmaWaitOp both = extendWait(lastWaitIn(loop.getBody()), mma.getD());
+  ttg::MmaAsyncWaitOp both = extendWait(lastWaitIn(loop.getBody()), mma.getD());
   Operation *yield = loop.getBody()->getTerminator();
   yield->insertOperands(yield->getNumOperands(), both.getResults().back());
   return loop;

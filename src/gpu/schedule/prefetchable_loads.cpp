@@ -81,7 +81,7 @@ static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body)
   for (Operation *access : accessesOf(copy.alloc)) {
     if (access == store) continue;
     Operation *reader = body->findAncestorOpInBlock(*access);
-    bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::WgmmaOp>(access);
+    bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::MmaAsyncOp>(access);
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
     Operation *endOfReads = mma && reader == access ? waitForAllAfter(access).getOperation() : reader;
     if (!endOfReads) return false;
@@ -165,7 +165,7 @@ static void mergeAdjacent(LoopSchedule &schedule) {
 static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
   return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
-    return access == store || (isa<ttg::WgmmaOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
+    return access == store || (isa<ttg::MmaAsyncOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
   });
 }
 
@@ -196,8 +196,8 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     else
       addCircularBuffer(schedule, std::move(circular));
   }
-  auto mmas = body->getOps<ttg::WgmmaOp>();
-  schedule.paired = llvm::any_of(mmas, [](ttg::WgmmaOp mma) { return mma.getPaired(); });
+  auto mmas = body->getOps<ttg::MmaAsyncOp>();
+  schedule.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
   if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
   if (!schedule.computed.empty()) mergeAdjacent(schedule);
   return schedule;

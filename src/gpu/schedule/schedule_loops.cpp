@@ -1,5 +1,5 @@
 // Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes:
-//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.wgmma %p ... wait }
+//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.

@@ -69,7 +69,7 @@ private:
 /// True if an MMA may be issued, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
   if (op->hasAttr(ttg::producerName)) return true; // another warp's
-  return isMemoryEffectFree(op) || isa<ttg::WgmmaOp, ttg::WgmmaWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
+  return isMemoryEffectFree(op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
 }
 
 /// True if the loop's schedule has an MMA in flight until a wait of the next iteration: an edge that no MMA in flight ends.
@@ -89,14 +89,14 @@ public:
 
   /// What is issued early is held for longer, and what is waited for late keeps the registers of its first operand.
   void run() {
-    SmallVector<ttg::WgmmaOp> mmas(block.getOps<ttg::WgmmaOp>());
+    SmallVector<ttg::MmaAsyncOp> mmas(block.getOps<ttg::MmaAsyncOp>());
     if (mmas.size() < 2 || registers < 0) return;
     for (auto load : block.getOps<tt::LoadOp>())
       hoistLoad(load);
-    for (ttg::WgmmaOp mma : mmas)
+    for (ttg::MmaAsyncOp mma : mmas)
       issueEarly(mma);
-    SmallVector<ttg::WgmmaWaitOp> waits(block.getOps<ttg::WgmmaWaitOp>());
-    for (ttg::WgmmaWaitOp wait : llvm::reverse(waits))
+    SmallVector<ttg::MmaAsyncWaitOp> waits(block.getOps<ttg::MmaAsyncWaitOp>());
+    for (ttg::MmaAsyncWaitOp wait : llvm::reverse(waits))
       if (operandsOf(wait) <= registers) sinkWait(wait);
     write();
   }
@@ -118,14 +118,14 @@ private:
     }
     // The block has an MMA, so there is such an operation.
     Operation *first = *llvm::find_if(
-        order.all(), [](Operation *op) { return isa<ttg::WgmmaOp, ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName); });
+        order.all(), [](Operation *op) { return isa<ttg::MmaAsyncOp, ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName); });
     registers -= held;
     for (Operation *op : llvm::reverse(moved))
       if (order.isBefore(first, op)) order.moveBefore(op, first);
   }
 
   /// Moves the MMA, with the operations that compute its operands, after the first MMA before it that it may follow.
-  void issueEarly(ttg::WgmmaOp mma) {
+  void issueEarly(ttg::MmaAsyncOp mma) {
     if (isa<RankedTensorType>(mma.getA().getType())) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(mma, needed);
@@ -135,7 +135,7 @@ private:
     bool readsStages = refillsBefore && llvm::all_of(mma.buffers(), [&](Value buffer) { return isInCircularBuffer(buffer); });
     for (Operation *op = order.previous(mma); op; op = order.previous(op)) {
       if (!mayPass(op) && !(readsStages && isRefill(op))) break;
-      if (isa<ttg::WgmmaOp>(op)) {
+      if (isa<ttg::MmaAsyncOp>(op)) {
         if (needed.contains(op)) break;
         before = op;
         along = moved;
@@ -161,7 +161,7 @@ private:
   bool isInCircularBuffer(Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
     return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
-             if (!block.findAncestorOpInBlock(*access) || isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access)) return true;
+             if (!block.findAncestorOpInBlock(*access) || isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(access)) return true;
              return isa<ttg::TmaLoadOp>(access) && isRefill(access);
            });
   }
@@ -175,41 +175,41 @@ private:
   }
 
   /// Registers that the MMAs which the wait lets through read their first operands from.
-  static int64_t operandsOf(ttg::WgmmaWaitOp wait) {
+  static int64_t operandsOf(ttg::MmaAsyncWaitOp wait) {
     int64_t operands = 0;
     for (Value tile : wait.getTiles())
-      if (auto mma = tile.getDefiningOp<ttg::WgmmaOp>(); mma && isa<RankedTensorType>(mma.getA().getType()))
+      if (auto mma = tile.getDefiningOp<ttg::MmaAsyncOp>(); mma && isa<RankedTensorType>(mma.getA().getType()))
         operands += registersOf(mma.getA().getType());
     return operands;
   }
 
   /// True if only a producer learns from threads that the MMAs which the wait lets through have read their buffers: threads do not store
   /// there.
-  bool readsForProducer(ttg::WgmmaWaitOp wait) {
+  bool readsForProducer(ttg::MmaAsyncWaitOp wait) {
     auto isWrittenByThreads = [&](Value operand) {
       ttg::AllocOp alloc = allocOf(operand);
       return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
-               return block.findAncestorOpInBlock(*access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp>(access) &&
+               return block.findAncestorOpInBlock(*access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(access) &&
                       !access->hasAttr(ttg::producerName);
              });
     };
     return warpSpecialized && llvm::none_of(wait.getTiles(), [&](Value tile) {
-             auto mma = tile.getDefiningOp<ttg::WgmmaOp>();
+             auto mma = tile.getDefiningOp<ttg::MmaAsyncOp>();
              return !mma || llvm::any_of(mma.buffers(), isWrittenByThreads);
            });
   }
 
   /// The MMA of the block that a wait lets through: its own, or that of the iteration before. Null if there is none.
-  std::optional<MmaEdge> edgeOf(Value tile, ttg::WgmmaWaitOp until) {
+  std::optional<MmaEdge> edgeOf(Value tile, ttg::MmaAsyncWaitOp until) {
     auto carried = dyn_cast<BlockArgument>(tile);
     if (carried && (carried.getOwner() != &block || carried == loop.getInductionVar())) return {};
     Value made = carried ? loop.getTiedLoopYieldedValue(carried)->get() : tile;
-    auto mma = made.getDefiningOp<ttg::WgmmaOp>();
+    auto mma = made.getDefiningOp<ttg::MmaAsyncOp>();
     return mma && mma->getBlock() == &block ? std::optional(MmaEdge{mma, until, carried ? 1 : 0}) : std::nullopt;
   }
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
-  void sinkWait(ttg::WgmmaWaitOp wait) {
+  void sinkWait(ttg::MmaAsyncWaitOp wait) {
     auto hasEdge = [&](Value tile) { return edgeOf(tile, wait).has_value(); };
     if (wait.getPending() != 0 || wait.getTiles().empty() || !llvm::all_of(wait.getTiles(), hasEdge)) return;
     auto reads = [&](Operation *op) {
@@ -221,7 +221,8 @@ private:
     };
     Operation *position = order.next(wait);
     for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = order.next(position))
-      if (auto other = dyn_cast<ttg::WgmmaWaitOp>(position); other && !merged.contains(other) && pendingOf(other) <= pendingAt(wait, other))
+      if (auto other = dyn_cast<ttg::MmaAsyncWaitOp>(position);
+          other && !merged.contains(other) && pendingOf(other) <= pendingAt(wait, other))
         return end(wait, other);
     order.moveBefore(wait, position);
     pending[wait] = pendingAt(wait, position);
@@ -230,22 +231,22 @@ private:
   }
 
   /// The MMAs that `wait` lets through end at `until`.
-  void end(ttg::WgmmaWaitOp wait, ttg::WgmmaWaitOp until) {
+  void end(ttg::MmaAsyncWaitOp wait, ttg::MmaAsyncWaitOp until) {
     for (Value tile : wait.getTiles())
       edges.push_back(*edgeOf(tile, until));
     if (wait != until) merged.insert(wait);
   }
 
-  int64_t pendingOf(ttg::WgmmaWaitOp wait) const {
+  int64_t pendingOf(ttg::MmaAsyncWaitOp wait) const {
     auto known = pending.find(wait);
     return known == pending.end() ? int64_t(wait.getPending()) : known->second;
   }
 
   /// As pendingAt of mma_waits.h, in the new order.
-  int64_t pendingAt(ttg::WgmmaWaitOp wait, Operation *position) const {
+  int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position) const {
     int64_t count = 0;
     for (Operation *op = order.previous(position); op; op = order.previous(op)) {
-      if (!isa<ttg::WgmmaOp>(op)) continue;
+      if (!isa<ttg::MmaAsyncOp>(op)) continue;
       if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
       ++count;
     }
@@ -254,9 +255,9 @@ private:
 
   /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
   /// none.
-  Operation *lastComputedTile(ttg::WgmmaWaitOp wait) {
-    for (Operation *op = order.previous(wait); op && !isa<ttg::WgmmaOp>(op); op = order.previous(op)) {
-      if (isa<ttg::WgmmaWaitOp>(op) && !merged.contains(op)) return nullptr;
+  Operation *lastComputedTile(ttg::MmaAsyncWaitOp wait) {
+    for (Operation *op = order.previous(wait); op && !isa<ttg::MmaAsyncOp>(op); op = order.previous(op)) {
+      if (isa<ttg::MmaAsyncWaitOp>(op) && !merged.contains(op)) return nullptr;
       auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
       if (!tile || !tile.getElementType().isF32() || !isElementwiseOnTiles(op)) continue;
       if (llvm::any_of(op->getUsers(), [&](Operation *user) { return order.isBefore(wait, block.findAncestorOpInBlock(*user)); }))
@@ -273,7 +274,7 @@ private:
         if (Operation *before = order.previous(op)) named.insert(before);
       }
     for (const MmaEdge &edge : edges)
-      named.insert({edge.op, ttg::WgmmaWaitOp(edge.until)});
+      named.insert({edge.op, ttg::MmaAsyncWaitOp(edge.until)});
     if (named.empty()) return;
     MmaSchedule schedule{loop, {}, std::move(edges)};
     for (Operation *op : order.all())

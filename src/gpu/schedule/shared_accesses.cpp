@@ -125,7 +125,7 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
     accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
     if (isa<ttg::TensorMemoryType>(mma.getA().getType())) accesses.push_back(tensorAccessOf(op, mma.getA(), false, Accessor::mma));
   }
-  if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
+  if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
     Accessor accessor = isa<ttg::FmaDotOp>(op) ? Accessor::threads : Accessor::mma;
     for (Value operand : op->getOperands())
       if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));

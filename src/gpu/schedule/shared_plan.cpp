@@ -35,7 +35,7 @@ private:
   void findWaits() {
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       int64_t first = spans.lookup(op).first;
-      if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(op))
+      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op))
         if (endsMma(wait, 0)) mmaWaits.push_back(first);
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
         if (wait.getPending() == 0) mmaWaits.push_back(first);
@@ -59,7 +59,7 @@ private:
   OperationSpan during(Operation *access, Block *home) {
     OperationSpan span = spans.lookup(access);
     int64_t done = span.last;
-    if (isa<ttg::WgmmaOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, span.last);
+    if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, span.last);
     if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
     if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, span.last);
     for (Operation *op = access; op && op->getBlock() != home; op = op->getParentOp())

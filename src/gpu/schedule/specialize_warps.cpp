@@ -50,7 +50,7 @@ static bool onlyAccumulates(const LoopSchedule &schedule) {
 
 /// True if threads compute between dots of the loop, or it has none of its own.
 static bool isChain(const LoopSchedule &schedule) {
-  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>();
+  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::MmaAsyncOp>();
   return mmas.empty() || (std::distance(mmas.begin(), mmas.end()) > 1 && !onlyAccumulates(schedule));
 }
 
@@ -86,7 +86,7 @@ std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::
 /// True if the sums of each MMA's instruction fit in the registers with which a CTA starts.
 static bool fitsAtFirst(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
   if (target.tcgen05) return true; // they are in tensor memory
-  WalkResult walk = loop.walk([&](ttg::WgmmaOp mma) {
+  WalkResult walk = loop.walk([&](ttg::MmaAsyncOp mma) {
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), config.getWarps());
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
@@ -217,7 +217,7 @@ static void sinkIntoBranches(Block &block) {
 /// Of the MMA that leaves the most results in a thread.
 static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
   int64_t maxRegisters = 0;
-  function.walk([&](ttg::WgmmaOp mma) {
+  function.walk([&](ttg::MmaAsyncOp mma) {
     auto type = cast<RankedTensorType>(mma.getD().getType());
     maxRegisters =
         std::max(maxRegisters, registersOfElements(type.getNumElements(), type.getElementTypeBitWidth(), config.getWarps() << laneBits));

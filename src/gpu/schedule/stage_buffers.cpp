@@ -1,7 +1,7 @@
 // Circular buffers of a pipelined loop:
-//   before: for %i { %p = ttg.alloc : buffer<128x64xf16>    store the loaded tile to %p    ttg.wgmma %p }
+//   before: for %i { %p = ttg.alloc : buffer<128x64xf16>    store the loaded tile to %p    ttg.mma_async %p }
 //   after:  %stages = ttg.alloc : buffer<S x 128x64xf16>    %full = ttg.alloc_barriers S
-//           for %i iter_args(%stage = 0, %parity = 0) { %p = ttg.stage %stages[%stage]    ttg.wgmma %p }
+//           for %i iter_args(%stage = 0, %parity = 0) { %p = ttg.stage %stages[%stage]    ttg.mma_async %p }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/demanded_extent.h"

@@ -44,7 +44,7 @@ static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
   auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
   if (!alloc || alloc.getType().getDepth() != 1) return {};
   for (Operation *access : accessesOf(alloc))
-    if (access != store && !isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::WgmmaOp>(access)) return {};
+    if (access != store && !isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::MmaAsyncOp>(access)) return {};
   return alloc;
 }
 
@@ -112,7 +112,7 @@ static void copyWholeTile(ttg::DescriptorLoadOp load) {
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
     return store &&
-           llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::WgmmaOp>(access); });
+           llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::MmaAsyncOp>(access); });
   });
   if (forDots) return;
   load->removeAttr(ttg::copiedExtentName);

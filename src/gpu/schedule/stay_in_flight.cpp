@@ -12,8 +12,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// The iteration's wait with one more tile: the accumulator of the previous iteration's MMA.
-static Operation *drainAt(ttg::WgmmaWaitOp wait, BlockArgument sum) {
-  ttg::WgmmaWaitOp both = extendWait(wait, sum);
+static Operation *drainAt(ttg::MmaAsyncWaitOp wait, BlockArgument sum) {
+  ttg::MmaAsyncWaitOp both = extendWait(wait, sum);
   sum.replaceAllUsesExcept(both.getResults().back(), both);
   return both;
 }
@@ -23,25 +23,25 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   OpBuilder b(loop.getContext());
   SmallVector<Value> sums;
   for (const AsyncEdge &edge : schedule.edges) {
-    ttg::WgmmaOp mma = edge.mma;
-    ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+    ttg::MmaAsyncOp mma = edge.mma;
+    ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
     unsigned index = mma.getD().getUses().begin()->getOperandNumber();
     sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(mma.getC())));
     wait.getResults()[index].replaceAllUsesWith(mma.getD());
   }
-  SmallVector<ttg::WgmmaWaitOp> waits(loop.getBody()->getOps<ttg::WgmmaWaitOp>());
-  for (ttg::WgmmaWaitOp wait : waits)
+  SmallVector<ttg::MmaAsyncWaitOp> waits(loop.getBody()->getOps<ttg::MmaAsyncWaitOp>());
+  for (ttg::MmaAsyncWaitOp wait : waits)
     if (wait.use_empty()) wait.erase();
-  ttg::WgmmaOp last = schedule.edges.back().mma;
+  ttg::MmaAsyncOp last = schedule.edges.back().mma;
   Operation *previousWait = nullptr;
   if (schedule.drainsAtWait()) {
-    previousWait = drainAt(cast<ttg::WgmmaWaitOp>(schedule.edges.back().until), cast<BlockArgument>(last.getC()));
+    previousWait = drainAt(cast<ttg::MmaAsyncWaitOp>(schedule.edges.back().until), cast<BlockArgument>(last.getC()));
   } else {
     b.setInsertionPointAfter(last);
-    previousWait = ttg::WgmmaWaitOp::create(b, last.getLoc(), static_cast<uint32_t>(schedule.edges.size()), ValueRange());
+    previousWait = ttg::MmaAsyncWaitOp::create(b, last.getLoc(), static_cast<uint32_t>(schedule.edges.size()), ValueRange());
   }
   b.setInsertionPointAfter(loop);
-  auto drain = ttg::WgmmaWaitOp::create(b, last.getLoc(), 0, sums);
+  auto drain = ttg::MmaAsyncWaitOp::create(b, last.getLoc(), 0, sums);
   if (Attribute id = loop->getAttr(ttg::idName))
     drain->setAttr(ttg::idName, id); // in the schedule of the loop around it, the loop ends here
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))

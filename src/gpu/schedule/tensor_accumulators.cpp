@@ -28,15 +28,15 @@ TensorAccumulators::TensorAccumulators(tt::FuncOp function, int64_t warps) : war
 bool TensorAccumulators::contains(Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value)) return carried.contains(argument);
   auto result = cast<OpResult>(value);
-  if (isa<ttg::WgmmaOp>(result.getOwner())) return true;
-  if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(result.getOwner())) return contains(wait.getTiles()[result.getResultNumber()]);
+  if (isa<ttg::MmaAsyncOp>(result.getOwner())) return true;
+  if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(result.getOwner())) return contains(wait.getTiles()[result.getResultNumber()]);
   auto loop = dyn_cast<scf::ForOp>(result.getOwner());
   return loop && carried.contains(loop.getRegionIterArgs()[result.getResultNumber()]);
 }
 
 bool TensorAccumulators::isInPlace(OpOperand &use) const {
   if (!contains(use.get())) return false;
-  if (isa<ttg::WgmmaWaitOp>(use.getOwner())) return true;
+  if (isa<ttg::MmaAsyncWaitOp>(use.getOwner())) return true;
   return maySupersede(use) && llvm::count_if(use.get().getUses(), [&](OpOperand &each) { return maySupersede(each); }) == 1;
 }
 
@@ -51,7 +51,7 @@ bool TensorAccumulators::fits(Type type) const {
 /// True if the value has a later one in its place after this use. Only one use can have that.
 bool TensorAccumulators::maySupersede(OpOperand &use) const {
   Operation *user = use.getOwner();
-  if (auto mma = dyn_cast<ttg::WgmmaOp>(user)) return use.get() == mma.getC();
+  if (auto mma = dyn_cast<ttg::MmaAsyncOp>(user)) return use.get() == mma.getC();
   if (auto loop = dyn_cast<scf::ForOp>(user)) {
     BlockArgument argument = loop.getTiedLoopRegionIterArg(&use);
     return argument && carried.contains(argument);
@@ -83,7 +83,7 @@ int64_t tensorColumnsOf(Type tile) {
   return ttg::TensorMemoryType::get(type.getContext(), type.getShape(), type.getElementType()).columns();
 }
 
-int64_t scaleColumnsOf(ttg::WgmmaOp mma) {
+int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
   if (!mma.getScales()) return 0;
   ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
   return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;

@@ -39,7 +39,7 @@ int64_t tensorColumnsOf(mlir::Type tile);
 /// MMAs of even and odd number have their scales in different columns: an MMA's scales are copied while the one before it multiplies.
 constexpr int64_t setsOfScales = 2;
 /// Returns the columns of one set of scales of an MMA: four bytes of 128 rows take four.
-int64_t scaleColumnsOf(ttg::WgmmaOp mma);
+int64_t scaleColumnsOf(ttg::MmaAsyncOp mma);
 /// Returns the first column of the set of this MMA's number. `first`: that of the even set; `columns`: those of a set.
 mlir::Value scaleSetOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value number, mlir::Value first, int64_t columns);
 

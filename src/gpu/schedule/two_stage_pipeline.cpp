@@ -26,7 +26,7 @@ namespace {
 /// The two parts of an iteration. The loop's last MMA belongs to the second one.
 class TwoStages {
 public:
-  TwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
+  TwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
     last = lastMmaIn(body);
     if (last == firstMma) return;
     addSecondStage(last);
@@ -51,7 +51,7 @@ public:
   bool stagesAreSeparable() {
     if (last == firstMma || isInSecondStage(firstMma)) return false;
     for (Operation *op : secondStage)
-      if (!isa<ttg::WgmmaOp, ttg::WgmmaWaitOp>(op) && !isArithmetic(op)) return false;
+      if (!isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) && !isArithmetic(op)) return false;
     for (Value value : forwarded())
       if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
     for (BlockArgument carried : loop.getRegionIterArgs()) {
@@ -67,9 +67,9 @@ public:
   LogicalResult addWaitsAndShapes() {
     bool waited = false;
     for (Operation &op : *body) {
-      waited |= isa<ttg::WgmmaWaitOp>(op) && isInSecondStage(&op);
+      waited |= isa<ttg::MmaAsyncWaitOp>(op) && isInSecondStage(&op);
       if (isa<ttg::BarrierWaitOp>(op)) {
-        Operation *reader = firstFrom<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(&op);
+        Operation *reader = firstFrom<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp>(&op);
         if (!reader) return bug(&op, "no operation after it reads the stage that it waits for");
         if (isInSecondStage(reader)) secondStage.insert(&op);
       }
@@ -98,7 +98,7 @@ public:
   }
 
   scf::ForOp loop;
-  ttg::WgmmaOp firstMma, last;
+  ttg::MmaAsyncOp firstMma, last;
   Block *body;
 
 private:
@@ -280,7 +280,7 @@ private:
     clone(begin, started, others, before);
     pingPong.pass();
     clone(firstWait, end, early, now);
-    now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::WgmmaWaitOp>().setPending(1);
+    now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::MmaAsyncWaitOp>().setPending(1);
     clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);
     if (pack) packLast(pack, before, now);
     SmallVector<Value> results = yielded(secondStageCarried, before);
@@ -308,11 +308,11 @@ private:
   /// The packed values go through the wait for the last MMA, so that they are not packed
   /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
-    ttg::WgmmaWaitOp own = waitFor(parts.last.getD()), wait = waitFor(before.lookup(parts.last.getD()));
+    ttg::MmaAsyncWaitOp own = waitFor(parts.last.getD()), wait = waitFor(before.lookup(parts.last.getD()));
     size_t waited = wait.getTiles().size();
     SmallVector<Value> computed = {now.lookup(pack->getOperand(0))};
     if (Value sum = sumOf(pack->getOperand(0))) computed.push_back(now.lookup(sum));
-    ttg::WgmmaWaitOp both = extendWait(wait, computed);
+    ttg::MmaAsyncWaitOp both = extendWait(wait, computed);
     before.map(own->getResults(), both.getResults().take_front(waited));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(both);
@@ -345,17 +345,17 @@ private:
   Location loc;
   OpBuilder b;
   SmallVector<Value> handed;
-  ttg::WgmmaWaitOp firstWait;
+  ttg::MmaAsyncWaitOp firstWait;
   SmallVector<BlockArgument> secondStageCarried, carriedOn;
   Value exists;
 };
 } // namespace
 
-bool canPipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
+bool canPipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
   return TwoStages(loop, firstMma).stagesAreSeparable();
 }
 
-FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::WgmmaOp firstMma) {
+FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
   TwoStages parts(loop, firstMma);
   if (failed(parts.addWaitsAndShapes())) return failure();
   parts.markSecondStage();

@@ -23,7 +23,7 @@ static bool notBefore(Operation *op, Operation *earlier) {
 
 /// Where this warp is done with what an access reads: for an asynchronous MMA, at the next wait for all MMAs.
 static Operation *endOfRead(Operation *access, Operation *inBody) {
-  if (!isa<ttg::WgmmaOp>(access)) return inBody;
+  if (!isa<ttg::MmaAsyncOp>(access)) return inBody;
   if (access != inBody) return inBody; // an inner loop drains its MMAs before it ends
   return waitForAllAfter(access);
 }
@@ -68,7 +68,7 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
   if (schedule.shift > 0 && circular.firstReader == schedule.shiftedMma) end.after = lastWaitIn(loop.getBody());
   for (const AsyncEdge &edge : schedule.edges)
     for (const Copy &copy : circular.copies)
-      if (llvm::is_contained(accessesOf(copy.alloc), ttg::WgmmaOp(edge.mma).getOperation())) end = std::max(end, Point{1, edge.until});
+      if (llvm::is_contained(accessesOf(copy.alloc), ttg::MmaAsyncOp(edge.mma).getOperation())) end = std::max(end, Point{1, edge.until});
   return end;
 }
 
@@ -114,11 +114,11 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
 static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   for (const AsyncEdge &edge : schedule.edges) {
-    ttg::WgmmaOp mma = edge.mma;
+    ttg::MmaAsyncOp mma = edge.mma;
     if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
     if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
-    auto wait = dyn_cast<ttg::WgmmaWaitOp>(edge.until);
-    if (!wait && edge.until != ttg::WgmmaOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
+    auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(edge.until);
+    if (!wait && edge.until != ttg::MmaAsyncOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
     bool isDrained = wait && drainingWaitIn(loop) == wait; // a step has split that MMA
     if (!isDrained && !accumulatesInPlace(mma, loop)) return "an iteration uses the result of its MMA in flight";
     if (!wait) continue;
@@ -135,7 +135,7 @@ static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
 static std::optional<std::string> verifyShift(const LoopSchedule &schedule) {
   if (!schedule.shiftedMma) return {};
   scf::ForOp loop = schedule.loop;
-  SmallVector<ttg::WgmmaOp> mmas(loop.getBody()->getOps<ttg::WgmmaOp>());
+  SmallVector<ttg::MmaAsyncOp> mmas(loop.getBody()->getOps<ttg::MmaAsyncOp>());
   if (schedule.shift > 0) {
     auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == schedule.shiftedMma; };
     if (schedule.warpSpecialized || llvm::none_of(schedule.circularBuffers, isRead))
@@ -193,7 +193,7 @@ static std::optional<std::string> verifyComputedRelease(const LoopSchedule &sche
       Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
       Operation *last = inBody ? endOfRead(access, inBody) : nullptr;
       if (!last && schedule.edges.empty()) return "an MMA is never waited for";
-      Point end = schedule.edges.empty() || !isa<ttg::WgmmaOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};
+      Point end = schedule.edges.empty() || !isa<ttg::MmaAsyncOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};
       if (release < end) return "a stage of a computed operand is released while it is still being read";
     }
   return {};

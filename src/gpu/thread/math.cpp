@@ -284,7 +284,7 @@ static bool areRounded(Value numbers, int64_t deepest = 4) {
     return matchPattern(choice.getTrueValue(), m_Constant()) && areRounded(choice.getFalseValue(), deepest - 1);
   }
   if (isa<ttg::ConvertLayoutOp>(from)) return areRounded(from->getOperand(0), deepest - 1);
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::WgmmaWaitOp>(from);
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::MmaAsyncWaitOp>(from);
 }
 
 /// e^x as 2^(x log2 e). If x is rounded, the rounding of the product adds no larger error than that of x. Upstream does this for all x.

@@ -1,5 +1,5 @@
 // Dots by wgmma. This file finds the registers of each instruction, and the addresses of its operands in shared memory:
-//   ttg.wgmma %a, %b, %c : 128x64 * 64x256, 8 warps
+//   ttg.mma_async %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/ptx_attributes.h"
@@ -98,7 +98,7 @@ static bool isConstant(Value buffer, scf::ForOp loop) {
 /// warpgroup or for all columns.
 static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
   int64_t descriptors = 0;
-  for (auto mma : loop.getBody()->getOps<ttg::WgmmaOp>()) {
+  for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>()) {
     ttg::BufferType second = mma.getB().getType();
     int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, mmaDepthBytes);
     auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
@@ -119,7 +119,7 @@ Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
 }
 
 /// Packs the registers of A, before the fence that orders them with the MMAs. `step`: elements of K per instruction.
-static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step) {
+static FailureOr<PackedA> packA(ThreadContext &t, ttg::MmaAsyncOp op, int64_t step) {
   PackedA packedA;
   Type type = op.getA().getType();
   Registers a(ttg::layoutOf(type));
@@ -143,7 +143,7 @@ static FailureOr<PackedA> packA(ThreadContext &t, ttg::WgmmaOp op, int64_t step)
 
 /// The predicate of reading the accumulators in the first MMA; null if they are always read. An MMA that starts from zero does not read
 /// them, so no instruction has to clear them.
-static Value readsAccumulators(ThreadContext &t, ttg::WgmmaOp op) {
+static Value readsAccumulators(ThreadContext &t, ttg::MmaAsyncOp op) {
   if (op.getUseC()) return t.getScalar(op.getUseC());
   bool zeros = matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero());
   return zeros ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(false)) : Value();
@@ -163,7 +163,7 @@ struct WarpgroupMma {
 };
 } // namespace
 
-static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::WgmmaOp op) {
+static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::MmaAsyncOp op) {
   auto refuseLayout = [&](const char *what) { return bug(op, what), FailureOr<WarpgroupMma>(failure()); };
   auto dType = cast<RankedTensorType>(op.getD().getType());
   Layout layout = ttg::layoutOf(dType);
@@ -220,8 +220,8 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &mma)
 
 /// Issues the instructions of the depths [from, to) for some columns. They add to the registers `sums`, unless the predicate `reads` is
 /// false.
-static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, Columns columns, ThreadValues sums,
-                                            Value reads, int64_t from, int64_t to) {
+static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::MmaAsyncOp op, const WarpgroupMma &mma, Columns columns,
+                                            ThreadValues sums, Value reads, int64_t from, int64_t to) {
   Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(columns.start, 0, 0, 0));
   int64_t warps = warpsWithRows(t, mma, at[0]);
   for (int64_t k = from; k < to; k += mma.step) {
@@ -239,7 +239,7 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::WgmmaOp op, c
 }
 
 /// Issues the instructions of all depths, and commits the group.
-static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
+static FailureOr<ThreadValues> issueMmas(ThreadContext &t, ttg::MmaAsyncOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   ptx::WgmmaFenceOp::create(t.b);
   for (Columns columns : columnsOf(t, mma)) {
     auto start = sums.begin() + columns.start / mma.ofRegister;
@@ -284,7 +284,7 @@ static std::vector<PromotedPart> promotedParts(ThreadContext &t, const Warpgroup
 }
 
 /// Adds up the promoted partial sums in registers. ptxas overlaps the additions of one part with the MMA of the next.
-static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
+static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::MmaAsyncOp op, const WarpgroupMma &mma, ThreadValues sums, Value reads) {
   Value zero = t.constant(t.b.getF32Type(), t.b.getF32FloatAttr(0)), no = t.constant(t.b.getI1Type(), t.b.getBoolAttr(false));
   if (reads)
     for (Value &sum : sums)
@@ -311,11 +311,11 @@ static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::WgmmaOp op, const 
 
 /// Accumulators that share a register become separate values only when the MMA has completed.
 static bool isDoneAtOnce(Value sums) {
-  bool isSum = !sums.getDefiningOp() || isa<ttg::WgmmaOp, scf::ForOp>(sums.getDefiningOp());
+  bool isSum = !sums.getDefiningOp() || isa<ttg::MmaAsyncOp, scf::ForOp>(sums.getDefiningOp());
   return isSum && accumulatorsOfRegister(getElementTypeOrSelf(sums.getType())) > 1;
 }
 
-static LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
+static LogicalResult lowerWgmma(ThreadContext &t, ttg::MmaAsyncOp op) {
   FailureOr<WarpgroupMma> mma = mmaOf(t, op);
   if (failed(mma)) return failure();
   Value reads = readsAccumulators(t, op);
@@ -330,7 +330,7 @@ static LogicalResult lowerWgmma(ThreadContext &t, ttg::WgmmaOp op) {
   return success();
 }
 
-static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::WgmmaWaitOp op) {
+static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
   auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
     if (isDoneAtOnce(tile)) return false;
     auto sum = t.partialSums.find(tile);

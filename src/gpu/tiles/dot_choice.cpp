@@ -28,7 +28,7 @@ static bool comesFromDot(Value tile, Block *block) {
   return tt::dependsOn(tile, [&](Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return tt::Search::skip;
-    if (isa<tt::DotOp, ttg::WgmmaWaitOp>(op)) return tt::Search::found;
+    if (isa<tt::DotOp, ttg::MmaAsyncWaitOp>(op)) return tt::Search::found;
     return isElementwise(op) || isa<scf::IfOp, ttg::ConvertLayoutOp>(op) ? tt::Search::follow : tt::Search::skip;
   });
 }

@@ -1,7 +1,7 @@
 // Replaces dots by the instructions that assign-layouts has chosen (`ttg.dot_choice`), and puts operands where these read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
 //   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
-//           ttg.cta_barrier    %e = ttg.wgmma %p, %q, %c    %d = ttg.wgmma_wait 0, %e
+//           ttg.cta_barrier    %e = ttg.mma_async %p, %q, %c    %d = ttg.mma_async_wait 0, %e
 // Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
@@ -249,8 +249,8 @@ private:
     Dims shape = ttg::shapeOf(dot.getType()), extent = isTcgen05 ? shape : mmaExtent(dot);
     DenseI64ArrayAttr part = extent != shape ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
     IntegerAttr interval = isTcgen05 ? IntegerAttr() : promotionInterval(dot);
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), interval, part);
-    return ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
+    auto d = ttg::MmaAsyncOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), interval, part);
+    return ttg::MmaAsyncWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0];
   }
 
   Value byWarps(tt::DotOp dot) {
@@ -319,9 +319,9 @@ private:
     storePending(dot);
     auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()),
                                              tt::scaleGroup(left, right));
-    auto d = ttg::WgmmaOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
-                                  aScale, bScale, formats);
-    dot.replaceAllUsesWith(ttg::WgmmaWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
+    auto d = ttg::MmaAsyncOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
+                                     aScale, bScale, formats);
+    dot.replaceAllUsesWith(ttg::MmaAsyncWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
     dot.erase();
     eraseUnused(unused);
   }

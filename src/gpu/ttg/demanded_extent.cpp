@@ -67,7 +67,7 @@ Dims mmaExtent(tt::DotOp dot) {
   return extent;
 }
 
-ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma) {
+ArrayRef<int64_t> mmaExtent(ttg::MmaAsyncOp wgmma) {
   return wgmma.getExtent().value_or(ArrayRef<int64_t>());
 }
 
@@ -77,7 +77,7 @@ bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) 
   return first[0] < extent[0] && first[1] < extent[1];
 }
 
-int64_t mmaRegisters(ttg::WgmmaOp wgmma) {
+int64_t mmaRegisters(ttg::MmaAsyncOp wgmma) {
   Layout layout = ttg::layoutOf(wgmma.getType());
   int64_t count = 0;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
@@ -140,8 +140,8 @@ static void follow(Value sum, ArrayRef<int64_t> extent, Sums &sums) {
   for (OpOperand &use : sum.getUses()) {
     Operation *user = use.getOwner(), *around = user->getParentOp();
     unsigned number = use.getOperandNumber();
-    if (auto wait = dyn_cast<ttg::WgmmaWaitOp>(user)) follow(wait.getResults()[number], all, sums);
-    if (auto next = dyn_cast<ttg::WgmmaOp>(user); next && next.getC() == sum) follow(next.getD(), all, sums);
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(user)) follow(wait.getResults()[number], all, sums);
+    if (auto next = dyn_cast<ttg::MmaAsyncOp>(user); next && next.getC() == sum) follow(next.getD(), all, sums);
     if (!isa<scf::YieldOp>(user) || !isa<scf::ForOp, scf::IfOp>(around)) continue;
     follow(around->getResult(number), all, sums);
     if (auto loop = dyn_cast<scf::ForOp>(around)) follow(loop.getRegionIterArg(number), all, sums);
@@ -151,9 +151,9 @@ static void follow(Value sum, ArrayRef<int64_t> extent, Sums &sums) {
 Sums partialSums(Operation *function) {
   Sums sums;
   bool some = false;
-  function->walk([&](ttg::WgmmaOp op) { some |= !mmaExtent(op).empty(); });
+  function->walk([&](ttg::MmaAsyncOp op) { some |= !mmaExtent(op).empty(); });
   if (!some) return sums;
-  function->walk([&](ttg::WgmmaOp op) {
+  function->walk([&](ttg::MmaAsyncOp op) {
     Dims all = ttg::shapeOf(op.getType());
     ArrayRef<int64_t> extent = mmaExtent(op);
     follow(op.getD(), extent.empty() ? ArrayRef<int64_t>(all) : extent, sums);

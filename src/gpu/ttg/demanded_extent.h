@@ -31,11 +31,11 @@ int64_t copiedBytes(ttg::AllocOp alloc);
 int64_t tileBytes(ttg::AllocOp alloc);
 
 /// Returns the extent of a wgmma; empty: all.
-llvm::ArrayRef<int64_t> mmaExtent(ttg::WgmmaOp wgmma);
+llvm::ArrayRef<int64_t> mmaExtent(ttg::MmaAsyncOp wgmma);
 /// True if a wgmma of this extent accumulates into this register of some thread.
 bool isInMmaExtent(const Layout &layout, llvm::ArrayRef<int64_t> extent, int64_t reg);
 /// Returns how many registers of a thread the wgmma accumulates into.
-int64_t mmaRegisters(ttg::WgmmaOp wgmma);
+int64_t mmaRegisters(ttg::MmaAsyncOp wgmma);
 
 /// Maps accumulators to the rows and columns that MMAs compute, if these are not all.
 using Sums = llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>>;

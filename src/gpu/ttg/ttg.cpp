@@ -297,7 +297,7 @@ LogicalResult TensorStoreOp::verify() {
   return verifyMove(*this, getSrc().getType(), getTarget().getType());
 }
 
-SmallVector<Value, 4> WgmmaOp::buffers() {
+SmallVector<Value, 4> MmaAsyncOp::buffers() {
   SmallVector<Value, 4> all;
   llvm::copy_if(getOperands(), std::back_inserter(all), [](Value operand) { return isa<BufferType>(operand.getType()); });
   return all;

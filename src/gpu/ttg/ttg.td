@@ -347,11 +347,11 @@ def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>
 
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
 
-def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
+def TTG_MmaAsyncOp : TTGEffect<"mma_async", [AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
   let summary = "starts d = a * b + c on warp groups, and commits it. a [M, K] is a buffer or registers (Layout::wgmmaOperandA, or "
                 "Layout::tensorMemory, from which place-accumulators moves it to tensor memory), b [K, N] "
                 "a buffer, c is in Layout::wgmmaAccumulator. Writes of threads to the buffers must be fenced and synchronized before. The "
-                "result, and a's registers, are in use until a wgmma_wait passes them through. `useC` false: c is not read. f32 operands "
+                "result, and a's registers, are in use until a mma_async_wait passes them through. `useC` false: c is not read. f32 operands "
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
                 "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c. `scales`: of a "
                 "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes. `paired`: the two "
@@ -371,7 +371,7 @@ def TTG_WgmmaOp : TTGEffect<"wgmma", [AllTypesMatch<["c", "d"]>, AttrSizedOperan
     build($_builder, $_state, d, a, b, c, useC, promotionInterval, extent, ::mlir::Value(), ::mlir::Value(), BlockScalesAttr());
   }]>];
 }
-def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
+def TTG_MmaAsyncWaitOp : TTGEffect<"mma_async_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
                 "registers) through that may be used afterwards";
   let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles);
@@ -380,7 +380,7 @@ def TTG_WgmmaWaitOp : TTGEffect<"wgmma_wait"> {
                             [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
   let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
 }
-// ---- tensor memory. place-accumulators makes these of wgmma and wgmma_wait on targets with tcgen05.
+// ---- tensor memory. place-accumulators makes these of wgmma and mma_async_wait on targets with tcgen05.
 
 def TTG_TensorAllocOp : TTGEffect<"tensor_alloc"> {
   let summary = "allocates columns of tensor memory for the CTA, and ends with a barrier of all its threads; the result is the address. "

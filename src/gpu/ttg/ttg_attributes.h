@@ -109,7 +109,7 @@ constexpr llvm::StringLiteral correctionPartitionName = "ttg.correction_partitio
 /// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
 /// place-accumulators, pair-ctas, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
 constexpr llvm::StringLiteral operandPartitionName = "ttg.operand_partition";
-/// On a ttg.wgmma_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
+/// On a ttg.mma_async_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
 /// iteration have finished. Written by partition-dequantize; read by schedule-loops and pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";
 

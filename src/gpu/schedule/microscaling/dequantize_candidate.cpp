@@ -12,14 +12,15 @@ namespace tilewright::gpu {
 /// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
 static bool isKnown(Operation *op) {
   return isMemoryEffectFree(op) ||
-         isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::WgmmaOp, ttg::WgmmaWaitOp>(op);
+         isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(
+             op);
 }
 
 bool DequantizeCandidate::match() {
   if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
-    if (auto found = dyn_cast<ttg::WgmmaOp>(op)) {
+    if (auto found = dyn_cast<ttg::MmaAsyncOp>(op)) {
       if (mma) return false;
       mma = found;
     }
@@ -64,7 +65,7 @@ bool DequantizeCandidate::findOperands() {
 
 /// The MMA is waited for in its iteration, and adds to what the loop carries.
 bool DequantizeCandidate::waitsForIt() {
-  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
   auto sum = dyn_cast<BlockArgument>(mma.getC());
   return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
          sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];

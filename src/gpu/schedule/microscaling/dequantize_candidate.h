@@ -23,7 +23,7 @@ public:
   bool match();
 
   mlir::scf::ForOp loop;
-  ttg::WgmmaOp mma;
+  ttg::MmaAsyncOp mma;
   StoredOperand first, second;
   mlir::Operation *fence = nullptr; ///< after the stores
   LaunchGuards guards;              ///< under which the loop suits

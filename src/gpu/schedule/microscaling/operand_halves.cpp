@@ -43,7 +43,7 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   OpBuilder b(c.loop.getContext());
   Value tile = left.make(c.first.store.getSrc(), layout);
   Location loc = c.mma.getLoc();
-  ttg::WgmmaWaitOp wait = waitFor(c.mma.getD());
+  ttg::MmaAsyncWaitOp wait = waitFor(c.mma.getD());
   auto old = cast<BlockArgument>(c.mma.getC());
   auto type = cast<RankedTensorType>(old.getType());
   unsigned number = old.getArgNumber() - 1;
@@ -54,9 +54,9 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   c.loop = withMoreCarried(c.loop, inits);
   ValueRange carried = c.loop.getRegionIterArgs().take_back(2);
   auto start = [&](Value a, Value sum) {
-    return ttg::WgmmaOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr(), DenseI64ArrayAttr()).getD();
+    return ttg::MmaAsyncOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr(), DenseI64ArrayAttr()).getD();
   };
-  auto pass = [&](Value sum) { return ttg::WgmmaWaitOp::create(b, loc, 1, sum); };
+  auto pass = [&](Value sum) { return ttg::MmaAsyncWaitOp::create(b, loc, 1, sum); };
   b.setInsertionPoint(c.mma);
   Value first = start(operandHalf(b, c, rows, tile, evenOddInterleave, 0), carried[0]);
   sinkReads(first.getDefiningOp());
@@ -72,7 +72,7 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   c.mma.erase();
   b.setInsertionPoint(beforeSums(c.loop, number));
   ValueRange results = c.loop.getResults().take_back(2);
-  auto drained = ttg::WgmmaWaitOp::create(b, loc, 0, results);
+  auto drained = ttg::MmaAsyncWaitOp::create(b, loc, 0, results);
   Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
   c.loop.getResult(number).replaceAllUsesWith(whole);
   c.first.store->erase();

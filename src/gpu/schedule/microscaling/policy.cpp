@@ -48,7 +48,7 @@ bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &co
   if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
   schedule.loadsWholeRows = partitionLoadsAlone(schedule);
   schedule.fencesEarly = loadsWideScales(schedule);
-  ttg::WgmmaWaitOp wait = drainingWaitIn(schedule.loop);
+  ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
   if (!releasesCopiesEarly(schedule)) return true;

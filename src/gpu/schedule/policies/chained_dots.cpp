@@ -11,7 +11,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// True if the MMA reads nothing but the buffer's copies and what the loop does not write, and nothing else reads these copies.
-static bool readsAlone(const LoopSchedule &schedule, ttg::WgmmaOp mma, const CircularBuffer &circular) {
+static bool readsAlone(const LoopSchedule &schedule, ttg::MmaAsyncOp mma, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
   for (const Copy &copy : circular.copies)
     for (Operation *access : accessesOf(copy.alloc))
@@ -21,7 +21,7 @@ static bool readsAlone(const LoopSchedule &schedule, ttg::WgmmaOp mma, const Cir
     if (!alloc) return false;
     if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) continue;
     for (Operation *access : accessesOf(alloc))
-      if (loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return false;
+      if (loop->isAncestor(access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return false;
   }
   return true;
 }
@@ -29,10 +29,10 @@ static bool readsAlone(const LoopSchedule &schedule, ttg::WgmmaOp mma, const Cir
 /// True if the registers suffice. Without a producer the MMA's result exists twice. With one, the first operands of the other MMAs stay in
 /// registers while these are in flight. Where several CTAs share an SM, one multiplies while another computes, and registers are worth
 /// more.
-static bool hasRegisters(const LoopSchedule &schedule, ttg::WgmmaOp mma, const PolicyContext &context) {
+static bool hasRegisters(const LoopSchedule &schedule, ttg::MmaAsyncOp mma, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   int64_t registers = accumulatorsOf(loop) + (schedule.warpSpecialized ? 0 : registersOf(mma.getType()));
-  loop.walk([&](ttg::WgmmaOp other) {
+  loop.walk([&](ttg::MmaAsyncOp other) {
     if (schedule.warpSpecialized && isa<RankedTensorType>(other.getA().getType())) registers += registersOf(other.getA().getType());
   });
   return limitsToOneCtaPerSM(schedule.loop, context.config, context.target) &&
@@ -40,28 +40,28 @@ static bool hasRegisters(const LoopSchedule &schedule, ttg::WgmmaOp mma, const P
 }
 
 /// Returns the first MMA of the chain: the first reader of `circular`, if it may run for another iteration than the last MMA.
-static ttg::WgmmaOp firstOfChain(const LoopSchedule &schedule, const CircularBuffer &circular, const PolicyContext &context) {
+static ttg::MmaAsyncOp firstOfChain(const LoopSchedule &schedule, const CircularBuffer &circular, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
-  auto mma = dyn_cast<ttg::WgmmaOp>(circular.firstReader);
+  auto mma = dyn_cast<ttg::MmaAsyncOp>(circular.firstReader);
   if (!mma || mma.getUseC() || !loop.isDefinedOutsideOfLoop(mma.getC()) || !mma.getD().hasOneUse()) return {};
-  auto wait = dyn_cast<ttg::WgmmaWaitOp>(mma->getNextNode());
+  auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(mma->getNextNode());
   if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != mma.getD()) return {};
   if (!readsAlone(schedule, mma, circular)) return {};
   if (schedule.warpSpecialized && (context.config.getWarps() != 2 * warpsOfGroup || !canPipelineTwoStages(loop, mma))) return {};
-  auto inBody = body->getOps<ttg::WgmmaOp>();
+  auto inBody = body->getOps<ttg::MmaAsyncOp>();
   int64_t mmas = 0;
-  loop.walk([&](ttg::WgmmaOp) { ++mmas; });
-  ttg::WgmmaWaitOp last = lastWaitIn(body);
+  loop.walk([&](ttg::MmaAsyncOp) { ++mmas; });
+  ttg::MmaAsyncWaitOp last = lastWaitIn(body);
   bool isChain = mmas > 1 && std::distance(inBody.begin(), inBody.end()) == mmas && last != wait && last.getPending() == 0;
-  return isChain && hasRegisters(schedule, mma, context) ? mma : ttg::WgmmaOp();
+  return isChain && hasRegisters(schedule, mma, context) ? mma : ttg::MmaAsyncOp();
 }
 
 bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
   if (schedule.circularBuffers.empty()) return false;
   auto isEarlier = [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); };
   CircularBuffer *first = std::min_element(schedule.circularBuffers.begin(), schedule.circularBuffers.end(), isEarlier);
-  ttg::WgmmaOp mma = firstOfChain(schedule, *first, context);
+  ttg::MmaAsyncOp mma = firstOfChain(schedule, *first, context);
   if (!mma || context.target.tcgen05) return false; // one thread issues the MMAs of all warp groups, so these cannot alternate
   std::swap(*first, schedule.circularBuffers.front());
   first = schedule.circularBuffers.begin();

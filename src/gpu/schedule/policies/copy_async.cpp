@@ -10,7 +10,7 @@ namespace tilewright::gpu {
 
 bool scheduleCopyAsync(LoopSchedule &schedule, const PolicyContext &) {
   if (llvm::all_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; })) return false;
-  SmallVector<ttg::WgmmaOp> mmas = mmasInFlight(schedule);
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasInFlight(schedule);
   keepInFlightUntilNext(schedule, mmas);
   copyAndReleaseAfter(schedule, mmas.empty() ? nullptr : mmas.back().getOperation(), /*releaseDistance=*/1);
   return true;

@@ -9,7 +9,7 @@ namespace tilewright::gpu {
 
 bool scheduleGemm(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty() && schedule.computed.empty()) return false;
-  SmallVector<ttg::WgmmaOp> mmas = mmasInFlight(schedule);
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasInFlight(schedule);
   if (mmas.empty()) return false;
   keepInFlightUntilNext(schedule, mmas);
   copyAndReleaseAfter(schedule, mmas.back(), /*releaseDistance=*/1);

@@ -11,30 +11,30 @@ namespace tilewright::gpu {
 
 /// Returns the first wait of an iteration if it can also wait for the last MMA of the previous iteration, which keeps the registers of its
 /// first operand up to that wait; otherwise null.
-static ttg::WgmmaWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
+static ttg::MmaAsyncWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
-  ttg::WgmmaOp last = lastMmaIn(body);
+  ttg::MmaAsyncOp last = lastMmaIn(body);
   int64_t inLoop = 0, inBody = 0;
-  loop.walk([&](ttg::WgmmaOp mma) {
+  loop.walk([&](ttg::MmaAsyncOp mma) {
     ++inLoop;
     inBody += mma->getBlock() == body;
   });
-  auto waits = body->getOps<ttg::WgmmaWaitOp>();
+  auto waits = body->getOps<ttg::MmaAsyncWaitOp>();
   if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, loop)) return {};
-  ttg::WgmmaWaitOp first = *waits.begin();
+  ttg::MmaAsyncWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
-  auto mma = first.getTiles()[0].getDefiningOp<ttg::WgmmaOp>();
+  auto mma = first.getTiles()[0].getDefiningOp<ttg::MmaAsyncOp>();
   if (!mma || mma->getBlock() != body || !llvm::all_of(last.buffers(), [&](Value buffer) { return staysInBuffer(schedule, buffer); }))
     return {};
   int64_t available = registersForTiles(context.config, context.target, schedule.warpSpecialized) - accumulatorsOf(loop);
   if (!isa<RankedTensorType>(last.getA().getType())) return first;
-  return registersOf(last.getA().getType()) <= available ? first : ttg::WgmmaWaitOp();
+  return registersOf(last.getA().getType()) <= available ? first : ttg::MmaAsyncWaitOp();
 }
 
 bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context) {
   if (schedule.circularBuffers.empty()) return false;
-  ttg::WgmmaWaitOp wait = chooseDrainingWait(schedule, context);
+  ttg::MmaAsyncWaitOp wait = chooseDrainingWait(schedule, context);
   if (!wait) return false;
   drainLastMmaAt(schedule, wait);
   return true;

@@ -29,7 +29,7 @@ static int64_t carriedRegisters(scf::ForOp loop) {
 bool schedulePlainLoads(LoopSchedule &schedule, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   if (!schedule.circularBuffers.empty() || !schedule.computed.empty() || schedule.warpSpecialized) return false;
-  bool multiplies = !loop.getBody()->getOps<ttg::WgmmaOp>().empty() || multipliesByThreads(loop);
+  bool multiplies = !loop.getBody()->getOps<ttg::MmaAsyncOp>().empty() || multipliesByThreads(loop);
   if (multiplies || !hasBarriers(loop)) return false;
   int64_t available = registersForTiles(context.config, context.target, /*warpSpecialized=*/false);
   addRegisterLoads(schedule, available - accumulatorsOf(loop) - carriedRegisters(loop));

@@ -45,11 +45,11 @@ void copyAndReleaseAfter(LoopSchedule &schedule, Operation *op, int64_t releaseD
   }
 }
 
-bool accumulatesInPlace(ttg::WgmmaOp mma, scf::ForOp loop) {
+bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(mma.getC());
   if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
   if (mma.getPromotionInterval()) return false; // threads add up its sums: it has ended by then
-  ttg::WgmmaWaitOp wait = waitFor(mma.getD());
+  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
   Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
   return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
@@ -62,12 +62,12 @@ bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
     if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
   scf::ForOp loop = schedule.loop;
   return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
-    return loop->isAncestor(access) && !isa<ttg::WgmmaOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+    return loop->isAncestor(access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
   });
 }
 
-SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule) {
-  SmallVector<ttg::WgmmaOp> mmas;
+SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {
+  SmallVector<ttg::MmaAsyncOp> mmas;
   scf::ForOp loop = schedule.loop;
   bool all = true;
   auto stays = [&](Value operand) {
@@ -75,24 +75,24 @@ SmallVector<ttg::WgmmaOp> mmasInFlight(const LoopSchedule &schedule) {
     bool computed = llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; });
     return (alloc && computed) || staysInBuffer(schedule, operand);
   };
-  loop.walk([&](ttg::WgmmaOp mma) {
+  loop.walk([&](ttg::MmaAsyncOp mma) {
     all &= mma->getBlock() == loop.getBody() && accumulatesInPlace(mma, loop) && stays(mma.getA()) && llvm::all_of(mma.buffers(), stays);
     mmas.push_back(mma);
   });
   // A wait for other tiles, too, has to stay.
-  loop.walk([&](ttg::WgmmaWaitOp wait) {
-    all &= llvm::all_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp<ttg::WgmmaOp>() != nullptr; });
+  loop.walk([&](ttg::MmaAsyncWaitOp wait) {
+    all &= llvm::all_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp<ttg::MmaAsyncOp>() != nullptr; });
   });
   if (!all) mmas.clear();
   return mmas;
 }
 
-void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::WgmmaOp> mmas) {
-  for (ttg::WgmmaOp mma : mmas)
-    schedule.edges.push_back({mma, ttg::WgmmaOp(mmas.back())});
+void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::MmaAsyncOp> mmas) {
+  for (ttg::MmaAsyncOp mma : mmas)
+    schedule.edges.push_back({mma, ttg::MmaAsyncOp(mmas.back())});
 }
 
-void drainLastMmaAt(LoopSchedule &schedule, ttg::WgmmaWaitOp wait) {
+void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait) {
   schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait});
   copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
 }

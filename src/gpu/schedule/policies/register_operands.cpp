@@ -27,7 +27,7 @@ ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stage
 
 bool scheduleRegisterOperands(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty() || schedule.warpSpecialized || schedule.computedStages != stagesWithoutWaiting) return false;
-  SmallVector<ttg::WgmmaOp> mmas = mmasInFlight(schedule);
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasInFlight(schedule);
   ttg::FenceAsyncOp fence = mmas.empty() ? ttg::FenceAsyncOp() : fenceAfterComputed(schedule, schedule.stages);
   if (!fence) return false;
   keepInFlightUntilNext(schedule, mmas);

@@ -20,7 +20,7 @@ bool scheduleProducer(LoopSchedule &schedule, const PolicyContext &context) {
 
 bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty()) return false;
-  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::WgmmaOp>();
+  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::MmaAsyncOp>();
   bool early = std::distance(mmas.begin(), mmas.end()) <= maxAlternatingMmas;
   Operation *end = schedule.circularBuffers.front().endOfReads;
   for (const CircularBuffer &circular : schedule.circularBuffers)
