@@ -28,6 +28,7 @@ STEPS_OF = {
     SCHEDULE + "operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},
     SCHEDULE + "prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "register_loads.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "mma_partition.cpp": {"place-accumulators"},
     SCHEDULE + "chain_partition.cpp": {"place-accumulators"},

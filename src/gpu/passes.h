@@ -64,7 +64,7 @@ llvm::LogicalResult waitForStores(mlir::ModuleOp module);
 llvm::LogicalResult stageRows(mlir::ModuleOp module);
 
 /// Gives the dequantization of a dot's second operand to a warpgroup of its own, in one loop of the kernel, if that pays. The loop then
-/// needs a producer warp. Sets `ttg.operand_partition` on the operations and on the function.
+/// needs a producer warp. Sets `ttg.partition` on the operations, and `ttg.operand_registers` on the function.
 llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 
 /// Gives every transfer through a tensor map buffers of its own. Afterwards each load through a map has one use, the store to a buffer that

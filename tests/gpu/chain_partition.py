@@ -54,7 +54,7 @@ TWO: ttg.tensor_scale
 TWO: partition0() num_warps(1)
 TWO: partition1() num_warps(1)
 
-EXPLAIN: one extra warp starts the copies of the loops, another one their MMAs, and 4 correct the sums (warp specialization)
+EXPLAIN: warp specialization: 1 warp for copies, 4 warps for the correction of sums, 1 warp for MMAs
 EXPLAIN: tcgen05.mma m128n128k16, A and B in shared memory
 EXPLAIN: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory
 """

@@ -30,7 +30,7 @@ CHECK: ttg.tcgen05_commit %[[read]][
 CHECK: ttg.tcgen05_commit %[[full]][
 CHECK-NOT: ttg.tcgen05_wait
 
-EXPLAIN: one extra warp starts the copies of the loops, another one their MMAs (warp specialization)
+EXPLAIN: warp specialization: 1 warp for copies, 1 warp for MMAs
 """
 
 import triton

@@ -44,7 +44,7 @@ import triton.language as tl
 # EXPLAIN: multicasts
 
 # LARGE: 2 CTAs share a program, because the registers of one cannot hold its accumulators
-# LARGE: one extra warp starts the copies
+# LARGE: 1 warp for copies
 # LARGE: multicasts
 # FITS-NOT: share a program
 
@@ -53,16 +53,16 @@ import triton.language as tl
 # COLUMNS: multicasts
 
 # Without a request by the author, the CTAs multicast if rows begin at odd multiples of 16 bytes.
-# ODD: one extra warp starts the copies
+# ODD: 1 warp for copies
 # ODD: multicasts
 # EVEN: no warp specialization: the program has several CTAs, and all rows start at an L2 sector
 
-# FOUR: one extra warp starts the copies
+# FOUR: 1 warp for copies
 # FOUR: 64x128 f16 from b by TMA: {{.*}} box {64, 16}
 # FOUR: multicasts
 # MEET: no warp specialization: the CTAs of a program may need a barrier
 # A load of another tensor than the stored one needs no barrier. Each CTA loads the whole row.
-# BIAS: one extra warp starts the copies
+# BIAS: 1 warp for copies
 # BIAS: multicasts
 
 

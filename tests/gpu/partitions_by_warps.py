@@ -14,7 +14,7 @@
 import triton
 import triton.language as tl
 
-# HAS: one extra warp starts the copies
+# HAS: 1 warp for copies
 # WIDE: no warp specialization: the accumulators of an MMA do not fit in the 128 registers per thread at the start of a CTA
 # LARGE: no warp specialization: its accumulators do not fit in 112 registers per thread
 # MANY: no warp specialization: it needs num_warps of 4, 8 or 16

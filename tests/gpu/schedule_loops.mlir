@@ -32,13 +32,13 @@
 // EDGE: an edge needs an MMA, and an MMA or a wait of the next iteration that ends it
 // WRITER: operation 9 does not fill this buffer
 // KIND: operation 3 does not fill this buffer
-// ID: the loop has no operation 8
+// ID: the loop has no operation, or several, with the number 8
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
 
 // CHECK: #schedule = #ttg.loop_schedule<policy "gemm" requested 3 index_stage 2
-// CHECK-SAME: ops [<1 : stage 0 order 2 partition 0>, <2 : stage 0 order 2 partition 0>, <3 : stage 2 order 1 partition 0>]
+// CHECK-SAME: ops [<1 : stage 0 order 2 partition consumers>, <2 : stage 0 order 2 partition consumers>, <3 : stage 2 order 1 partition consumers>]
 // CHECK-SAME: buffers [<tma depth 3 writers [1, 2] release 2>] edges [<3 -> 3 distance 1>]>
 
 // CHECK: scf.for

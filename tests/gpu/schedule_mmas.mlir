@@ -7,7 +7,7 @@
 // RUN: FileCheck %s --input-file %t.again.mlir --check-prefix=MOVED
 
 // The row's load moves first. The second scores follow the first ones. One wait ends the two accumulating MMAs.
-// CHECK: #[[schedule:.*]] = #ttg.loop_schedule<policy "overlap-mmas" requested 1 index_stage 0
+// CHECK: #[[schedule:.*]] = #ttg.mma_schedule<ops [<0>
 // CHECK-SAME: edges [
 // CHECK: scf.for
 // CHECK: ttg.mma_async {{.*}}ttg.id
@@ -21,19 +21,16 @@
 // MOVED-NOT: ttg.id
 
 // What it says is checked, whoever wrote it.
-// RUN: sed 's/policy "overlap-mmas" requested 1 index_stage 0 ops \[<0 :/policy "overlap-mmas" requested 1 index_stage 0 ops [<99 :/' %t.mlir > %t.id.mlir
+// RUN: sed 's/mma_schedule<ops \[<0>/mma_schedule<ops [<99>/' %t.mlir > %t.id.mlir
 // RUN: not tilewright opt %t.id.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=ID
-// RUN: sed '/policy "overlap-mmas"/s/-> [0-9]* distance/-> 0 distance/' %t.mlir > %t.until.mlir
+// RUN: sed '/ttg.mma_schedule<ops/s/-> [0-9]* distance/-> 0 distance/' %t.mlir > %t.until.mlir
 // RUN: not tilewright opt %t.until.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=UNTIL
-// RUN: sed '/policy "overlap-mmas"/s/distance 0/distance 2/' %t.mlir > %t.distance.mlir
+// RUN: sed '/ttg.mma_schedule<ops/s/distance 0/distance 2/' %t.mlir > %t.distance.mlir
 // RUN: not tilewright opt %t.distance.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=UNTIL
-// RUN: sed '/policy "overlap-mmas"/s/<0 : stage 0 order 1 /<0 : stage 0 order 9 /' %t.mlir > %t.order.mlir
-// RUN: not tilewright opt %t.order.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: sed '/policy "overlap-mmas"/s/distance 0/distance 1/' %t.mlir > %t.previous.mlir
+// RUN: sed '/ttg.mma_schedule<ops/s/distance 0/distance 1/' %t.mlir > %t.previous.mlir
 // RUN: not tilewright opt %t.previous.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=PREVIOUS
-// ORDER: ttg.mma_schedule: operations are not listed by their orders
 // PREVIOUS: its schedule is invalid: no wait ends the MMA
-// ID: ttg.mma_schedule: the loop has no operation 99
+// ID: ttg.mma_schedule: the loop has no operation, or several, with the number 99
 // UNTIL: ttg.mma_schedule: an edge does not lead from an MMA or arithmetic to a wait
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">

@@ -93,7 +93,7 @@ def twice(a, b, c, M, N, K):
 # BYTES: box = [128, 144]
 # BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
 # BYTES: ttg.mma_async {{.*}} extent [128, 144]
-# EXACT: one extra warp starts the copies
+# EXACT: 1 warp for copies
 # EXACT: no spills
 @triton.jit(any_size=True)
 def bytes_of_numbers(a, b, c, M, N, K, BN: tl.constexpr):

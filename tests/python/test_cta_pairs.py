@@ -225,3 +225,33 @@ def test_examples(name, kernel, example):
         function[grid if "block" in kernel else (grid[0] * grid[1],)](*arguments, num_warps=4, num_ctas=2, num_stages=3)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-3, atol=2e-2)  # one rounding to fp16
     assert is_paired(ptx(function, "sm_100a", arguments, num_warps=4, num_ctas=2, num_stages=3))
+
+
+@triton.jit
+def synchronized(
+    a_ptr, b_ptr, c_ptr, rows, columns, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, INSIDE: tl.constexpr,
+):
+    a = tl.make_tensor_descriptor(a_ptr, [rows, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [depth, columns], [columns, 1], [K, N])
+    c = tl.make_tensor_descriptor(c_ptr, [rows, columns], [columns, 1], [M, N])
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    if not INSIDE:
+        tl.debug_barrier()
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        acc = tl.dot(a.load([m, k]), b.load([k, n]), acc)
+        if INSIDE:
+            tl.debug_barrier()
+    c.store([m, n], acc)
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_debug_barrier(target, inside, warps):
+    """All threads of both CTAs take part in a barrier, so no warp can run ahead of it: there is no producer, and the loop has more iterations than
+    stages."""
+    a, b, c = numbers((256, 640), "fp16", 1), numbers((640, 128), "fp16", 2), np.zeros((256, 128), np.float32)
+    with device(target):
+        synchronized[(1, 1)](a, b, c, 256, 128, 640, M=256, N=128, K=64, INSIDE=inside, num_warps=warps, num_ctas=2, num_stages=3)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), atol=1e-2)

@@ -2,6 +2,7 @@
 // and multiply nothing get their loads an iteration ahead.
 #include "gpu/passes.h"
 #include "gpu/schedule/policies.h"
+#include "gpu/schedule/register_loads.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"

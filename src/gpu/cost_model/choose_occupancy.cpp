@@ -40,7 +40,8 @@ static Contents contentsOf(tt::FuncOp kernel) {
   Contents found;
   kernel.walk([&](Operation *op) {
     found.hasWarpgroupMmas |= isa<ptx::WgmmaOp>(op);
-    found.hasMmas |= isa<ptx::MmaOp, ptx::ScaledMmaOp, ptx::WgmmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaWaitOp>(op);
+    found.hasMmas |=
+        isa<ptx::MmaOp, ptx::ScaledMmaOp, ptx::WgmmaOp, ptx::WgmmaFenceOp, ptx::WgmmaCommitOp, ptx::WgmmaWaitOp, ptx::Tcgen05MmaOp>(op);
     if (auto loop = dyn_cast<scf::ForOp>(op)) found.sumsLoads |= loopSumsLoads(loop);
   });
   return found;

@@ -109,22 +109,20 @@ void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
   });
 }
 
+/// What a partition does for the consumers, as text.
+static std::string workOf(Region &partition) {
+  auto has = [&](auto op) { return partition.walk([](decltype(op)) { return WalkResult::interrupt(); }).wasInterrupted(); };
+  if (has(ttg::Tcgen05MmaOp())) return "MMAs";
+  if (has(ttg::TmaLoadOp()) || has(ttg::CopyAsyncOp())) return "copies";
+  return has(ttg::TensorScaleOp()) ? "the correction of sums" : "dequantization";
+}
+
 void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
   kernel.walk([&](ttg::WarpSpecializeOp op) {
-    if (op.getPartitions().size() == 1) {
-      heading += "; one extra warp starts the copies of the loops (warp specialization)";
-      return;
-    }
-    MutableArrayRef<Region> partitions = op.getPartitions();
-    bool multiplies = partitions.back().walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    std::string warps = std::to_string(op.getPartitionNumWarps()[1]);
-    if (!multiplies)
-      heading += "; one extra warp starts the copies of a loop, " + warps + " extra warps dequantize the second operand of its dot";
-    else if (partitions.size() == 2)
-      heading += "; one extra warp starts the copies of the loops, another one their MMAs (warp specialization)";
-    else
-      heading += "; one extra warp starts the copies of the loops, another one their MMAs, and " + warps +
-                 " correct the sums (warp specialization)";
+    SmallVector<std::string> partitions;
+    for (auto [region, warps] : llvm::zip(op.getPartitions(), op.getPartitionNumWarps()))
+      partitions.push_back(countText(warps, "warp") + " for " + workOf(region));
+    heading += "; warp specialization: " + llvm::join(partitions, ", ");
   });
 }
 
@@ -192,6 +190,7 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
         .Case([&](ttg::TmaLoadOp) { part = "written by TMA"; })
         .Case([&](ttg::TmaStoreOp) { part = "read by TMA"; })
         .Case([&](ttg::MmaAsyncOp) { part = "read by wgmma"; })
+        .Case([&](ttg::Tcgen05MmaOp) { part = "read by tcgen05.mma"; })
         .Case([&](ttg::FmaDotOp) { part = "read by multiply-add instructions, element by element"; });
     if (!part.empty() && !llvm::is_contained(parts, part)) parts.push_back(part);
   }

@@ -2,6 +2,7 @@
 #include "gpu/explain/layouts.h"
 
 #include "gpu/schedule/scratch.h"
+#include "gpu/ttg/element_sizes.h"
 
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,10 +13,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-int64_t tileBits(Type element) {
-  return isa<IndexType>(element) ? 64 : memoryBits(element);
-}
 
 /// "128x64".
 static std::string extents(const Dims &numbers) {
@@ -83,7 +80,7 @@ void TileLayouts::addUse(Type type, const SourceLine &where, StringRef op, bool 
   TileLayout &entry = (*this)[type];
   entry.worth |= worth;
   bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
-  if (!isAddress) entry.bits = std::max(entry.bits, tileBits(tile.getElementType()));
+  if (!isAddress) entry.bits = std::max(entry.bits, ttg::memoryBits(tile.getElementType()));
   entry.uses.push_back({where, op.starts_with("descriptor_load") ? "load" : op.str(), tileText(tile.getElementType())});
 }
 

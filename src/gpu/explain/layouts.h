@@ -49,7 +49,4 @@ private:
   mutable SourceText source;
 };
 
-/// Returns the width of an element in registers; an index has 64 bits.
-int64_t tileBits(mlir::Type element);
-
 } // namespace tilewright::gpu

@@ -29,7 +29,7 @@ static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
   for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
     auto before = dyn_cast<scf::ForOp>(op);
     if (!before) continue;
-    if (before->hasAttr(ttg::producerName)) parts.push_back(before);
+    if (ttg::partitionOf(before) == ttg::Partition::producer) parts.push_back(before);
     break;
   }
   parts.push_back(loop);
@@ -101,10 +101,10 @@ void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
     if (!again && !event.where.file.empty()) timeline.events.push_back(std::move(event));
   };
   walkLoop(loop, [&](Operation *op) {
-    bool isProducers = op->hasAttr(ttg::producerName);
+    bool isProducers = ttg::partitionOf(op) == ttg::Partition::producer;
     if (isa<ttg::TmaLoadOp, ttg::CopyAsyncOp>(op))
       add(op, isProducers ? "producer warp" : "copies", isProducers ? stages - 1 : 0);
-    else if (isa<ttg::MmaAsyncOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
+    else if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp, tt::DotOp, tt::DotScaledOp>(op))
       add(op, "dots", 0);
     else if (isa<tt::LoadOp, tt::StoreOp>(op) && op->getParentOp() == loop)
       add(op, "memory", 0);

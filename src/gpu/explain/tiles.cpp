@@ -4,6 +4,7 @@
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
 
@@ -96,7 +97,7 @@ static std::string mmaOf(Operation *dot, int64_t bits) {
 void Explainer::Impl::visitDot(tt::DotOp dot) {
   auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
   Type a = dot.getA().getType(), b = dot.getB().getType();
-  int64_t step = 256 / tileBits(getElementTypeOrSelf(a));
+  int64_t step = 256 / ttg::memoryBits(a);
   FoundDot found{dot.getLoc(),
                  tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()),
                  {},
@@ -119,7 +120,7 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
     found.aInShared = false;
     break;
   case ttg::MmaKind::mma:
-    found.instruction = mmaOf(dot, tileBits(getElementTypeOrSelf(a)));
+    found.instruction = mmaOf(dot, ttg::memoryBits(a));
     found.operands = "A and B in registers";
     found.aInShared = false;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});

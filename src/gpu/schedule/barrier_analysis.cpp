@@ -41,9 +41,9 @@ bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   bool byThreads = earlier.accessor == Accessor::threads && later.accessor == Accessor::threads;
   if (byThreads && earlier.inTensorMemory && earlier.owner == later.owner) return false;
   // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
-  if (earlier.partition == AccessPartition::mmas) return later.partition != AccessPartition::consumers && earlier.owner != later.owner;
-  if (earlier.accessor == Accessor::tmaLoad || earlier.partition != AccessPartition::consumers) return false;
-  return later.partition == AccessPartition::consumers || earlier.owner != later.owner;
+  if (earlier.partition == ttg::Partition::mmas) return later.partition != ttg::Partition::consumers && earlier.owner != later.owner;
+  if (earlier.accessor == Accessor::tmaLoad || earlier.partition != ttg::Partition::consumers) return false;
+  return later.partition == ttg::Partition::consumers || earlier.owner != later.owner;
 }
 
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
@@ -90,12 +90,12 @@ public:
     }
     if (auto sync = dyn_cast<ttg::CtaBarrierOp>(op)) return passBarrier(op, sync.getAllWarps(), state);
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
-    if (isa<ttg::FenceAsyncOp>(op) && partitionOf(op) == AccessPartition::consumers) return fence(state);
+    if (isa<ttg::FenceAsyncOp>(op) && ttg::partitionOf(op) == ttg::Partition::consumers) return fence(state);
     if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
-    if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && partitionOf(op) == AccessPartition::consumers)
+    if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && ttg::partitionOf(op) == ttg::Partition::consumers)
       return end(Accessor::mma, wait, 0, state);
     if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) // that of an MMA partition orders no other warps
-      return partitionOf(op) == AccessPartition::consumers ? end(Accessor::mma, wait, wait.getPending(), state) : void();
+      return ttg::partitionOf(op) == ttg::Partition::consumers ? end(Accessor::mma, wait, wait.getPending(), state) : void();
     if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
     if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
     if (isa<ttg::CopyCommitOp>(op)) return commit(state);

@@ -21,6 +21,7 @@
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "ir/slice.h"
+#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -73,7 +74,7 @@ public:
       : function(function), config(config), target(target), sums(function, config.getWarps()), b(function.getContext()) {}
 
   bool plan() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) || config.getCtas() != 1) return false;
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandRegistersName) || config.getCtas() != 1) return false;
     bool all = true;
     function.walk([&](ttg::MmaAsyncOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
@@ -81,7 +82,7 @@ public:
       if (loop) loops[loop].mmas.emplace_back().op = mma;
     });
     function.walk([&](ttg::TmaLoadOp load) {
-      if (load->hasAttr(ttg::producerName)) fullBarriers[allocOf(load.getBuffer())] = load.getBarriers();
+      if (ttg::partitionOf(load) == ttg::Partition::producer) fullBarriers[allocOf(load.getBuffer())] = load.getBarriers();
     });
     if (!all || loops.empty()) return false;
     for (auto &[op, its] : loops)
@@ -90,9 +91,7 @@ public:
   }
 
   LogicalResult run() {
-    function->setAttr(ttg::mmaPartitionName, b.getUnitAttr());
     hasCorrection = paysCorrection();
-    if (hasCorrection) function->setAttr(ttg::correctionPartitionName, b.getUnitAttr());
     b.setInsertionPointToStart(&function.getBody().front());
     address = ttg::TensorAllocOp::create(b, function.getLoc(), b.getI32Type(), static_cast<uint32_t>(columns));
     zero = arith::ConstantOp::create(b, function.getLoc(), b.getI32IntegerAttr(0));
@@ -147,7 +146,7 @@ private:
   bool planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
     ChainedMma &mma = its.mmas[number];
     if (mma.op.getUseC() || !planSum(loop, its, mma)) return false;
-    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!isZeroTile(mma.op.getC()) && !mma.inPlace);
+    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!tt::isZeros(mma.op.getC()) && !mma.inPlace);
     mma.lastReader = int64_t(number);
     for (Value buffer : mma.op.buffers()) {
       ttg::AllocOp alloc = allocOf(buffer);
@@ -160,7 +159,7 @@ private:
         if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.op.getIndex()) return false;
       }
       for (Operation *access : accessesOf(alloc)) {
-        if (!loop->isProperAncestor(access) || access->hasAttr(ttg::producerName)) continue;
+        if (!loop->isProperAncestor(access) || ttg::partitionOf(access) == ttg::Partition::producer) continue;
         if (access->getBlock() != loop.getBody()) return false;
         if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
           auto isReader = [&](ChainedMma &each) { return each.op == reader; };
@@ -274,7 +273,7 @@ private:
 
   //===----------------------------------------------------------------------------------------------------------- rewrite
 
-  void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
+  void assign(Operation *op) { ttg::setPartition(op, ttg::Partition::mmas); }
 
   Value i32(Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); }
 
@@ -372,7 +371,7 @@ private:
     }
   }
 
-  static bool startsFromZero(scf::ForOp loop, const ChainedMma &mma) { return isZeroTile(loop.getInitArgs()[*mma.inPlace]); }
+  static bool startsFromZero(scf::ForOp loop, const ChainedMma &mma) { return tt::isZeros(loop.getInitArgs()[*mma.inPlace]); }
 
   /// What threads do with operands and results, in a loop's body.
   void threads(scf::ForOp loop, ChainLoop &its, Value count) {
@@ -387,7 +386,7 @@ private:
       if (mma.isEarly) continue;
       b.setInsertionPoint(mma.op);
       if (mma.operand) ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getA(), mma.operand);
-      if (!mma.inPlace && !mma.factors && !isZeroTile(mma.op.getC()))
+      if (!mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC()))
         ttg::TensorStoreOp::create(b, mma.op.getLoc(), mma.op.getC(), mma.result);
       ttg::BarrierArriveOp::create(b, mma.op.getLoc(), mma.ready, zero, Value());
     }
@@ -464,7 +463,7 @@ private:
     Value tile = ttg::StageOp::create(b, loc, withDepth(buffer, 1), mma.factorBuffer, stage);
     ttg::StoreSharedOp::create(b, loc, mma.factors, tile);
     ttg::BarrierArriveOp::create(b, loc, mma.factorsFull, stage, Value());
-    auto correct = [&](Operation *op) { op->setAttr(ttg::correctionPartitionName, b.getUnitAttr()); };
+    auto correct = [&](Operation *op) { ttg::setPartition(op, ttg::Partition::correction); };
     correct(ttg::BarrierWaitOp::create(b, loc, mma.factorsFull, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true));
     // The partition has one warp group; further warps would hold copies.
     Layout rows = Layout::tensorMemory(ttg::shapeOf(mma.op.getType()), warpsOfGroup).withoutDim(1);
@@ -560,7 +559,7 @@ private:
       waitForCopies(its, mma);
       auto [stage, parity] = stageAt(loc, count, 1);
       assign(ttg::BarrierWaitOp::create(b, loc, mma.ready, stage, parity, /*firstWarp=*/false, /*tensorMemory=*/true));
-      Value accumulate = mma.inPlace ? (startsFromZero(loop, mma) ? isLater : yes) : isZeroTile(mma.op.getC()) ? no : yes;
+      Value accumulate = mma.inPlace ? (startsFromZero(loop, mma) ? isLater : yes) : tt::isZeros(mma.op.getC()) ? no : yes;
       multiply(its, number, mma.result, accumulate, stage);
     }
   }

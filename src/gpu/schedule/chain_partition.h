@@ -10,7 +10,7 @@ struct GpuTarget;
 namespace tilewright::gpu {
 
 /// Gives the MMAs of a warp-specialized kernel to a partition, if some of them need what threads compute in the same iteration, as in
-/// attention. Sets `ttg.mma_partition` on the operations and on the function. False if the kernel has MMAs outside of such loops, MMAs of
+/// attention. Sets `ttg.partition` on the operations. False if the kernel has MMAs outside of such loops, MMAs of
 /// scaled operands, operands that are neither copied by a producer nor written in their loop or before it, or too many columns of tensor
 /// memory: nothing has changed.
 mlir::FailureOr<bool> partitionChainedMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);

@@ -4,6 +4,7 @@
 //           for %i { wait for the copy of i    ttg.mma_async %stage    start the copy of i + S-1 }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_partition.h"
+#include "gpu/schedule/multicast.h"
 #include "gpu/schedule/operand_partition.h"
 #include "gpu/ttg/demanded_extent.h"
 

@@ -1,11 +1,12 @@
 // The schedule as an attribute. A matmul with three stages:
 //   scf.for { %a = ttg.descriptor_load {ttg.id = 0}    %b = ttg.descriptor_load {ttg.id = 1}    ttg.mma_async {ttg.id = 2} }
 //     {ttg.loop_schedule = #ttg.loop_schedule<requested 3 index_stage 2
-//        ops [<0 : stage 0 order 2 partition 0>, <1 : stage 0 order 2 partition 0>, <2 : stage 2 order 1 partition 0>]
-//        buffers [<tma depth 3 writers [0, 1] release 2>] edges [<2 -> 2 distance 1>]>}
+//        ops [<0 : stage 0 order 2 partition consumers>, <1 : stage 0 order 2 partition consumers>, <2 : stage 2 order 1 partition
+//        consumers>] buffers [<tma depth 3 writers [0, 1] release 2>] edges [<2 -> 2 distance 1>]>}
 // Operations of an iteration that the schedule refers to have odd orders, as they follow each other in the text. What is placed after such
 // an operation (copies, releases) has the even order after it; 0 is the top of the iteration.
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/prefetchable_loads.h"
 
 #include "ir/refusal.h"
 
@@ -14,8 +15,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-enum Partition : int64_t { consumers, producer, operands };
-
 /// The operations that orders of a schedule refer to, in the order of the text.
 class Anchors {
 public:
@@ -32,7 +31,6 @@ public:
       add(circular.copyAfter);
       add(circular.releaseAfter);
     }
-    add(schedule.computedReleaseAfter);
     inOrder = ops.takeVector();
     llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   }
@@ -60,7 +58,7 @@ public:
       addCopies(circular);
     addThreads();
     for (Operation *op : anchors.all())
-      addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), consumers);
+      addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), ttg::Partition::consumers);
     SmallVector<ttg::AsyncEdgeAttr> edges;
     for (const AsyncEdge &edge : schedule.edges)
       edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.mma), idOf(edge.until), /*distance=*/1));
@@ -89,7 +87,7 @@ private:
     llvm::for_each(named, number);
   }
 
-  void addOp(Operation *op, int64_t offset, int64_t order, int64_t partition) {
+  void addOp(Operation *op, int64_t offset, int64_t order, ttg::Partition partition) {
     ops.push_back(ttg::ScheduledOpAttr::get(context, idOf(op), indexStage - offset, order, partition));
   }
 
@@ -98,7 +96,7 @@ private:
     bool hasProducer = schedule.warpSpecialized;
     for (const Copy &copy : circular.copies) {
       addOp(copy.load, hasProducer ? indexStage : circular.distance, hasProducer ? 0 : anchors.orderAfter(circular.copyAfter),
-            hasProducer ? producer : consumers);
+            hasProducer ? ttg::Partition::producer : ttg::Partition::consumers);
       writers.push_back(idOf(copy.load));
     }
     addBuffer(circular.tma ? ttg::BufferKind::tma : ttg::BufferKind::copy_async, schedule.stages, writers,
@@ -110,12 +108,11 @@ private:
     SmallVector<int64_t> stores, loads;
     for (ttg::StoreSharedOp store : schedule.computed) {
       stores.push_back(idOf(store));
-      if (store->hasAttr(ttg::operandPartitionName)) addOp(store, 0, 0, operands);
+      if (ttg::partitionOf(store) == ttg::Partition::operands) addOp(store, 0, 0, ttg::Partition::operands);
     }
-    if (!stores.empty())
-      addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, anchors.orderAfter(schedule.computedReleaseAfter));
+    if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, /*release=*/0);
     for (tt::LoadOp load : schedule.registerLoads) {
-      addOp(load, 1, 0, consumers);
+      addOp(load, 1, 0, ttg::Partition::consumers);
       loads.push_back(idOf(load));
     }
     if (!loads.empty()) addBuffer(ttg::BufferKind::registers, 1, loads, 0);
@@ -169,19 +166,21 @@ public:
 private:
   InFlightDiagnostic fail(const Twine &message) { return schedule.loop.emitError("ttg.loop_schedule: ") << message; }
 
+  /// Of clones that have the same number, none is found.
   void findOperations() {
     for (Operation &op : *schedule.loop.getBody())
-      if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName)) byId[id.getInt()] = &op; // the last one: the wait after an inner loop
+      if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName))
+        if (auto [known, isNew] = byId.try_emplace(id.getInt(), &op); !isNew) known->second = nullptr;
   }
 
   LogicalResult readOp(ttg::ScheduledOpAttr op) {
     Operation *found = byId.lookup(op.getId());
-    if (!found) return fail("the loop has no operation ") << op.getId();
+    if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
     int64_t offset = made.getIndexStage() - op.getStage();
     offsets[op.getId()] = offset;
     orders[op.getId()] = op.getOrder();
-    schedule.warpSpecialized |= op.getPartition() == producer;
-    schedule.operandPartition |= op.getPartition() == operands;
+    schedule.warpSpecialized |= op.getPartition() == ttg::Partition::producer;
+    schedule.operandPartition |= op.getPartition() == ttg::Partition::operands;
     if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
     auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
     if (!mma || offset == 0) return success();
@@ -213,9 +212,7 @@ private:
       schedule.computedStages = buffer.getDepth();
       for (Operation *writer : writers)
         schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
-      FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
-      if (succeeded(releaseAfter)) schedule.computedReleaseAfter = *releaseAfter;
-      return releaseAfter;
+      return success();
     }
     if (buffer.getKind() == ttg::BufferKind::registers) {
       for (Operation *writer : writers)

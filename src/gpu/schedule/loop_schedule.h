@@ -14,10 +14,6 @@
 #include <optional>
 #include <string>
 
-namespace tilewright {
-struct GpuTarget;
-}
-
 namespace tilewright::gpu {
 
 /// A load that only feeds a buffer.
@@ -72,12 +68,9 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
-  /// After it, the consumers release what that partition stored, by empty barriers of its own. The copies' `releaseAfter` then releases the
-  /// stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
-  mlir::Operation *computedReleaseAfter = nullptr;
-  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
-  bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
+  llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
+  bool loadsWholeRows = false; ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
   /// With an operand partition: the consumers' fence after their reads of copies stands right after the last one, and their loads to
   /// registers after the fence. Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
   bool fencesEarly = false;
@@ -108,93 +101,5 @@ mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
 std::optional<std::string> verify(const LoopSchedule &schedule);
 /// The same of the operands that threads compute, with or without circular buffers that copies fill.
 std::optional<std::string> verifyComputed(const LoopSchedule &schedule);
-
-/// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
-/// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
-bool mayLearnOfWrites(mlir::Operation *within);
-/// Returns why a load that feeds `alloc` cannot run ahead in its loop, as text; null if it can.
-std::optional<std::string> prefetchObstacle(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
-
-/// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute. Nothing is scheduled yet.
-LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
-/// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
-bool findReaders(CircularBuffer &circular, mlir::Block *body);
-
-/// True if all CTAs of a cluster load the same tile, in the same iterations of the loops around it.
-bool isSameInAllCtas(ttg::DescriptorLoadOp load);
-/// True if all CTAs of a cluster load the same tile in every iteration, so
-/// that each can bring a part of it (multicast.cpp): only MMAs may read it.
-bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
-/// How they share a tile's boxes: they alternate in whole boxes (1), or each brings
-/// its rows of every box (as many parts as CTAs). Null if neither is possible.
-std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks);
-/// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
-std::optional<std::string> multicastObstacle(tt::FuncOp function);
-/// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one (specialize_warps.cpp).
-std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
-/// The same, as far as no schedule decides it.
-std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
-/// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
-/// after an atomic operation nothing is known.
-std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
-/// Starts the schedule's `shiftedMma` of the next iteration at the top of each, after `top`, and carries its result. `arrival` waits for
-/// its circular buffer; `first`: stage and parity of the first iteration, `next`: of the next one. Returns the loop that has taken the
-/// place of the schedule's.
-mlir::scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, mlir::ValueRange first, mlir::ValueRange next,
-                             mlir::Operation *top);
-
-/// Gives each buffer that threads fill for MMAs several stages, which iterations use alternately: one is filled while MMAs read the others.
-void multiBuffer(LoopSchedule &schedule);
-/// Schedules the loop's loads to registers one iteration ahead, as far as they can be; none if `registers` of a thread do not suffice.
-void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
-/// Marks the fence after the computed operands, so that threads store each part of them before they compute the next one
-/// (thread/interleave_stores.cpp).
-void markInterleavedStores(LoopSchedule &schedule);
-/// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
-void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
-
-/// Replaces a load by a load of words, each of which holds the elements of several iterations. The next words are loaded an iteration
-/// early, before `insertionPoint`. `registers`: those of a thread that may hold words. False if no word holds several iterations
-/// (widen_loads.cpp).
-bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, mlir::Operation *insertionPoint);
-
-/// True if an iteration of the loop, from its first MMA `firstMma` on,
-/// can be cut into two parts, the second of which runs one iteration late.
-bool canPipelineTwoStages(mlir::scf::ForOp loop, ttg::MmaAsyncOp firstMma);
-/// Cuts it: the loop has one iteration less, and the missing parts stand before and after it. Returns the new loop.
-/// Reports a bug if a barrier wait has no reader after it.
-mlir::FailureOr<mlir::scf::ForOp> pipelineTwoStages(mlir::scf::ForOp loop, ttg::MmaAsyncOp firstMma);
-
-/// Lets the schedule's MMAs stay in flight. Returns the wait that drains those of the previous iteration.
-mlir::Operation *keepInFlight(LoopSchedule &schedule);
-
-/// Returns the loop at the top of the kernel whose body has this loop: over the tiles of a persistent program, if it is one. Null if there
-/// is none.
-mlir::scf::ForOp topLevelLoopAround(mlir::scf::ForOp loop);
-/// The loop around the schedule's whose next iteration's first copies can be started early, after the MMAs of this one; null if there
-/// is none.
-mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
-/// The buffers through which tiles leave a loop, as they are used if stores stay in flight: one for all tiles of a type, throughout the
-/// loop.
-llvm::SmallVector<DeeperBuffer> buffersHeldByStores(mlir::scf::ForOp loop);
-/// Lets the stores of a loop stay in flight until their buffer is written again.
-void letStoresRun(mlir::scf::ForOp loop);
-
-/// Returns the store to shared memory that writes what a TMA store takes from its buffer: the last one before it in its block. Null if
-/// there is none.
-ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store);
-/// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
-struct TileStore {
-  ttg::AllocOp alloc;
-  ttg::StoreSharedOp write;
-  ttg::TmaStoreOp store;
-  ttg::TmaStoreWaitOp wait;
-};
-llvm::SmallVector<TileStore> storesOf(mlir::scf::ForOp loop);
-/// True if each of two warpgroups can store the rows that it holds, without ever touching memory that the other stores to
-/// (per_warp_group_store.cpp).
-bool canStorePerWarpGroup(mlir::scf::ForOp tiles);
-/// Lets them do that, once stores stay in flight: a warpgroup only synchronizes its own warps.
-void storePerWarpGroup(mlir::scf::ForOp tiles);
 
 } // namespace tilewright::gpu

@@ -3,7 +3,7 @@
 //   after:  for %tile { wait: accumulator is empty (MMA warp)
 //                       for %k { wait: full (MMA warp)   tcgen05_mma %a, %b, %t   commit: empty (MMA warp) }
 //                       commit: accumulator is full (MMA warp)   wait: it is full   tensor_load %t   arrive: it is empty   store }
-// The operations of the MMA warp have the mark `ttg.mma_partition`; specialize-warps gives them a region. An accumulator has two tiles of
+// The operations of the MMA warp have `ttg.partition` mmas; specialize-warps gives them a region. An accumulator has two tiles of
 // tensor memory if these fit, which the runs of its loop use alternately. An iteration's MMAs release its operands by their commit, so that
 // the MMA warp never waits for an MMA of its own, but for that before the last one where scales are copied to its columns.
 // The MMAs of a pair of CTAs are started by the first one's MMA warp, whose commits arrive at the barriers of both. The consumers of both
@@ -15,6 +15,7 @@
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "ir/refusal.h"
+#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,7 +44,7 @@ public:
 
   /// True if every loop with MMAs only accumulates, and two tiles or one of each sum fit.
   bool plan() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandPartitionName) ||
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandRegistersName) ||
         (config.getCtas() != 1 && !isPaired()))
       return false;
     bool all = true;
@@ -81,7 +82,6 @@ public:
 
   LogicalResult run() {
     paired = isPaired();
-    function->setAttr(ttg::mmaPartitionName, b.getUnitAttr());
     dropWaits();
     allocate();
     SmallVector<Operation *> order(llvm::make_first_range(loops)); // a loop with MMAs is in no other one
@@ -114,12 +114,12 @@ private:
   /// True if the loop has no other effect, and needs no sum in registers.
   bool onlyAccumulates(scf::ForOp loop) {
     for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
-      if (sums.contains(argument) && !isZeroTile(init)) return false;
+      if (sums.contains(argument) && !tt::isZeros(init)) return false;
     for (Operation &op : loop.getBody()->without_terminator()) {
       auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
       bool isOfFirstWarp = (wait && wait.getFirstWarp()) || (arrive && arrive.getFirstWarp());
-      bool isKnown = isOfFirstWarp || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) || op.hasAttr(ttg::producerName);
+      bool isKnown = isOfFirstWarp || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) || ttg::partitionOf(&op) == ttg::Partition::producer;
       if (!isKnown && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))) return false;
       for (Value result : op.getResults())
         for (OpOperand &use : result.getUses())
@@ -194,7 +194,7 @@ private:
     return ttg::ConvertLayoutOp::create(b, loc, type, sum);
   }
 
-  void assign(Operation *op) { op->setAttr(ttg::mmaPartitionName, b.getUnitAttr()); }
+  void assign(Operation *op) { ttg::setPartition(op, ttg::Partition::mmas); }
 
   Value allocBarriers(int64_t count, int64_t arrivals) {
     OpBuilder::InsertionGuard guard(b);

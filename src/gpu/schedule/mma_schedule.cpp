@@ -11,38 +11,29 @@ static int64_t idOf(Operation *op) {
 void writeMmaSchedule(const MmaSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   Builder b(loop.getContext());
-  SmallVector<ttg::ScheduledOpAttr> ops;
-  int64_t order = 0; // the even order after the last operation that stays
+  SmallVector<ttg::OrderedOpAttr> ops;
   for (auto [id, named] : llvm::enumerate(schedule.ops)) {
     auto [op, moves] = named;
     op->setAttr(ttg::idName, b.getI64IntegerAttr(static_cast<int64_t>(id)));
-    if (!moves) order += 2;
-    ops.push_back(
-        ttg::ScheduledOpAttr::get(b.getContext(), static_cast<int64_t>(id), /*stage=*/0, moves ? order : order - 1, /*partition=*/0));
+    ops.push_back(ttg::OrderedOpAttr::get(b.getContext(), static_cast<int64_t>(id), moves));
   }
   auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
     return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::MmaAsyncWaitOp(edge.until)), edge.distance);
   });
-  auto made = ttg::LoopScheduleAttr::get(b.getContext(), b.getStringAttr("overlap-mmas"), /*requested=*/1, /*indexStage=*/0, ops, {}, edges,
-                                         false, false, false, false, /*registersForWords=*/0, /*loadsWholeRows=*/false,
-                                         /*fencesEarly=*/false, /*paired=*/false, StringAttr());
-  loop->setAttr(ttg::mmaScheduleName, made);
+  loop->setAttr(ttg::mmaScheduleName, ttg::MmaScheduleAttr::get(b.getContext(), ops, edges));
 }
 
 FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
-  auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::mmaScheduleName);
+  auto made = loop->getAttrOfType<ttg::MmaScheduleAttr>(ttg::mmaScheduleName);
   auto fail = [&](const Twine &message) -> InFlightDiagnostic { return loop.emitError("ttg.mma_schedule: ") << message; };
   DenseMap<int64_t, Operation *> byId;
   for (Operation &op : *loop.getBody())
     if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName)) byId[id.getInt()] = &op;
   MmaSchedule schedule{loop, {}, {}};
-  int64_t last = 0;
-  for (ttg::ScheduledOpAttr op : made.getOps()) {
+  for (ttg::OrderedOpAttr op : made.getOps()) {
     Operation *found = byId.lookup(op.getId());
-    if (!found) return fail("the loop has no operation ") << op.getId();
-    if (op.getOrder() < last) return fail("operations are not listed by their orders");
-    last = op.getOrder();
-    schedule.ops.push_back({found, op.getOrder() % 2 == 0});
+    if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
+    schedule.ops.push_back({found, op.getMoves()});
   }
   for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
     Operation *op = byId.lookup(edge.getMma());

@@ -1,20 +1,11 @@
 // The order of MMAs within an iteration, and the waits at which they end. schedule-mmas decides it and writes it on the loop as the
-// attribute `ttg.mma_schedule`; overlap-mmas reads it and moves the operations. The attribute has the form of ttg.loop_schedule:
-//   #ttg.loop_schedule<policy "overlap-mmas" requested 1 index_stage 0
-//     ops [<0 : stage 0 order 1 partition 0>, <3 : stage 0 order 2 partition 0>, <1 : stage 0 order 3 partition 0>] edges [<0 -> 1 distance
-//     0>]>
-// Operations with odd orders stay where they are. One with an even order moves: it follows those of lower orders, and those of its own
-// order that are listed before it. Order 0 is the top of the iteration.
+// attribute `ttg.mma_schedule`; overlap-mmas reads it and moves the operations. The last MMA of the body starts second here:
+//   #ttg.mma_schedule<ops [<0>, <3 moves true>, <1>] edges [<0 -> 1 distance 0>]>
 #pragma once
 
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-namespace tilewright::ttg {
-/// On an scf.for: its MmaSchedule. Written by schedule-mmas, removed by overlap-mmas.
-constexpr llvm::StringLiteral mmaScheduleName = "ttg.mma_schedule";
-} // namespace tilewright::ttg
 
 namespace tilewright::gpu {
 

@@ -3,6 +3,7 @@
 //   after:  CTA 0 copies A0 and the first half of B to both CTAs, CTA 1 copies A1 and the second half to both
 // A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
+#include "gpu/schedule/multicast.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "ir/slice.h"
@@ -22,14 +23,6 @@ static bool isSameInBlocks(ValueRange values) {
     bool isSame = !isa<ptx::ClusterRankOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op);
     return isSame ? tt::Search::follow : tt::Search::found;
   });
-}
-
-std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t blocks) {
-  std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
-  if (!box) return {};
-  if (box->copies % blocks == 0) return 1;
-  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (swizzleRows * blocks) != 0) return {};
-  return blocks;
 }
 
 bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
@@ -64,7 +57,7 @@ std::optional<std::string> multicastObstacle(tt::FuncOp function) {
   SmallVector<Operation *> accesses;
   bool mayNeedBarrier = false;
   function.walk([&](Operation *op) {
-    mayNeedBarrier |= isa<tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op);
+    mayNeedBarrier |= isa<tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op) || ttg::isDebugBarrier(op);
     if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
     accesses.push_back(op);
     mayNeedBarrier |= llvm::any_of(accesses, [&](Operation *earlier) { return needOrder(earlier, op); });

@@ -8,6 +8,7 @@
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_schedule.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/prefetchable_loads.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"

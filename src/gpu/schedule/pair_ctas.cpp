@@ -6,9 +6,11 @@
 // All MMAs of a kernel are those of pairs, or none is. Whether the partitions are possible, schedule-loops shows for a copy of the kernel.
 #include "gpu/cost_model/cta_pairs.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/multicast.h"
 #include "gpu/schedule/policies.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "ir/zeros.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -40,7 +42,7 @@ public:
   /// Finds the operands that are halved. The failure says why the CTAs do not multiply together.
   Result<void> plan() {
     function.walk([&](ttg::MmaAsyncOp mma) { mmas.push_back(mma); });
-    if (function->hasAttr(ttg::operandPartitionName)) return Failure{"threads compute an operand"};
+    if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
     std::vector<DotShape> dots;
     for (ttg::MmaAsyncOp mma : mmas) {
       if (Result<void> fits = check(mma); !fits) return fits;
@@ -85,7 +87,7 @@ private:
     if (mma.getScales()) return Failure{"a dot has block scales"};
     if (!isa<ttg::BufferType>(mma.getA().getType())) return Failure{"a dot's first operand is not in shared memory"};
     bool accumulates = loop && sum && sum.getOwner() == loop.getBody() && sums.isInPlace(mma.getCMutable()) && !mma.getUseC() &&
-                       isZeroTile(loop.getTiedLoopInit(sum)->get());
+                       tt::isZeros(loop.getTiedLoopInit(sum)->get());
     if (!accumulates) return Failure{"a dot does more than to accumulate in a loop, from zero"};
     if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)

@@ -6,8 +6,10 @@
 // A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
 // warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
+#include "gpu/schedule/per_warp_group_store.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/persistent_loop.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
 

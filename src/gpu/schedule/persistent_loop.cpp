@@ -6,6 +6,7 @@
 //           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
 //           wait for the last store
 // The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
+#include "gpu/schedule/persistent_loop.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/scaled_dot.h"
 #include "ir/volatile_load.h"
@@ -35,7 +36,7 @@ static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
   return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
-         (load && tt::isVolatileLoad(load)) || op->getName().getStringRef() == "gpu.barrier";
+         (load && tt::isVolatileLoad(load)) || ttg::isDebugBarrier(op);
 }
 
 scf::ForOp topLevelLoopAround(scf::ForOp loop) {

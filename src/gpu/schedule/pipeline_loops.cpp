@@ -8,8 +8,16 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/multi_buffer.h"
 #include "gpu/schedule/operand_partition.h"
+#include "gpu/schedule/per_warp_group_store.h"
+#include "gpu/schedule/persistent_loop.h"
+#include "gpu/schedule/prefetch_mma.h"
+#include "gpu/schedule/prefetchable_loads.h"
+#include "gpu/schedule/register_loads.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/stay_in_flight.h"
+#include "gpu/schedule/two_stage_pipeline.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,12 +38,12 @@ static LogicalResult pipelineStages(Expansion &e, SmallVector<Value> &state) {
   Skeleton copies(loop->getParentOp());
   SmallVector<Operation *> work;
   loop.walk([&](Operation *op) {
-    if (!op->hasAttr(ttg::producerName)) return;
+    if (ttg::partitionOf(op) != ttg::Partition::producer) return;
     copies.keep(op);
     work.push_back(op);
   });
   IRMapping map;
-  copies.clone(loop, b, map)->setAttr(ttg::producerName, b.getUnitAttr());
+  ttg::setPartition(copies.clone(loop, b, map), ttg::Partition::producer);
   for (Operation *op : work)
     op->erase();
   // So that neither needs the other's loop, where the circular buffer goes on follows from the number of iterations.

@@ -16,6 +16,7 @@
 #include "gpu/schedule/tensor_accumulators.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
+#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -228,7 +229,7 @@ private:
     b.setInsertionPoint(mma);
     Value tile = webOf(mma.getD()).tile, accumulate = mma.getUseC();
     if (!accumulators.isInPlace(mma.getCMutable())) {
-      if (isZeroTile(mma.getC()) && !accumulate)
+      if (tt::isZeros(mma.getC()) && !accumulate)
         accumulate = boolean(mma.getLoc(), false);
       else
         ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);

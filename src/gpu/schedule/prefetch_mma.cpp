@@ -5,6 +5,7 @@
 //           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
 // The last iteration has no next one: it multiplies its own K again, which is still in its stage, and the result is not
 // used. That costs one MMA for each loop; a branch around the MMA would cost something in every iteration.
+#include "gpu/schedule/prefetch_mma.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 

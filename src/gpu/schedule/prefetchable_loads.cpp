@@ -1,8 +1,10 @@
 // The loads of a loop that may run ahead of it, and the operands of MMAs that its threads compute: what schedules are made of. Copies that
 // are first read at one place share a circular buffer, so that one wait serves all of them.
+#include "gpu/schedule/prefetchable_loads.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "ir/volatile_load.h"
+#include "ir/zeros.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -30,11 +32,6 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
 }
 
-static bool isZero(Value value) {
-  if (auto splat = value.getDefiningOp<tt::SplatOp>()) value = splat.getSrc();
-  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
-}
-
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   LaunchGuards guards;
   WalkResult walk = loop.walk([&](Operation *op) {
@@ -53,7 +50,7 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
-  if (load.getOther() && !isZero(load.getOther())) return Failure{"elements outside of its mask are not 0"};
+  if (load.getOther() && !tt::isZeros(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
   if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};
   return {};
@@ -169,6 +166,11 @@ static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
   });
 }
 
+int64_t requestedStages(scf::ForOp loop, ttg::ConfigAttr config) {
+  auto own = loop->getAttrOfType<IntegerAttr>(tt::numStagesName);
+  return own ? own.getInt() : config.getStages();
+}
+
 LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
   LoopSchedule schedule;
   schedule.loop = loop;
@@ -177,7 +179,7 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
-    if (store->hasAttr(ttg::operandPartitionName)) {
+    if (ttg::partitionOf(store) == ttg::Partition::operands) {
       schedule.computed.push_back(store);
       schedule.operandPartition = true;
       continue;

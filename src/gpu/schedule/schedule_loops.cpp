@@ -4,8 +4,13 @@
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
 #include "gpu/passes.h"
+#include "gpu/schedule/per_warp_group_store.h"
+#include "gpu/schedule/persistent_loop.h"
 #include "gpu/schedule/policies.h"
+#include "gpu/schedule/prefetchable_loads.h"
+#include "gpu/schedule/register_loads.h"
 #include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/warp_specialization.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 #include "support/target.h"
@@ -58,21 +63,16 @@ public:
 
   LogicalResult run() {
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
-    isKernelWarpSpecialized = function->hasAttr(ttg::operandPartitionName) || choosePartitions();
+    isKernelWarpSpecialized = function->hasAttr(ttg::operandRegistersName) || choosePartitions();
     for (scf::ForOp loop : loops)
       if (failed(scheduleLoop(loop))) return failure();
     return success();
   }
 
 private:
-  int64_t requestedStages(scf::ForOp loop) {
-    if (auto asked = loop->getAttrOfType<IntegerAttr>(tt::numStagesName)) return asked.getInt();
-    return config.getStages();
-  }
-
   LoopSchedule findLoads(scf::ForOp loop) {
     LoopSchedule schedule = findPrefetchableLoads(loop, target.cpAsync);
-    schedule.requested = requestedStages(loop);
+    schedule.requested = requestedStages(loop, config);
     return schedule;
   }
 
@@ -86,7 +86,7 @@ private:
     if (notWarpSpecialized) return false; // reported for loops that load ahead
     std::vector<LoopSchedule> schedules;
     for (scf::ForOp loop : loops) {
-      if (requestedStages(loop) < 2) continue;
+      if (requestedStages(loop, config) < 2) continue;
       LoopSchedule schedule = findLoads(loop);
       if (schedule.circularBuffers.empty()) continue;
       usePolicies(schedule, schedule.requested);
@@ -131,7 +131,7 @@ private:
   /// partition.
   static int64_t barriersOf(const LoopSchedule &schedule) {
     llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = schedule.operandPartition + (schedule.computedReleaseAfter != nullptr);
+    int64_t barriers = schedule.operandPartition;
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
@@ -265,7 +265,7 @@ private:
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
-    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPartition || !function->hasAttr(ttg::operandPartitionName));
+    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPartition || !function->hasAttr(ttg::operandRegistersName));
     schedule.warpSpecialized = warpSpecialized;
     bool prefetches = !schedule.circularBuffers.empty();
     if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
@@ -282,7 +282,7 @@ private:
   LogicalResult scheduleLoop(scf::ForOp loop) {
     LoopSchedule schedule;
     schedule.loop = loop;
-    schedule.requested = requestedStages(loop);
+    schedule.requested = requestedStages(loop, config);
     if (schedule.requested > 1) schedule = findLoads(loop);
     int64_t stages = scheduleBuffers(schedule);
     if (schedule.operandPartition && stages < 2)

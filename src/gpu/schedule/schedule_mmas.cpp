@@ -12,6 +12,7 @@
 #include "gpu/schedule/mma_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operand_partition.h"
+#include "gpu/schedule/prefetchable_loads.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -68,7 +69,7 @@ private:
 
 /// True if an MMA may be issued, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
-  if (op->hasAttr(ttg::producerName)) return true; // another warp's
+  if (ttg::partitionOf(op) == ttg::Partition::producer) return true; // another warp's
   return isMemoryEffectFree(op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
 }
 
@@ -117,8 +118,9 @@ private:
       moved.push_back(op);
     }
     // The block has an MMA, so there is such an operation.
-    Operation *first = *llvm::find_if(
-        order.all(), [](Operation *op) { return isa<ttg::MmaAsyncOp, ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName); });
+    Operation *first = *llvm::find_if(order.all(), [](Operation *op) {
+      return isa<ttg::MmaAsyncOp, ttg::BarrierWaitOp>(op) && ttg::partitionOf(op) != ttg::Partition::producer;
+    });
     registers -= held;
     for (Operation *op : llvm::reverse(moved))
       if (order.isBefore(first, op)) order.moveBefore(op, first);
@@ -139,7 +141,7 @@ private:
         if (needed.contains(op)) break;
         before = op;
         along = moved;
-      } else if (needed.contains(op) || (isa<ttg::BarrierWaitOp>(op) && !op->hasAttr(ttg::producerName))) {
+      } else if (needed.contains(op) || (isa<ttg::BarrierWaitOp>(op) && ttg::partitionOf(op) != ttg::Partition::producer)) {
         if (!isa<ttg::BarrierWaitOp>(op) && !isMemoryEffectFree(op)) break;
         need(op, needed);
         moved.push_back(op);
@@ -190,7 +192,7 @@ private:
       ttg::AllocOp alloc = allocOf(operand);
       return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
                return block.findAncestorOpInBlock(*access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(access) &&
-                      !access->hasAttr(ttg::producerName);
+                      ttg::partitionOf(access) != ttg::Partition::producer;
              });
     };
     return warpSpecialized && llvm::none_of(wait.getTiles(), [&](Value tile) {

@@ -2,6 +2,7 @@
 #include "gpu/cost_model/exchange_cost.h"
 #include "gpu/tiles/split_k_in_cluster.h"
 
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/volatile_load.h"
 #include "support/target.h"
@@ -40,7 +41,7 @@ static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t ele
 }
 
 ConversionPlan planConversion(const Layout &from, const Layout &to, Type element, const GpuTarget &target) {
-  return planWith(from, to, memoryBits(element), {.ldmatrix = true, .stmatrix = target.stmatrix});
+  return planWith(from, to, ttg::memoryBits(element), {.ldmatrix = true, .stmatrix = target.stmatrix});
 }
 
 static std::optional<MatrixPlan> ifWhole(std::optional<MatrixPlan> plan, Type element) {
@@ -54,10 +55,6 @@ std::optional<MatrixPlan> matricesRead(const Layout &layout, const SharedLayout 
 std::optional<MatrixPlan> matricesWritten(const Layout &layout, const SharedLayout &shared, Type element, bool stmatrix) {
   if (!stmatrix || layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return std::nullopt;
   return ifWhole(stmatrixPlan(layout, shared), element);
-}
-
-int64_t memoryBits(Type element) {
-  return element.isIntOrFloat() ? std::max<int64_t>(8, element.getIntOrFloatBitWidth()) : 64;
 }
 
 /// Lanes and warps along the dimension first, registers where it is longer.
@@ -92,16 +89,8 @@ Layout reductionLayout(const Layout &layout, int64_t dim) {
   return reductionPlan(layout, dim) ? layout : layoutAlong(layout, dim);
 }
 
-static int64_t bytesOf(Type type) {
-  return memoryBits(getElementTypeOrSelf(type)) / 8;
-}
-
-static int64_t tileBytes(Type tile) {
-  return cast<RankedTensorType>(tile).getNumElements() * bytesOf(tile);
-}
-
 static int64_t conversionBytes(const Layout &from, const Layout &to, Type element) {
-  int64_t bits = memoryBits(element);
+  int64_t bits = ttg::memoryBits(element);
   return planWith(from, to, bits, {}).kind == Conversion::shared ? elementCount(from.shape) * bits / 8 : 0;
 }
 
@@ -125,7 +114,7 @@ static int64_t reductionBytes(tt::ReduceOp op) {
   if (!plan->warpMask) return conversions;
   int64_t elements = elementCount(plan->result.shape) << std::popcount(plan->warpMask), total = 0;
   for (Value source : op.getSrcs())
-    total = (total + 7) / 8 * 8 + elements * bytesOf(source.getType());
+    total = (total + 7) / 8 * 8 + elements * ttg::memoryBits(source.getType()) / 8;
   return std::max(total, conversions);
 }
 
@@ -142,7 +131,7 @@ static int64_t scanBytes(tt::ScanOp op) {
     if (crossesWarps) elements = (working.registersPerThread() >> run) * threads;
   }
   for (Value source : op.getSrcs())
-    total = (total + 7) / 8 * 8 + elements * bytesOf(source.getType());
+    total = (total + 7) / 8 * 8 + elements * ttg::memoryBits(source.getType()) / 8;
   return std::max(total, conversionsAround(op, working, working));
 }
 
@@ -150,7 +139,7 @@ static int64_t scanBytes(tt::ScanOp op) {
 static int64_t atomicBytes(Operation *op, Type pointer) {
   if (op->getResult(0).use_empty()) return 0;
   auto tile = dyn_cast<RankedTensorType>(pointer);
-  int64_t bytes = bytesOf(op->getResult(0).getType());
+  int64_t bytes = ttg::memoryBits(op->getResult(0).getType()) / 8;
   if (!tile) return bytes;
   Layout layout = ttg::layoutOf(tile);
   bool hasCopies = layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp);
@@ -166,17 +155,17 @@ int64_t scratchBytes(Operation *op) {
       .Case([](tt::ScanOp o) { return scanBytes(o); })
       .Case([](tt::GatherOp o) {
         Type indices = o.getIndices().getType();
-        return std::max(tileBytes(o.getSrc().getType()),
+        return std::max(ttg::bytesOfTile(o.getSrc().getType()),
                         conversionBytes(ttg::layoutOf(indices), ttg::layoutOf(o.getType()), getElementTypeOrSelf(indices)));
       })
-      .Case([](tt::HistogramOp o) { return tileBytes(o.getType()); })
+      .Case([](tt::HistogramOp o) { return ttg::bytesOfTile(o.getType()); })
       .Case([](tt::CatOp o) {
         Layout half = ttg::layoutOf(o.getLhs().getType());
-        return ttg::layoutOf(o.getType()) == half.concatenated(0) ? 0 : tileBytes(o.getType());
+        return ttg::layoutOf(o.getType()) == half.concatenated(0) ? 0 : ttg::bytesOfTile(o.getType());
       })
       .Case([](ttg::ReadClusterOp o) {
         Layout layout = ttg::layoutOf(o.getSrc().getType());
-        return bytesOf(o.getSrc().getType()) << (layout.bits(Axis::reg) + layout.bits(Axis::lane) + layout.bits(Axis::warp));
+        return ttg::memoryBits(o.getSrc().getType()) / 8 << (layout.bits(Axis::reg) + layout.bits(Axis::lane) + layout.bits(Axis::warp));
       })
       .Case([](tt::LoadOp o) { return tt::mayChangeMeanwhile(o) ? atomicBytes(o, o.getPtr().getType()) : 0; })
       .Case([](tt::AtomicRMWOp o) { return atomicBytes(o, o.getPtr().getType()); })

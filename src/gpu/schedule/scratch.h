@@ -30,9 +30,6 @@ ConversionPlan planConversion(const Layout &from, const Layout &to, mlir::Type e
 std::optional<MatrixPlan> matricesRead(const Layout &layout, const SharedLayout &shared, mlir::Type element);
 std::optional<MatrixPlan> matricesWritten(const Layout &layout, const SharedLayout &shared, mlir::Type element, bool stmatrix);
 
-/// Bits of an element of this type in shared memory: pointers 64, i1 8.
-int64_t memoryBits(mlir::Type element);
-
 /// The layout in which a scan works: the operand's own, or one that satisfies scanOrder.
 Layout scanLayout(const Layout &layout, int64_t dim);
 /// The same for a reduction and reductionPlan.

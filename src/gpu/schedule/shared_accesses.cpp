@@ -86,21 +86,15 @@ static int64_t offsetOf(Operation *op) {
 static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor accessor) {
   ttg::AllocOp alloc = allocOf(buffer);
   int64_t depth = alloc.getType().getDepth(), first = offsetOf(alloc);
-  return {op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, partitionOf(op)};
+  return {
+      op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, ttg::partitionOf(op)};
 }
 
 static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Accessor accessor) {
   if (auto stage = tile.getDefiningOp<ttg::TensorStageOp>()) tile = stage.getTile();
   auto place = tile.getDefiningOp<ttg::TensorTileOp>();
   int64_t first = place.getColumn(), end = first + place.getDepth() * place.getType().columns();
-  return {op, place, first, end, {}, writes, accessor, partitionOf(op), /*inTensorMemory=*/true};
-}
-
-AccessPartition partitionOf(Operation *op) {
-  if (op->hasAttr(ttg::producerName)) return AccessPartition::producer;
-  if (op->hasAttr(ttg::mmaPartitionName)) return AccessPartition::mmas;
-  if (op->hasAttr(ttg::correctionPartitionName)) return AccessPartition::correction;
-  return op->hasAttr(ttg::operandPartitionName) ? AccessPartition::operands : AccessPartition::consumers;
+  return {op, place, first, end, {}, writes, accessor, ttg::partitionOf(op), /*inTensorMemory=*/true};
 }
 
 bool hasBarrierInside(Operation *op) {
@@ -118,7 +112,7 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
   if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
     int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
-    return {{op, op, 0, columns, {}, true, Accessor::threads, AccessPartition::consumers, /*inTensorMemory=*/true}};
+    return {{op, op, 0, columns, {}, true, Accessor::threads, ttg::Partition::consumers, /*inTensorMemory=*/true}};
   }
   SmallVector<SharedAccess> accesses;
   if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
@@ -133,7 +127,7 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
   }
   if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::TensorAllocOp>(op)) return {};
   int64_t first = offsetOf(op);
-  return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, AccessPartition::consumers}};
+  return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, ttg::Partition::consumers}};
 }
 
 } // namespace tilewright::gpu

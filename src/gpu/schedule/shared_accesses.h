@@ -13,9 +13,6 @@ namespace tilewright::gpu {
 /// Which hardware makes an access, and what ends it. Threads and cp.async use the generic proxy, the other ones the async proxy.
 enum class Accessor : uint8_t { threads, copyAsync, mma, tmaLoad, tmaStore };
 
-/// The partition that makes an access (specialize-warps).
-enum class AccessPartition : uint8_t { consumers, producer, operands, mmas, correction };
-
 /// The stages of a circular buffer that an access may touch: bit d is stage (counter + d) mod depth, where `counter` is a value that a loop
 /// carries and advances by one each iteration. Without a counter, bit d is stage d.
 struct StageSet {
@@ -30,8 +27,8 @@ struct SharedAccess {
   StageSet stages;
   bool writes = false;
   Accessor accessor = Accessor::threads;
-  AccessPartition partition = AccessPartition::consumers;
-  bool inTensorMemory = false; ///< the bytes are columns of tensor memory
+  ttg::Partition partition = ttg::Partition::consumers; ///< that makes the access
+  bool inTensorMemory = false;                          ///< the bytes are columns of tensor memory
 
   bool isAsyncProxy() const { return accessor != Accessor::threads && accessor != Accessor::copyAsync; }
   bool isAsynchronous() const { return accessor != Accessor::threads && accessor != Accessor::tmaLoad; }
@@ -42,9 +39,6 @@ struct SharedAccess {
 /// The accesses of an operation itself, without those of operations in its regions. An operation with scratch memory writes it: its
 /// lowering has a barrier before that and one before it reads the result.
 llvm::SmallVector<SharedAccess> sharedAccessesOf(mlir::Operation *op);
-
-/// The partition that an operation belongs to.
-AccessPartition partitionOf(mlir::Operation *op);
 
 /// True if the operation's lowering has a barrier of all threads that hold tiles, before its own accesses.
 bool hasBarrierInside(mlir::Operation *op);

@@ -40,7 +40,8 @@ private:
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
         if (wait.getPending() == 0) mmaWaits.push_back(first);
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
-        if (wait.getTensorMemory() && !wait->hasAttr(ttg::mmaPartitionName) && !wait->hasAttr(ttg::correctionPartitionName))
+        if (wait.getTensorMemory() && ttg::partitionOf(wait) != ttg::Partition::mmas &&
+            ttg::partitionOf(wait) != ttg::Partition::correction)
           mmaWaits.push_back(first);
       if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
         if (wait.getPending() == 0) copyWaits.push_back(first);

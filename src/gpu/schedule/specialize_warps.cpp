@@ -11,8 +11,11 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_partition.h"
+#include "gpu/schedule/multicast.h"
+#include "gpu/schedule/prefetchable_loads.h"
 #include "gpu/schedule/shared_accesses.h"
 #include "gpu/schedule/skeleton.h"
+#include "gpu/schedule/warp_specialization.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
@@ -250,12 +253,12 @@ struct Partition {
 };
 } // namespace
 
-/// The part of the kernel with the attribute `mark`. All partitions take part in the barriers of all warps.
-static Skeleton programOf(tt::FuncOp function, StringRef mark, bool tiles) {
+/// The part of the kernel that a partition runs. All partitions take part in the barriers of all warps.
+static Skeleton programOf(tt::FuncOp function, ttg::Partition partition, bool tiles) {
   Skeleton program(function, tiles);
   function.walk([&](Operation *op) {
     auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
-    if (op != function && (op->hasAttr(mark) || (barrier && barrier.getAllWarps()))) program.keep(op);
+    if (ttg::partitionOf(op) == partition || (barrier && barrier.getAllWarps())) program.keep(op);
   });
   return program;
 }
@@ -272,14 +275,20 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
 }
 
 static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
-  SmallVector<Partition, 2> partitions{{programOf(function, ttg::producerName, /*tiles=*/false), 1, producerRegisters}};
-  if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandPartitionName))
+  auto has = [&](ttg::Partition partition) {
+    return function
+        .walk(
+            [&](Operation *op) { return WalkResult(ttg::partitionOf(op) == partition ? WalkResult::interrupt() : WalkResult::advance()); })
+        .wasInterrupted();
+  };
+  SmallVector<Partition, 2> partitions{{programOf(function, ttg::Partition::producer, /*tiles=*/false), 1, producerRegisters}};
+  if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandRegistersName))
     partitions.push_back(
-        {programOf(function, ttg::operandPartitionName, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
-  if (function->hasAttr(ttg::correctionPartitionName))
-    partitions.push_back({programOf(function, ttg::correctionPartitionName, /*tiles=*/true), warpsOfGroup, correctionRegisters});
-  if (function->hasAttr(ttg::mmaPartitionName))
-    partitions.push_back({programOf(function, ttg::mmaPartitionName, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
+        {programOf(function, ttg::Partition::operands, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
+  if (has(ttg::Partition::correction))
+    partitions.push_back({programOf(function, ttg::Partition::correction, /*tiles=*/true), warpsOfGroup, correctionRegisters});
+  if (has(ttg::Partition::mmas))
+    partitions.push_back({programOf(function, ttg::Partition::mmas, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
@@ -319,7 +328,7 @@ static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Parti
 }
 
 static bool isOfPartition(Operation *op) {
-  return partitionOf(op) != AccessPartition::consumers;
+  return ttg::partitionOf(op) != ttg::Partition::consumers;
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
@@ -347,11 +356,9 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   ttg::eraseDead(function);
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
   // The regions say it now.
-  function.walk([](Operation *inside) {
-    for (StringRef mark :
-         {ttg::producerName, ttg::operandPartitionName, ttg::mmaPartitionName, ttg::correctionPartitionName, ttg::warpSpecializedName})
-      inside->removeAttr(mark);
-  });
+  for (StringRef mark : {ttg::operandRegistersName, ttg::warpSpecializedName})
+    function->removeAttr(mark);
+  function.walk([](Operation *inside) { inside->removeAttr(ttg::partitionName); });
   return success();
 }
 

@@ -4,6 +4,7 @@
 //           for %i iter_args(%stage = 0, %parity = 0) { %p = ttg.stage %stages[%stage]    ttg.mma_async %p }
 #include "gpu/schedule/expansion.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/stay_in_flight.h"
 #include "gpu/ttg/demanded_extent.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ Operation *Expansion::positionOf(Operation *op) const {
 }
 
 void Expansion::assignToProducer(Operation *op) {
-  if (schedule.warpSpecialized) op->setAttr(ttg::producerName, b.getUnitAttr());
+  if (schedule.warpSpecialized) ttg::setPartition(op, ttg::Partition::producer);
 }
 
 void allocateStages(Expansion &e) {
@@ -50,7 +51,6 @@ void allocateEmpty(Expansion &e) {
     if (!empty) empty = allocBarriers(e.function, e.stages, readers);
     stageBuffers.empty = empty;
   }
-  if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
 }
 
 llvm::SetVector<Value> emptyBarriers(const Expansion &e) {

@@ -9,10 +9,10 @@
 #include "gpu/schedule/loop_schedule.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
+#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -76,7 +76,7 @@ private:
     auto tile = cast<RankedTensorType>(load.getType());
     constexpr unsigned narrow = 16;
     auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    bool zeros = !load.getOther() || matchPattern(load.getOther(), m_PosZeroFloat());
+    bool zeros = !load.getOther() || tt::isZeros(load.getOther());
     Layout layout = ttg::layoutOf(tile);
     return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == maxAccessBytes &&
            zeros && !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);

@@ -4,6 +4,7 @@
 // Where an iteration waits for another MMA before that one, this wait also drains the accumulating MMA of the previous iteration:
 //   before: for i { s = other i    wait 0: s    d = MMA i of c    wait 0    yield d }
 //   after:  for i { s = other i    wait 0: s, c = MMA i - 1    d = MMA i of c    yield d }    wait 0
+#include "gpu/schedule/stay_in_flight.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 
@@ -42,7 +43,7 @@ Operation *keepInFlight(LoopSchedule &schedule) {
   }
   b.setInsertionPointAfter(loop);
   auto drain = ttg::MmaAsyncWaitOp::create(b, last.getLoc(), 0, sums);
-  if (Attribute id = loop->getAttr(ttg::idName))
+  if (Attribute id = loop->removeAttr(ttg::idName))
     drain->setAttr(ttg::idName, id); // in the schedule of the loop around it, the loop ends here
   for (auto [sum, drained] : llvm::zip(sums, drain.getResults()))
     sum.replaceAllUsesExcept(drained, drain);

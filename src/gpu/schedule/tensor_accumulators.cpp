@@ -4,7 +4,6 @@
 #include "gpu/schedule/loop_iterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -65,10 +64,6 @@ bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
   OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
   return yielded->get() != argument && isInPlace(*yielded) &&
          llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
-}
-
-bool isZeroTile(Value tile) {
-  return matchPattern(tile, m_PosZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
 Value sumOrInit(OpBuilder &b, scf::ForOp loop, unsigned number, Value sum) {

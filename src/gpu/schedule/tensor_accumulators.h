@@ -27,9 +27,6 @@ private:
   llvm::SetVector<mlir::BlockArgument> carried;
 };
 
-/// True for a tile of zeros, to which an MMA need not add.
-bool isZeroTile(mlir::Value tile);
-
 /// Returns `sum`, which was loaded after the loop, as result `number` of the loop: what the result starts from if no MMA has run.
 mlir::Value sumOrInit(mlir::OpBuilder &b, mlir::scf::ForOp loop, unsigned number, mlir::Value sum);
 

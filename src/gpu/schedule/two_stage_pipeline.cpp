@@ -9,6 +9,7 @@
 // weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
 // Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
+#include "gpu/schedule/two_stage_pipeline.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/named_barriers.h"

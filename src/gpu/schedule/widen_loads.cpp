@@ -7,6 +7,7 @@
 // A word is aligned, so it can be read wherever one of its bytes can. Each element has a word of 4 or 8 bytes. If a thread holds whole
 // rows, and rows begin at multiples of 16 bytes, one access can load 16 bytes of a row for all its columns:
 //   after:  %w = load 16 bytes (%rows)    for i { %s = bytes 2 * i mod 16, and on, of %w    ... }
+#include "gpu/schedule/widen_loads.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/tiles/axis_info.h"

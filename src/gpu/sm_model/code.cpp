@@ -3,6 +3,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/ttg/element_sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,14 +27,10 @@ int32_t Code::number(Value value) {
 
 //===---------------------------------------------------------------------------------------------------------------- costs
 
-static int64_t bitsOf(Type type) {
-  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
-}
-
 int64_t bytesOf(TypeRange types) {
   int64_t bits = 0;
   for (Type type : types)
-    bits += std::max<int64_t>(bitsOf(type), 8);
+    bits += ttg::memoryBits(type);
   return bits / 8;
 }
 
@@ -106,7 +103,7 @@ static bool isFloatArithmetic(Operation *op) {
 
 static void setCosts(Node &node, const SmRates &rates) {
   Operation *op = node.op;
-  bool isDouble = op->getNumResults() == 1 && bitsOf(op->getResult(0).getType()) == 64;
+  bool isDouble = op->getNumResults() == 1 && ttg::elementBits(op->getResult(0).getType()) == 64;
   if (isFree(op)) {
     node.unit = Unit::none, node.issue = 0, node.latency = 0;
   } else if (isFloatArithmetic(op)) {

@@ -5,6 +5,7 @@
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,7 +38,7 @@ static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   waitAtBarrier(t);
   ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(t, type);
-  int64_t bytes = memoryBits(stored) / 8, threads = t.warps << laneBits;
+  int64_t bytes = ttg::memoryBits(stored) / 8, threads = t.warps << laneBits;
   Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
   ctaBarrier(t);
   for (auto [reg, value] : llvm::enumerate(held))
@@ -224,7 +225,7 @@ public:
       : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
     int64_t elements = elementCount(reduced.shape), total = 0;
     for (Value operand : operands) {
-      bytes.push_back(memoryBits(memoryType(t, operand.getType())) / 8);
+      bytes.push_back(ttg::memoryBits(memoryType(t, operand.getType())) / 8);
       total = (total + 7) / 8 * 8;
       starts.push_back(total);
       total += bytes.back() * elements * partCount;

@@ -1,7 +1,9 @@
 // A kernel in terms of tiles becomes the program of one thread:
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
-// This pass makes no decisions: layouts say which thread holds which element, and each operation is lowered according to its types.
+// Layouts say which thread holds which element, and each operation is lowered according to its types. Two things are decided here, because
+// they depend on the instructions of one thread: which accesses to global memory need a barrier between them (memory.cpp), and which matrix
+// descriptors a loop recomputes (wgmma.cpp).
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
@@ -48,7 +50,7 @@ LogicalResult lowerOp(ThreadContext &t, Operation *op) {
   if ((dialect == "arith" || dialect == "ub") && op->getNumResults() == 1) return lowerElementwise(t, op);
   if (dialect == "ptx") return lowerInstruction(t, op);
   if (name == "llvm.intr.assume") return success();
-  if (name == "gpu.barrier") {
+  if (ttg::isDebugBarrier(op)) {
     clusterBarrier(t);
     return success();
   }

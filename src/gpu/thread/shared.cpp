@@ -3,12 +3,13 @@
 //   ttg.load_shared %buffer : !ttg.buffer<1 x f16, #ttg.shared<128x64, ...>> -> tensor<128x64xf16, #operand>
 //   -> offset = XOR over the bits of lane and warp; ldmatrix.x4 [buffer + offset], ldmatrix.x4 [buffer + offset + 2048], ...
 #include "gpu/thread/shared.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/verify_plan.h"
-#include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/scratch.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "ir/refusal.h"
 

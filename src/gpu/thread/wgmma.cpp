@@ -8,10 +8,10 @@
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/refusal.h"
+#include "ir/zeros.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -145,7 +145,7 @@ static FailureOr<PackedA> packA(ThreadContext &t, ttg::MmaAsyncOp op, int64_t st
 /// them, so no instruction has to clear them.
 static Value readsAccumulators(ThreadContext &t, ttg::MmaAsyncOp op) {
   if (op.getUseC()) return t.getScalar(op.getUseC());
-  bool zeros = matchPattern(op.getC(), m_PosZeroFloat()) || matchPattern(op.getC(), m_Zero());
+  bool zeros = tt::isZeros(op.getC());
   return zeros ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(false)) : Value();
 }
 

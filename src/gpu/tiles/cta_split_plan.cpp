@@ -9,6 +9,7 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -401,11 +402,6 @@ int64_t CtaSplitPlan::accumulatorBits(Value tile) const {
   return tilewright::gpu::accumulatorBits(tile.getType(), shape, valid);
 }
 
-static int64_t tileBits(Value tile) {
-  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
-  return element.isIntOrFloat() ? int64_t(element.getIntOrFloatBitWidth()) : 64;
-}
-
 int64_t CtaSplitPlan::registersAtReductions(const Liveness &liveness, int64_t threads) const {
   int64_t maxBits = 0;
   for (Operation *op : ops) {
@@ -413,7 +409,7 @@ int64_t CtaSplitPlan::registersAtReductions(const Liveness &liveness, int64_t th
     int64_t bits = 0;
     for (Value tile : liveness.getLiveness(op->getBlock())->currentlyLiveValues(op))
       if (leaderOf(tile) && tile.getDefiningOp() != op && !liveness.isDeadAfter(tile, op))
-        bits += elementsOf(tile) / (splitOf(tile).isReplicated() ? 1 : ctas) * tileBits(tile);
+        bits += elementsOf(tile) / (splitOf(tile).isReplicated() ? 1 : ctas) * ttg::elementBits(tile.getType());
     maxBits = std::max(maxBits, bits);
   }
   return maxBits / 32 / threads;

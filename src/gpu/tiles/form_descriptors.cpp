@@ -24,15 +24,16 @@
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/tiles/tensor_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/scaled_dot.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
+#include "ir/zeros.h"
 #include "support/artifact.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -74,18 +75,13 @@ bool isDequantizedForDot(Value tile) {
   return operand && !comesFromDot(operand);
 }
 
-int64_t bytesOf(Type tile) {
-  auto type = cast<RankedTensorType>(tile);
-  return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
-}
-
 /// True if shared memory holds two stages of each tile to dequantize, and two of each operand of the iteration's dots.
 bool fitsDequantized(scf::ForOp loop, const GpuTarget &target) {
   int64_t bytes = 0;
   for (Operation &op : loop.getBody()->getOperations()) {
-    if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (bytesOf(dot.getA().getType()) + bytesOf(dot.getB().getType()));
+    if (auto dot = dyn_cast<tt::DotOp>(op)) bytes += 2 * (ttg::bytesOfTile(dot.getA().getType()) + ttg::bytesOfTile(dot.getB().getType()));
     if (auto load = dyn_cast<tt::LoadOp>(op); load && isa<RankedTensorType>(load.getType()) && isDequantizedForDot(load) && !feedsDot(load))
-      bytes += 2 * bytesOf(load.getType());
+      bytes += 2 * ttg::bytesOfTile(load.getType());
   }
   return bytes <= target.sharedBytes;
 }
@@ -158,7 +154,7 @@ private:
     if (dots.empty() || config.getCtas() != 1) return false;
     int64_t bytes = 0;
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
-      if (isTmaTile(each.getType()) && feedsDot(each)) bytes += bytesOf(each.getType());
+      if (isTmaTile(each.getType()) && feedsDot(each)) bytes += ttg::bytesOfTile(each.getType());
     bool isLittle = bytes <= maxBytesWithoutTma;
     return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return !readsByDescriptor(mmaKind(dot, config)); });
   }
@@ -229,9 +225,7 @@ private:
     if (tt::isVolatileLoad(op)) return Failure{"it is volatile"};
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
-    if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
-    if (op.getMask() && other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat()))
-      return Failure{"elements outside its mask are not 0"};
+    if (op.getMask() && other && !tt::isZeros(other)) return Failure{"elements outside its mask are not 0"};
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planVerifiedMap(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
@@ -281,7 +275,7 @@ private:
 
   Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
     if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
-    if (bytesOf(tile.getType()) / config.getCtas() > target.sharedBytes) return Failure{"shared memory is too small for its tile"};
+    if (ttg::bytesOfTile(tile.getType()) / config.getCtas() > target.sharedBytes) return Failure{"shared memory is too small for its tile"};
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planVerifiedMap(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};

@@ -13,6 +13,7 @@
 // Without hoisting, the threads wait for memory twice. A limit on the registers of the hoisted tiles avoids spills.
 #include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
@@ -101,8 +102,7 @@ static void loadBefore(scf::IfOp branch) {
 
 /// Returns the 32-bit registers of a thread that hold a tile in its memory type.
 static int64_t registersOf(RankedTensorType tile, int64_t threads) {
-  Type element = tile.getElementType();
-  return element.isIntOrFloat() ? registersOfElements(tile.getNumElements(), element.getIntOrFloatBitWidth(), threads) : 1024;
+  return registersOfElements(tile.getNumElements(), ttg::elementBits(tile), threads);
 }
 
 /// Moves loads after the first reduction of a block up to the loads before it.

@@ -7,7 +7,9 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/scaled_dot_choice.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/volatile_load.h"
+#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,11 +24,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 constexpr int64_t maxRematerializationDepth = 24; // a longer chain costs more than a conversion, and would slow down the walk
-
-static int64_t bitsOf(Value tile) {
-  Type element = getElementTypeOrSelf(tile);
-  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-}
 
 //===------------------------------------------------------------------------------------------------- layouts of results and sources
 
@@ -97,7 +94,7 @@ std::optional<Layout> sourceLayout(Operation *op, const Layout &result) {
 static AccessProperties rowProperties(Value tile, const Dims &order) {
   AccessProperties properties;
   Dims shape = ttg::shapeOf(tile.getType());
-  properties.bytes = std::max<int64_t>(1, bitsOf(tile) / 8);
+  properties.bytes = std::max<int64_t>(1, ttg::elementBits(tile.getType()) / 8);
   properties.order = order;
   properties.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
   properties.constancy.assign(shape.size(), 1);
@@ -114,8 +111,7 @@ static int64_t unalignedElements(Operation *op, const AccessProperties &properti
     return 0;
   if (!load->getParentOfType<scf::ForOp>() || !feedsDot(load) || getElementTypeOrSelf(load.getType()).isInteger(1)) return 0;
   Value other = load.getOther();
-  if (auto splat = other ? other.getDefiningOp<tt::SplatOp>() : tt::SplatOp()) other = splat.getSrc();
-  if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_PosZeroFloat())) return 0;
+  if (other && !tt::isZeros(other)) return 0;
   int64_t count = std::min(maxAccessBytes / properties.bytes, properties.contiguity);
   return count * properties.bytes >= minAligned ? count : 0;
 }
@@ -220,7 +216,7 @@ void LayoutPlan::collect(Operation *op) {
 void LayoutPlan::recordTransposed(tt::DotOp dot, Value operand, int64_t along) {
   auto load = operand.getDefiningOp<ttg::DescriptorLoadOp>();
   std::optional<size_t> owner = members.find(operand);
-  if (!load || !owner || bitsOf(operand) != 32 || load.getOrder()[0] == along) return;
+  if (!load || !owner || ttg::elementBits(operand.getType()) != 32 || load.getOrder()[0] == along) return;
   classes[*owner].transposedLoads.push_back({dot, operand, Dims(load.getOrder().begin(), load.getOrder().end())});
 }
 
@@ -313,7 +309,7 @@ LayoutPlan::Priced LayoutPlan::cheapestAccess(const MemoryAccess &access, const 
 /// Returns the wavefronts of both the read and the transposed write.
 int64_t LayoutPlan::transposeCost(const TransposedLoad &load, const Layout &layout) const {
   auto wavefronts = [&](const Dims &order) {
-    int64_t bits = bitsOf(load.tile);
+    int64_t bits = ttg::elementBits(load.tile.getType());
     return vectorAccess(layout, SharedLayout::swizzled(layout.shape, bits, widestSpan(layout.shape, bits, order), order)).wavefronts;
   };
   return wavefronts(load.order) + wavefronts({load.order[1], load.order[0]});
@@ -353,7 +349,7 @@ int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
     bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(point.op);
     std::optional<Layout> natural = backwards ? sourceLayout(point.op, *from) : resultLayout(point.op, *from);
     if (!natural) natural = defaultLayout(to->shape, warps); // tt.split of halves in different threads
-    sum += point.weight * conversionCost(*natural, *to, bitsOf(point.to));
+    sum += point.weight * conversionCost(*natural, *to, ttg::elementBits(point.to.getType()));
   }
   return sum;
 }

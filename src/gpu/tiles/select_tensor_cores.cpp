@@ -1,8 +1,9 @@
 // Replaces dots by the instructions that assign-layouts has chosen (`ttg.dot_choice`), and puts operands where these read them:
 //   before: %d = tt.dot %a, %b, %c : tensor<128x64xf16, #x> * tensor<64x256xf16, #y> -> tensor<128x256xf32, #wgmma>
-//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.cta_barrier    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
-//           ttg.cta_barrier    %e = ttg.mma_async %p, %q, %c    %d = ttg.mma_async_wait 0, %e
-// Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched copies, and keeps MMAs in flight.
+//   after:  %p = ttg.alloc    %q = ttg.alloc    ttg.store_shared %a, %p    ttg.store_shared %b, %q    ttg.fence_async
+//           %e = ttg.mma_async %p, %q, %c    %d = ttg.mma_async_wait 0, %e
+// insert-barriers orders the accesses later. Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched
+// copies, and keeps MMAs in flight.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"

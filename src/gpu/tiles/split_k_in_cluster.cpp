@@ -3,10 +3,10 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
+#include "ir/zeros.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -20,7 +20,7 @@ std::optional<OpResult> sumOf(tt::DotOp dot) {
   OpOperand *yielded = loop.getTiedLoopYieldedValue(sum);
   if (!result || !yielded || yielded->get() != dot.getD()) return {};
   Value start = loop.getTiedLoopInit(sum)->get();
-  if (!matchPattern(start, m_AnyZeroFloat()) && !matchPattern(start, m_Zero())) return {};
+  if (!tt::isZeros(start)) return {};
   return result;
 }
 

@@ -161,4 +161,12 @@ Sums partialSums(Operation *function) {
   return sums;
 }
 
+std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t ctas) {
+  std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
+  if (!box) return {};
+  if (box->copies % ctas == 0) return 1;
+  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (swizzleRows * ctas) != 0) return {};
+  return ctas;
+}
+
 } // namespace tilewright::gpu

@@ -48,6 +48,11 @@ mlir::LogicalResult onKernels(mlir::ModuleOp module,
 /// of threads and holds all elements. All operands and results of an elementwise operation have one layout.
 mlir::LogicalResult onKernelsWithLayouts(mlir::ModuleOp module,
                                          llvm::function_ref<mlir::LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass);
+/// Returns the partition whose warps run the operation: its attribute `ttg.partition`; the consumers', without one.
+Partition partitionOf(mlir::Operation *op);
+void setPartition(mlir::Operation *op, Partition partition);
+/// True for gpu.barrier, which tl.debug_barrier becomes: all threads of the program wait for each other, those of all CTAs of a cluster.
+bool isDebugBarrier(mlir::Operation *op);
 /// Erases operations inside `root` that have no effect and whose results are not used.
 void eraseDead(mlir::Operation *root);
 /// Returns the extents of a tile.

@@ -17,6 +17,7 @@ def TTGDialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tilewright::ptx::PtxDialect", "::tilewright::tt::TTDialect"];
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     // `ttg.barrier all`, as upstream prints gpu.barrier in tt IR from 3.7 on.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
@@ -96,11 +97,21 @@ def TTG_Remark : TTGAttr<"Remark", "remark"> {
 }
 // ---- the software pipeline of a loop
 
+def TTG_Partition : I32EnumAttr<"Partition",
+  "the warps that run an operation of a warp-specialized kernel: the consumers, which hold the tiles; the producer warp, which starts copies; a "
+  "warp group that computes operands of MMAs; the warp that issues tcgen05.mma; a warp group that multiplies sums in tensor memory by the "
+  "factors of their rows",
+  [I32EnumAttrCase<"consumers", 0>, I32EnumAttrCase<"producer", 1>, I32EnumAttrCase<"operands", 2>, I32EnumAttrCase<"mmas", 3>,
+   I32EnumAttrCase<"correction", 4>]> {
+  let cppNamespace = "::tilewright::ttg";
+  let genSpecializedAttr = 0;
+}
+def TTG_PartitionAttr : EnumAttr<TTGDialect, TTG_Partition, "partition"> { let assemblyFormat = "`<` $value `>`"; }
 def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
   let summary = "when and where an operation of a pipelined loop runs. `id`: the operation's attribute `ttg.id`. `stage`: the iteration that "
                 "runs stage s of iteration i runs stage s - d of iteration i + d. `order`: its position within an iteration, among the "
-                "operations of the schedule. `partition`: 0 the consumer warps, 1 the producer warp, 2 the operand partition";
-  let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, "int64_t":$partition);
+                "operations of the schedule";
+  let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, EnumParameter<TTG_Partition>:$partition);
   let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
 }
 def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TMA, cp.async or threads; or, loads to registers",
@@ -150,6 +161,19 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
     /// True if an MMA runs in another iteration than the rest of the loop.
     bool shiftsMma() const;
   }];
+}
+def TTG_OrderedOp : TTGAttr<"OrderedOp", "ordered_op"> {
+  let summary = "an operation of a loop's body by its `ttg.id`, and whether overlap-mmas moves it";
+  let parameters = (ins "int64_t":$id, DefaultValuedParameter<"bool", "false">:$moves);
+  let assemblyFormat = "`<` $id (`moves` $moves^)? `>`";
+}
+def TTG_MmaSchedule : TTGAttr<"MmaSchedule", "mma_schedule"> {
+  let summary = "the order of MMAs and waits within an iteration; the attribute `ttg.mma_schedule` of an scf.for, from schedule-mmas to "
+                "overlap-mmas. `ops`: in their final order. One that moves follows those that are listed before it, or stands at the top. "
+                "`edges`: where MMAs end";
+  let parameters = (ins OptionalArrayRefParameter<"::tilewright::ttg::OrderedOpAttr">:$ops,
+                        OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges);
+  let assemblyFormat = "`<` (`ops` ` ` `[` $ops^ `]`)? (`edges` ` ` `[` $edges^ `]`)? `>`";
 }
 
 class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }

@@ -87,28 +87,21 @@ constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 /// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pair-ctas, pipeline-loops, schedule-mmas and
 /// explain.
 constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
+/// On an scf.for: its MmaSchedule. Written by schedule-mmas; read and removed by overlap-mmas.
+constexpr llvm::StringLiteral mmaScheduleName = "ttg.mma_schedule";
 /// On an operation (an integer): its number in the schedules of the kernel. Written by schedule-loops, pipeline-loops and schedule-mmas;
 /// read and removed by pipeline-loops and overlap-mmas.
 constexpr llvm::StringLiteral idName = "ttg.id";
 /// On an operation in a pipelined loop (an integer): how many iterations later the one is that it works for. Written by pipeline-loops;
 /// read by explain.
 constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
-/// On an operation of a warp-specialized kernel (a unit attribute): it belongs to the producer warp. Written by
-/// pipeline-loops; read by place-accumulators, pipeline-loops, schedule-mmas, insert-barriers, explain and specialize-warps, which makes a
-/// region of it.
-constexpr llvm::StringLiteral producerName = "ttg.producer";
-/// On an operation (a unit attribute): it belongs to the MMA partition, a warp that issues tcgen05.mma. On the kernel (a unit attribute):
-/// it has that partition. Written by place-accumulators; read by partition-dequantize, schedule-loops, allocate-shared, insert-barriers and
-/// specialize-warps, which makes a region of it.
-constexpr llvm::StringLiteral mmaPartitionName = "ttg.mma_partition";
-/// On an operation (a unit attribute): it belongs to the correction partition, a warp group that multiplies sums in tensor memory by the
-/// factors of their rows. On the kernel (a unit attribute): it has that partition. Written by place-accumulators; read by
-/// partition-dequantize, schedule-loops, allocate-shared, insert-barriers and specialize-warps, which makes a region of it.
-constexpr llvm::StringLiteral correctionPartitionName = "ttg.correction_partition";
-/// On an operation or branch (a unit attribute): it belongs to the operand partition, a warp group that computes an operand of MMAs. On the
-/// kernel (an integer): registers of a thread of that partition. Written by partition-dequantize and pipeline-loops; read by
-/// place-accumulators, pair-ctas, schedule-loops, pipeline-loops, insert-barriers and specialize-warps, which makes a region of it.
-constexpr llvm::StringLiteral operandPartitionName = "ttg.operand_partition";
+/// On an operation, loop or branch of a warp-specialized kernel (a Partition): the warps that run it, if they are not the consumers.
+/// Written by pipeline-loops, partition-dequantize and place-accumulators; read by schedule-loops, pipeline-loops, schedule-mmas,
+/// place-accumulators, allocate-shared, insert-barriers, explain and specialize-warps, which makes a region of each partition.
+constexpr llvm::StringLiteral partitionName = "ttg.partition";
+/// On a kernel with an operand partition (an integer): registers of a thread of that partition. Written by partition-dequantize; read by
+/// place-accumulators, pair-ctas, schedule-loops and specialize-warps.
+constexpr llvm::StringLiteral operandRegistersName = "ttg.operand_registers";
 /// On a ttg.mma_async_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
 /// iteration have finished. Written by partition-dequantize; read by schedule-loops and pipeline-loops.
 constexpr llvm::StringLiteral drainsName = "ttg.drains";

@@ -4,6 +4,7 @@
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/operand_partition.h"
+#include "gpu/schedule/persistent_loop.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

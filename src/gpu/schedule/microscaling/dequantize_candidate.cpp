@@ -1,4 +1,6 @@
 #include "gpu/schedule/microscaling/dequantize_candidate.h"
+#include "gpu/schedule/persistent_loop.h"
+#include "gpu/schedule/prefetchable_loads.h"
 
 #include "gpu/schedule/mma_waits.h"
 #include "support/target.h"
@@ -17,7 +19,7 @@ static bool isKnown(Operation *op) {
 }
 
 bool DequantizeCandidate::match() {
-  if (loop->hasAttr(tt::numStagesName) || loop.getUnsignedCmp()) return false;
+  if (requestedStages(loop, config) < 2 || loop.getUnsignedCmp()) return false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
     if (auto found = dyn_cast<ttg::MmaAsyncOp>(op)) {
@@ -52,15 +54,14 @@ bool DequantizeCandidate::findOperands() {
   if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
   first = *left;
   second = *right;
-  Operation *begin = left->store, *end = right->store;
-  if (end->isBeforeInBlock(begin)) std::swap(begin, end);
-  if (begin->getNextNode() != end) return false;
-  fence = end->getNextNode();
-  if (!isa<ttg::FenceAsyncOp>(fence)) return false;
-  int64_t storesAndFences = 0;
-  for (Operation &op : loop.getBody()->without_terminator())
-    storesAndFences += isa<ttg::StoreSharedOp, ttg::FenceAsyncOp>(op);
-  return storesAndFences == 3 && waitsForIt();
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isa<ttg::StoreSharedOp>(op) && &op != first.store && &op != second.store) return false;
+    if (!isa<ttg::FenceAsyncOp>(op)) continue;
+    if (fence) return false;
+    fence = &op;
+  }
+  bool fencesBoth = fence && first.store->isBeforeInBlock(fence) && second.store->isBeforeInBlock(fence) && fence->isBeforeInBlock(mma);
+  return fencesBoth && waitsForIt();
 }
 
 /// The MMA is waited for in its iteration, and adds to what the loop carries.

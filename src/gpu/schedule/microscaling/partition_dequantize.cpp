@@ -4,7 +4,7 @@
 //   before: for i { a = dequantize (copied a)    b = dequantize (copied b)    store a, b    fence    multiply    wait }
 //   after:  warpgroups 0, 1:    for i { a = dequantize (copied a)   wait until b is made   multiply by registers   wait   arrive: read }
 //           one more:           for i { b = dequantize (copied b)    store b    fence    arrive: b is made }
-// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.operand_partition`), and
+// Here the loop is rewritten as if all warps did all of it; what is the third warpgroup's is marked (`ttg.partition`), and
 // specialize-warps splits it. Of a tile that the third one computes each thread holds whole rows along K, and warps 4 to 7 hold copies
 // of what 0 to 3 hold.
 //
@@ -18,6 +18,9 @@
 #include "gpu/schedule/microscaling/operand_halves.h"
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/operand_partition.h"
+#include "gpu/schedule/prefetchable_loads.h"
+#include "gpu/schedule/warp_specialization.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 #include "support/target.h"
 
@@ -72,7 +75,7 @@ public:
     c.loop = carryMaxima(c.loop, left, right);
     ttg::eraseDead(function);
     int64_t registers = scales.empty() ? dequantizeRegisters : loaderRegisters;
-    function->setAttr(ttg::operandPartitionName, b.getI32IntegerAttr(static_cast<int32_t>(registers)));
+    function->setAttr(ttg::operandRegistersName, b.getI32IntegerAttr(static_cast<int32_t>(registers)));
   }
 
 private:
@@ -99,7 +102,7 @@ private:
 
 /// Partitions the first loop of the kernel in which that pays.
 static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (!target.wgmma || config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1 || config.getStages() < 2) return;
+  if (!target.wgmma || config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1) return;
   if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return;
   if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
@@ -112,10 +115,7 @@ static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, con
     if (!rewrite.plan()) continue;
     // The circular buffers must fit, what is copied and what is made of it.
     int64_t bytes = rewrite.bytesOfScales();
-    loop.walk([&](ttg::DescriptorLoadOp load) {
-      auto tile = cast<RankedTensorType>(load.getType());
-      bytes += tile.getNumElements() * std::max<int64_t>(8, tile.getElementTypeBitWidth()) / 8;
-    });
+    loop.walk([&](ttg::DescriptorLoadOp load) { bytes += ttg::bytesOfTile(load.getType()); });
     ttg::AllocOp dequantized = candidate.second.alloc;
     int64_t depth = llvm::divideCeil(minDequantizedStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
     if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;

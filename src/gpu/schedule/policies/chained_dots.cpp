@@ -5,6 +5,7 @@
 //   with a producer:     issue QK of i    issue PV of i-1    wait for QK    release K    softmax    wait for PV    release V of i-1
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies.h"
+#include "gpu/schedule/two_stage_pipeline.h"
 
 using namespace mlir;
 

@@ -5,6 +5,7 @@
 // take registers.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/policies.h"
+#include "gpu/schedule/register_loads.h"
 #include "gpu/schedule/scratch.h"
 
 using namespace mlir;
