@@ -16,7 +16,6 @@ constexpr int64_t copyRegisters = 16;            ///< stages and coordinates of 
 // ---- registers that partitions of warps keep (setmaxnreg)
 constexpr int64_t producerRegisters = 24;     ///< of a producer thread
 constexpr int64_t mmaPartitionRegisters = 48; ///< of a thread of the MMA partition
-constexpr int64_t tensorBarrierBytes = 512;   ///< of shared memory for the barriers of MMAs, which place-accumulators adds
 constexpr int64_t correctionRegisters = 96;   ///< of a thread of the correction partition: 64 columns of a row, addresses and factors
 constexpr int64_t dequantizeRegisters = 72;   ///< of a thread that dequantizes an operand
 constexpr int64_t loaderRegisters = 88;       ///< of a thread that dequantizes, and loads the scales of the consumers
@@ -32,7 +31,11 @@ constexpr int64_t stagedCtaRegisters = 160; ///< with so many registers per thre
 constexpr int64_t maxHoistedRegisters = 16; ///< of a row's weights, which are loaded before its reduction
 constexpr int64_t minWarpsToShareComparisons = 16; ///< of equal results. With fewer, ptxas may use more registers for that
 
+constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of words whose offset and address are its own
+
 // ---- the schedule of a loop
+constexpr int64_t tensorBarrierBytes = 512;       ///< of shared memory for the barriers of MMAs, which place-accumulators adds
+constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait
 constexpr int64_t minCrossTileStages = 3;         ///< enough to keep a circular buffer across tiles
 constexpr int64_t minDequantizedStages = 3;       ///< of copied and of dequantized tiles
 constexpr int64_t stagesWithoutWaiting = 3;       ///< of a buffer that threads fill for MMAs, so that no thread waits for readers

@@ -9,6 +9,7 @@
 // wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
 // at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
 #include "gpu/machine/simulate_program.h"
+#include "gpu/machine/wgmma_descriptor.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -146,17 +147,8 @@ static bool mma(Warp &warp, const Step &step) {
 // ---- wgmma
 
 namespace {
-/// A matrix in shared memory, as described by a matrix descriptor.
-struct Descriptor {
-  uint64_t start, leading, stride; // leading and stride byte offsets
-  int64_t span;                    // bytes of the swizzle, 0 for none
-  uint64_t baseOffset;
-
-  explicit Descriptor(uint64_t bits)
-      : start((bits & 0x3fff) << 4), leading((bits >> 16 & 0x3fff) << 4), stride((bits >> 32 & 0x3fff) << 4), baseOffset(bits >> 49 & 7) {
-    constexpr int64_t spans[] = {0, 128, 64, 32};
-    span = spans[bits >> 62];
-  }
+/// A matrix in shared memory.
+struct SharedMatrix : WgmmaDescriptor {
   /// Returns the address of 16 bytes of row `row`, from byte `byte` of its K.
   uint64_t kMajor(int64_t row, int64_t byte) const {
     uint64_t group = uint64_t(row / 8) * stride;
@@ -176,7 +168,7 @@ struct Descriptor {
 /// Reads rows [first, first + rows) of the descriptor's operand, and records the bytes.
 static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
                         std::vector<double> &out, std::vector<Chunk> &chunks) {
-  Descriptor descriptor(bits);
+  SharedMatrix descriptor{decodeWgmma(bits)};
   if (descriptor.baseOffset) return warp.fail(step, "the simulator does not support descriptors with a base offset");
   int64_t width = bitsOf(format), inner = 256 / width;
   auto read = [&](uint64_t address, auto each) {

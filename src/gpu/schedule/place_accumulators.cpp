@@ -8,6 +8,7 @@
 // of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry. Only the first
 // warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart.
 #include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/chain_partition.h"
 #include "gpu/schedule/mma_partition.h"
@@ -279,14 +280,13 @@ private:
   /// a barrier apart if the barriers outnumber the MMAs up to the one that it waits for, and those after it: `ring` becomes enough. Waits
   /// are inserted where too many would be in flight.
   int64_t countInFlight(Block &block, int64_t count, int64_t &ring) {
-    constexpr int64_t manyMmas = 16;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) {
         int64_t pending = wait.getPending();
         ring = std::max({ring, count - pending, pending + 1});
         count = std::min(count, pending);
       }
-      if (isa<ttg::Tcgen05MmaOp>(op) && ++count > manyMmas) {
+      if (isa<ttg::Tcgen05MmaOp>(op) && ++count > maxMmasInFlight) {
         b.setInsertionPoint(&op);
         ttg::Tcgen05WaitOp::create(b, op.getLoc(), barriers, zero, 0);
         ring = std::max(ring, count - 1);

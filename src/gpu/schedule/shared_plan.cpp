@@ -7,6 +7,7 @@
 // free.
 #include "gpu/schedule/shared_plan.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operation_spans.h"
@@ -72,7 +73,7 @@ private:
     Reservation reservation;
     reservation.op = op;
     if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
-      reservation.bytes = 8 * barriers.getType().getCount();
+      reservation.bytes = mbarrierBytes * barriers.getType().getCount();
       reservation.isBarriers = true;
       reservation.last = end;
     } else if (isa<ttg::TensorAllocOp>(op)) {

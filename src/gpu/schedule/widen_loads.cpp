@@ -124,8 +124,7 @@ public:
       AxisAnalysis axes(function());
       if (axes.of(parts[0]).divisibilityOfAll() % word == 0) return ttg::relyOn(function(), axes.guards()), true;
     }
-    constexpr int64_t offsetRegisters = 4; // otherwise each element has an offset and an address of its own
-    if (offsetRegisters * layout.registersPerThread() > registers) return false;
+    if (registersOfOwnAddress * layout.registersPerThread() > registers) return false;
     Value first = inBytes(iterations.ofIteration(b, load.getPtr(), 0).front());
     offset = arith::AndIOp::create(b, loc, tt::PtrToIntOp::create(b, loc, offsets, first), constant(offsets, word - 1));
     start = tt::AddPtrOp::create(b, loc, first.getType(), first, arith::SubIOp::create(b, loc, constant(offsets, 0), offset));

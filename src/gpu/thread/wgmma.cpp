@@ -3,6 +3,7 @@
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/ptx_attributes.h"
+#include "gpu/machine/wgmma_descriptor.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/matrix_registers.h"
 #include "gpu/ttg/demanded_extent.h"
@@ -20,41 +21,19 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The part of a matrix descriptor that does not depend on the address: strides between atoms of 8 rows of a span (PTX ISA, wgmma, matrix
-/// descriptor format).
-struct MatrixDescriptor {
-  bool alongK = true;
-  uint64_t low = 0, high = 0;
-};
-} // namespace
-
-/// `kDim`: the K dimension of the operand.
-static std::optional<MatrixDescriptor> describe(const SharedLayout &shared, int64_t kDim) {
-  std::optional<TileSwizzle> swizzle = spanOf(shared);
-  if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
-  MatrixDescriptor descriptor;
-  descriptor.alongK = swizzle->order[0] == kDim;
-  uint64_t span = static_cast<uint64_t>(swizzle->spanBytes), mode = span == 128 ? 1 : span == 64 ? 2 : 3;
-  // Along K one instruction stays within a span. Otherwise the rows of a span are K, and blocks of columns follow one another.
-  uint64_t leading = descriptor.alongK ? 16 : static_cast<uint64_t>(shared.shape[static_cast<size_t>(kDim)]) * span;
-  descriptor.low = leading / 16 << 16;
-  descriptor.high = mode << 30 | 8 * span / 16;
-  return descriptor;
-}
-
-namespace {
 /// An operand in shared memory. A descriptor is the thread's start (equal in a warpgroup), plus constants.
 struct SharedOperand {
   SharedLayout shared;
-  MatrixDescriptor descriptor;
-  Value start;
+  bool alongK = true;
+  uint64_t bits = 0; ///< of the descriptor, apart from the address
+  Value start;       ///< the lower half of the descriptor
 
   /// The descriptor of the matrix whose first element is at `at`.
   Value matrix(ThreadContext &t, const Dims &at) const {
     uint32_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * static_cast<uint32_t>(shared.elementBytes());
     Value low = arith::AddIOp::create(t.b, start, t.i32(offset >> 4));
     low = arith::ExtUIOp::create(t.b, t.b.getI64Type(), low);
-    return arith::OrIOp::create(t.b, low, t.i64(static_cast<int64_t>(descriptor.high << 32)));
+    return arith::OrIOp::create(t.b, low, t.i64(static_cast<int64_t>(bits >> 32 << 32)));
   }
 };
 
@@ -66,8 +45,16 @@ using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>
 /// buffer.
 static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value variantZero) {
   SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
-  std::optional<MatrixDescriptor> descriptor = describe(shared, kDim);
-  if (!descriptor) return std::nullopt;
+  std::optional<TileSwizzle> swizzle = spanOf(shared);
+  if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
+  bool alongK = swizzle->order[0] == kDim;
+  WgmmaDescriptor descriptor;
+  descriptor.span = swizzle->spanBytes;
+  auto span = static_cast<uint64_t>(descriptor.span);
+  // Along K one instruction stays within a span. Otherwise the rows of a span are K, and blocks of columns follow one another.
+  descriptor.leading = alongK ? 16 : static_cast<uint64_t>(shared.shape[static_cast<size_t>(kDim)]) * span;
+  descriptor.stride = swizzleRows * span;
+  uint64_t bits = encode(descriptor);
   LinearMap offsets = shared.inverse();
   std::vector<uint32_t> groups;
   for (auto [bit, basis] : llvm::enumerate(result.basesOf(Axis::warp))) {
@@ -80,8 +67,8 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
   // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
   if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
-  Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(descriptor->low)));
-  return SharedOperand{shared, *descriptor, start};
+  Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(bits & UINT32_MAX)));
+  return SharedOperand{shared, alongK, bits, start};
 }
 
 /// True if all iterations of the loop read the same bytes through the buffer.
@@ -232,7 +219,7 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::MmaAsyncOp op
     IntegerAttr partial = warps != t.warps ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
-                                        first && !first->descriptor.alongK, !mma.second.descriptor.alongK, partial);
+                                        first && !first->alongK, !mma.second.alongK, partial);
     sums.assign(started.getD().begin(), started.getD().end());
   }
   return sums;

@@ -340,6 +340,7 @@ def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
                        UnitAttr:$toLeader);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
                        "`:` type($buffer) `,` type($barriers)";
+  let hasVerifier = 1;
 }
 def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
   let summary = "one thread starts the copy of a buffer to memory, as a separate bulk group; fence_async and a barrier must come before. "
@@ -386,6 +387,7 @@ def TTG_MmaAsyncOp : TTGEffect<"mma_async", [AllTypesMatch<["c", "d"]>, AttrSize
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
                        "type($bScale) $scales)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The operands in shared memory.
     ::llvm::SmallVector<::mlir::Value, 4> buffers();

@@ -1,0 +1,54 @@
+// Each rule for an operation or an attribute of the dialect, with a program that breaks it.
+// RUN: tilewright opt %s --insert-barriers -split-input-file -verify-diagnostics
+
+// expected-error @below {{ttg.config must be a config}}
+tt.func public @attribute_type() attributes {ttg.config = 4 : i32} {
+  tt.return
+}
+
+// -----
+
+tt.func public @attribute_place(%p: !tt.ptr<f32>) {
+  // expected-error @below {{only an scf.for has ttg.loop_schedule}}
+  %x = tt.load %p {ttg.loop_schedule = #ttg.loop_schedule<requested 2 index_stage 0>} : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+tt.func public @partition(%p: !tt.ptr<f32>) {
+  // expected-error @below {{ttg.partition must be a partition}}
+  %x = tt.load %p {ttg.partition} : !tt.ptr<f32>
+  tt.return
+}
+
+// -----
+
+#a = #ttg.shared<64x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#b = #ttg.shared<32x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], 16>
+#d = #ttg.layout<64x8, reg [[0, 1], [8, 0]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]], block []>
+tt.func public @depth(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %c: tensor<64x8xf32, #d>) {
+  // expected-error @below {{a has 16 columns, but b has 32 rows}}
+  %d = ttg.mma_async %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<64x8xf32, #d>
+  tt.return
+}
+
+// -----
+
+#a = #ttg.shared<64x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#b = #ttg.shared<16x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], 16>
+#d = #ttg.layout<64x16, reg [[0, 1], [8, 0], [0, 8]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]], block []>
+tt.func public @columns(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %c: tensor<64x16xf32, #d>) {
+  // expected-error @below {{the result does not have the rows of a and the columns of b}}
+  %d = ttg.mma_async %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<64x16xf32, #d>
+  tt.return
+}
+
+// -----
+
+#a = #ttg.shared<64x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+tt.func public @dimensions(%m: !ptx.tensor_map, %a: !ttg.buffer<1 x f16, #a>, %w: !ttg.barriers<1>, %c0: i32) {
+  // expected-error @below {{a tensor map has 1 to 5 dimensions}}
+  ttg.tma_load %m[%c0, %c0, %c0, %c0, %c0, %c0] to %a, %w[%c0] : !ttg.buffer<1 x f16, #a>, !ttg.barriers<1>
+  tt.return
+}
