@@ -200,7 +200,10 @@ static LogicalResult generateForGpu(Compilation &c) {
 
 /// One thread converts eight e2m1 numbers from one register at a time. Programs with several CTAs have no such operation.
 static LogicalResult expandForGpus(Compilation &c) {
-  if (c.options.numCtas != 1) return expandScaledDots(*c.module);
+  auto isNative = [&](tt::DotScaledOp op) {
+    return gpu::scaledDotSplit(op, *c.request.gpu, c.options.numWarps, c.options.numCtas).has_value();
+  };
+  if (c.options.numCtas != 1) return expandScaledDots(*c.module, nullptr, Assumptions(), isNative);
   bool mayBeWarpSpecialized = c.request.gpu->wgmma && c.request.gpu->tma && c.options.numWarps == 2 * gpu::warpsOfGroup;
   for (auto kernel : c.module->getOps<tt::FuncOp>())
     markFailedGuards(kernel, c.request);
@@ -213,8 +216,7 @@ static LogicalResult expandForGpus(Compilation &c) {
         shape[static_cast<size_t>(dim)] *= 2;
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
-      mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(),
-      [&](tt::DotScaledOp op) { return gpu::scaledMma(op, *c.request.gpu, c.options.numWarps).has_value(); });
+      mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(), isNative);
 }
 
 /// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.

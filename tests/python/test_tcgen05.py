@@ -481,7 +481,7 @@ def in_words(scales):
     return np.ascontiguousarray(scales.reshape(rows // 128, 4, 32, groups // 4, 4).transpose(0, 3, 2, 1, 4))
 
 
-def ordered_multiply(kind, sizes, tile, how, **options):
+def ordered_multiply(kind, sizes, tile, how, target="sm_100a", **options):
     (rows, columns, depth), (m, n, k) = sizes, tile
     kinds, group = FORMATS[kind]
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
@@ -497,10 +497,10 @@ def ordered_multiply(kind, sizes, tile, how, **options):
     x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
     c = np.zeros((rows, columns), np.float32)
     arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, m, n, k, group, *kinds, how)
-    with device("sm_100a"):
+    with device(target):
         ordered[triton.cdiv(rows, m), triton.cdiv(columns, n)](*arguments, **options)
     assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
-    return ptx(ordered, "sm_100a", arguments, **options)
+    return ptx(ordered, target, arguments, **options)
 
 
 @pytest.mark.parametrize("how", ["descriptor", "rows", "elements"])
@@ -654,13 +654,10 @@ def persistent_scaled(
         c.store([m * M, n * N], acc)
 
 
-@pytest.mark.parametrize("depth", [0, 128, 640])
-@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 128), 4), ((128, 128, 256), 8)])
-@pytest.mark.parametrize("kind", FORMATS)
-def test_persistent_matmul_with_scales(kind, tile, warps, depth):
-    """The warp for MMAs copies scales to one set of columns while it multiplies with the other, across tiles, too."""
+def multiply_persistent_scaled(kind, tile, depth, programs=2, more_columns=8, **options):
+    """Runs the persistent kernel on the simulator and compares it with float64. Returns its PTX; nothing without iterations."""
     m, n, k = tile
-    rows, columns = 2 * m + 40, 2 * n + 8
+    rows, columns = 2 * m + 40, 2 * n + more_columns
     kinds, group = FORMATS[kind]
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
     b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
@@ -672,10 +669,18 @@ def test_persistent_matmul_with_scales(kind, tile, warps, depth):
         factors = [x.astype(np.float64) for x in scales]
     x, y = (values * np.repeat(factor, group, axis=1)[: len(values)] for values, factor in zip((a, b), factors))
     c = np.zeros((rows, columns), np.float32)
-    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, 2, m, n, k, group, *kinds)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, rows, columns, depth, a_bits.shape[1], b_bits.shape[1], depth // group // 4, programs, m, n, k, group, *kinds)
     with device("sm_100a"):
-        persistent_scaled[2,](*arguments, num_warps=warps, num_stages=3)
+        persistent_scaled[programs,](*arguments, **options)
     assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    return ptx(persistent_scaled, "sm_100a", arguments, **options) if depth else None
+
+
+@pytest.mark.parametrize("depth", [0, 128, 640])
+@pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 128), 4), ((128, 128, 256), 8)])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_persistent_matmul_with_scales(kind, tile, warps, depth):
+    """The warp for MMAs copies scales to one set of columns while it multiplies with the other, across tiles, too."""
+    text = multiply_persistent_scaled(kind, tile, depth, num_warps=warps, num_stages=3)
     if depth:
-        text = ptx(persistent_scaled, "sm_100a", arguments, num_warps=warps, num_stages=3)
         assert "setmaxnreg" in text and text.count("tcgen05.commit") == 3  # of the stages, of the scales, and of the sums

@@ -17,7 +17,7 @@ int64_t cyclesOfDots(llvm::ArrayRef<DotShape> dots, bool paired) {
     auto blocks = static_cast<int64_t>(llvm::divideCeil(dot.rows, tensorMemoryLanes)); // each reads the second operand
     int64_t columns = paired ? dot.columns / 2 : dot.columns;
     multiplying += blocks * dot.columns * (dot.depthBytes / mmaDepthBytes) / tcgen05ColumnsPerCycle;
-    bytes += (2 * dot.rows + (1 + blocks) * columns) * dot.depthBytes;
+    bytes += (2 * dot.rows + (1 + blocks) * columns) * dot.depthBytes + 2 * dot.scaleBytes;
   }
   return std::max(multiplying, bytes / operandBytesPerCycle);
 }

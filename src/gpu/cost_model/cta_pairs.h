@@ -11,6 +11,7 @@ namespace tilewright::gpu {
 struct DotShape {
   int64_t rows = 0, columns = 0;
   int64_t depthBytes = 0; ///< of a row of the first operand
+  int64_t scaleBytes = 0; ///< of block scales, of which each CTA has those of its rows, and of all columns
 };
 
 /// Returns the cycles that tensor cores and shared memory of an SM need for these dots, the greater of both. `paired`: two CTAs multiply

@@ -3,6 +3,7 @@
 //   before: %b = descriptor_load %map[%k, %n] : 256x64                store %b, %q    %d = mma_async %p, %q, %c : 128x64 * 64x256
 //   after:  %b = descriptor_load %map[%k, %n + rank * 128] : 128x64   store %b, %q    %d = mma_async %p, %q, %c {paired}
 // An MMA of a pair needs partitions: a warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers.
+// Of block scales, each CTA copies those of its rows of A, and those of all columns of B.
 // All MMAs of a kernel are those of pairs, or none is. Whether the partitions are possible, schedule-loops shows for a copy of the kernel.
 #include "gpu/cost_model/cta_pairs.h"
 #include "gpu/passes.h"
@@ -51,7 +52,13 @@ public:
       operands[allocOf(mma.getB())] = *columns;
       auto sum = cast<RankedTensorType>(mma.getD().getType());
       ttg::BufferType second = mma.getB().getType();
-      dots.push_back({sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()});
+      DotShape &dot = dots.emplace_back();
+      dot = {sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()};
+      if (!mma.getScales()) continue;
+      for (Value scales : {Value(mma.getAScale()), Value(mma.getBScale())}) {
+        if (!isCopiedByTma(allocOf(scales))) return Failure{"the scales of a dot are not copied by TMA"};
+        dot.scaleBytes += allocOf(scales).getType().getLayout().layout().bytes();
+      }
     }
     if (!ctaPairPays(dots)) return Failure{"shared memory is fast enough for both operands"};
     return {};
@@ -84,12 +91,12 @@ private:
     auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
     auto sum = dyn_cast<BlockArgument>(mma.getC());
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getD().getType()).getShape();
-    if (mma.getScales()) return Failure{"a dot has block scales"};
     if (!isa<ttg::BufferType>(mma.getA().getType())) return Failure{"a dot's first operand is not in shared memory"};
     bool accumulates = loop && sum && sum.getOwner() == loop.getBody() && sums.isInPlace(mma.getCMutable()) && !mma.getUseC() &&
                        tt::isZeros(loop.getTiedLoopInit(sum)->get());
     if (!accumulates) return Failure{"a dot does more than to accumulate in a loop, from zero"};
     if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
+    if (mma.getScales() && shape[0] < tensorMemoryLanes) return Failure{"a CTA has fewer than 128 rows of a dot with block scales"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)
       return Failure{"a dot has fewer than 32 columns, or more than 256"};
     // The warps that load sums of 64 rows have half of the columns each.
@@ -98,30 +105,77 @@ private:
     return {};
   }
 
+  /// The bit of an offset that only says in which half of the extent along `dim` an element is.
+  static std::optional<size_t> bitOfHalf(const SharedLayout &layout, size_t dim) {
+    Dims middle(layout.shape.size(), 0);
+    middle[dim] = layout.shape[dim] / ctasOfPair;
+    auto isOfLaterHalf = [&](uint32_t basis) { return coordinatesOf(layout.shape, basis)[dim] >= middle[dim]; };
+    const auto *found = llvm::find(ArrayRef(layout.bases), flatOf(layout.shape, middle));
+    if (middle[dim] == 0 || llvm::count_if(layout.bases, isOfLaterHalf) != 1 || found == ArrayRef(layout.bases).end()) return std::nullopt;
+    return static_cast<size_t>(found - layout.bases.data());
+  }
+
+  /// The layout of the first half along `dim`, with the padding of the whole; nothing if the halves are interleaved.
+  static std::optional<SharedLayout> firstHalf(const SharedLayout &layout, size_t dim) {
+    std::optional<size_t> bit = bitOfHalf(layout, dim);
+    if (!bit) return std::nullopt;
+    SharedLayout half{layout.shape, {}, layout.elementBits};
+    half.shape[dim] /= ctasOfPair;
+    for (auto [number, basis] : llvm::enumerate(layout.bases))
+      if (number != *bit) half.bases.push_back(flatOf(half.shape, coordinatesOf(layout.shape, basis)));
+    return half;
+  }
+
+  static ttg::BufferType withLayout(ttg::BufferType type, const SharedLayout &layout) {
+    return ttg::BufferType::get(type.getContext(), type.getDepth(), type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
+  }
+
   /// The buffer of one half of the columns, which TMA and the MMA can use; null if there is none.
   static ttg::BufferType halfOf(ttg::BufferType type, size_t dim, ArrayRef<int32_t> order) {
     SharedLayout layout = type.getLayout().layout();
     std::optional<TileSwizzle> swizzle = spanOf(layout);
+    if (!swizzle && !layout.isBijection()) { // it has padding
+      std::optional<SharedLayout> half = firstHalf(layout, dim);
+      ttg::BufferType made = half ? withLayout(type, *half) : ttg::BufferType();
+      return made && boxOf(made, order) ? made : ttg::BufferType();
+    }
     if (!swizzle || swizzle->spanBytes == 0) return {};
     Dims shape = layout.shape;
     shape[dim] /= ctasOfPair;
     SharedLayout half = SharedLayout::swizzled(shape, layout.elementBits, swizzle->spanBytes, swizzle->order);
     std::optional<TileSwizzle> narrow = spanOf(half);
-    auto made =
-        ttg::BufferType::get(type.getContext(), type.getDepth(), type.getElementType(), ttg::SharedAttr::get(type.getContext(), half));
+    ttg::BufferType made = withLayout(type, half);
     return narrow && narrow->spanBytes != 0 && boxOf(made, order) ? made : ttg::BufferType();
   }
 
-  static size_t columnsDimOf(ttg::MmaAsyncOp mma) {
+  /// The dimension of the buffer's tile that is the columns of the MMA. A view with padding tells by the bit of its halves.
+  static std::optional<size_t> columnsDimOf(ttg::MmaAsyncOp mma) {
     auto view = mma.getB().getDefiningOp<ttg::ViewOp>();
-    return view ? static_cast<size_t>(view.getOrder()[1]) : 1;
+    if (!view) return 1;
+    if (!view.getOrder().empty()) return static_cast<size_t>(view.getOrder()[1]);
+    SharedLayout seen = view.getType().getLayout().layout(), stored = view.getBuffer().getType().getLayout().layout();
+    std::optional<size_t> bit = bitOfHalf(seen, 1);
+    for (size_t dim = 0; bit && dim < stored.shape.size(); ++dim)
+      if (bitOfHalf(stored, dim) == bit) return dim;
+    return std::nullopt;
+  }
+
+  static ttg::DescriptorLoadOp loadOf(ttg::StoreSharedOp store) { return store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>(); }
+
+  static bool isCopiedByTma(ttg::AllocOp alloc) {
+    return llvm::all_of(accessesOf(alloc), [](Operation *access) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(access);
+      return store ? loadOf(store) != nullptr : isa<ttg::MmaAsyncOp>(access);
+    });
   }
 
   Result<Columns> columnsOf(ttg::MmaAsyncOp mma) {
     ttg::AllocOp alloc = allocOf(mma.getB());
     ttg::StoreSharedOp store;
     Columns columns;
-    columns.dim = columnsDimOf(mma);
+    std::optional<size_t> dim = columnsDimOf(mma);
+    if (!dim) return Failure{"a dot's second operand is stored in another order"};
+    columns.dim = *dim;
     for (Operation *access : accessesOf(alloc)) {
       auto reader = dyn_cast<ttg::MmaAsyncOp>(access);
       auto writer = dyn_cast<ttg::StoreSharedOp>(access);
@@ -129,7 +183,7 @@ private:
       if (!isColumns && (!writer || store)) return Failure{"a dot's second operand has another use"};
       if (writer) store = writer;
     }
-    columns.load = store ? store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>() : ttg::DescriptorLoadOp();
+    columns.load = store ? loadOf(store) : ttg::DescriptorLoadOp();
     if (!columns.load || !columns.load->hasOneUse() || columns.load->getBlock() != mma->getBlock())
       return Failure{"a dot's second operand is not copied by TMA"};
     if (!copiedExtent(alloc).empty()) return Failure{"a dot's second operand is padded"};
@@ -159,8 +213,9 @@ private:
     for (Operation *user : alloc.getResult().getUsers())
       if (auto view = dyn_cast<ttg::ViewOp>(user)) {
         Dims viewed(view.getOrder().begin(), view.getOrder().end());
-        auto shared = ttg::SharedAttr::get(b.getContext(), columns.half.getLayout().layout().transposed(viewed));
-        view.getResult().setType(ttg::BufferType::get(b.getContext(), 1, view.getType().getElementType(), shared));
+        SharedLayout half =
+            viewed.empty() ? *firstHalf(view.getType().getLayout().layout(), 1) : columns.half.getLayout().layout().transposed(viewed);
+        view.getResult().setType(withLayout(view.getType(), half));
       }
   }
 
@@ -177,8 +232,8 @@ private:
         copies.insert({copy.load, copy.store, copy.alloc});
     }
     for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
-      for (Value operand : {Value(mma.getA()), Value(mma.getB())})
-        isGemm &= copies.contains(allocOf(operand));
+      for (Value operand : {Value(mma.getA()), Value(mma.getB()), Value(mma.getAScale()), Value(mma.getBScale())})
+        isGemm &= !operand || copies.contains(allocOf(operand));
     for (Operation &op : loop.getBody()->without_terminator()) {
       bool isKnown = copies.contains(&op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::FenceAsyncOp>(op);
       isGemm &= isKnown || (op.getNumRegions() == 0 && isMemoryEffectFree(&op));

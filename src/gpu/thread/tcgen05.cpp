@@ -207,6 +207,14 @@ struct OperandMatrix {
 };
 } // namespace
 
+/// The start of a buffer in units of 16 bytes. In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other
+/// fields there.
+static Value descriptorStart(ThreadContext &t, Value buffer) {
+  Value address = t.getScalar(buffer);
+  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
+  return arith::ShRUIOp::create(t.b, address, t.i32(4));
+}
+
 /// `kDim`: the K dimension. Nothing if tcgen05.mma cannot read the buffer.
 static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
   OperandMatrix matrix;
@@ -226,10 +234,7 @@ static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int
   descriptor.leading = matrix.alongK ? 16 : static_cast<uint64_t>(matrix.shared.shape[static_cast<size_t>(kDim)]) * span;
   descriptor.stride = swizzleRows * span;
   matrix.bits = encode(descriptor);
-  Value address = t.getScalar(buffer);
-  // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
-  matrix.start = arith::ShRUIOp::create(t.b, address, t.i32(4));
+  matrix.start = descriptorStart(t, buffer);
   return matrix;
 }
 
@@ -309,11 +314,12 @@ static Scales scalesOf(Value buffer, Value columns, bool isB) {
   return {buffer, columns, shape[0], shape[1] / scalesOfWord, isB};
 }
 
-/// Copies the scales to tensor memory: 512 bytes at a time, which are 32 rows of 16 bytes.
-static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
+/// Copies the scales to tensor memory: 512 bytes at a time, which are 32 rows of 16 bytes. In a pair, each CTA gets those in its own shared
+/// memory.
+static void copyScales(ThreadContext &t, const Scales &scales, uint32_t ctaGroup, Value one) {
   SharedLayout shared = cast<ttg::BufferType>(scales.buffer.getType()).getLayout().layout();
   LinearMap offsets = shared.inverse();
-  Value start = arith::ShRUIOp::create(t.b, t.getScalar(scales.buffer), t.i32(4));
+  Value start = descriptorStart(t, scales.buffer);
   MatrixDescriptor descriptor;
   descriptor.leading = 16;
   descriptor.stride = swizzleRows * 16;
@@ -323,8 +329,7 @@ static void copyScales(ThreadContext &t, const Scales &scales, Value one) {
       Value units = offset ? Value(arith::AddIOp::create(t.b, start, t.i32(offset >> 4))) : start;
       Value wide = arith::ExtUIOp::create(t.b, t.b.getI64Type(), units);
       Value matrix = arith::OrIOp::create(t.b, wide, t.i64(static_cast<int64_t>(encode(descriptor))));
-      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(),
-                               /*ctaGroup=*/1);
+      ptx::Tcgen05CpOp::create(t.b, ptx::TensorCopy::m32x128b, scales.at(t, row, word), matrix, one, ptx::TensorSourceAttr(), ctaGroup);
     }
 }
 
@@ -379,7 +384,8 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   dot.first = *first, dot.second = *second;
   dot.instruction = instructionOf(op, !first->alongK, !second->alongK);
   if (op.getScales()) addScales(t, op, dot);
-  std::string broken = brokenRule(dot.instruction, {.ctaGroup = ctaGroupOf(op.getPaired()), .scaleBlock = dot.scaleBlock});
+  uint32_t ctaGroup = ctaGroupOf(op.getPaired());
+  std::string broken = brokenRule(dot.instruction, {.ctaGroup = ctaGroup, .scaleBlock = dot.scaleBlock});
   if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
   dot.d = t.getScalar(op.getD());
   dot.accumulate = t.getScalar(op.getAccumulate());
@@ -387,14 +393,14 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   inFirstWarp(t, [&] {
     Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
     if (op.getScales()) {
-      copyScales(t, dot.firstScales, one);
-      copyScales(t, dot.secondScales, one);
+      copyScales(t, dot.firstScales, ctaGroup, one);
+      copyScales(t, dot.secondScales, ctaGroup, one);
     }
     Dims shape = dotShapeOf(op);
-    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m / ctaGroupOf(op.getPaired()))
+    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m / ctaGroup)
       for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
         multiplyTile(t, op, dot, row, column, one);
-    if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one);
+    if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one, ctaGroup);
   });
   return success();
 }

@@ -8,8 +8,10 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
+#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,7 +32,7 @@ static bool canSlice(Operation *op) {
 }
 
 CtaSplitPlan::CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, SplitK alongK)
-    : function(function), ctas(ctas), alongK(std::move(alongK)), unevenSplit(unevenSplitOf(function, warps, ctas)),
+    : function(function), warps(warps), ctas(ctas), alongK(std::move(alongK)), unevenSplit(unevenSplitOf(function, warps, ctas)),
       rematerializable(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, rematerializable) {
   collect();
   choose();
@@ -132,6 +134,24 @@ static OpSplits allOf(Operation *op, CtaSplit split) {
   return {SmallVector<CtaSplit>(op->getNumOperands(), split), SmallVector<CtaSplit>(op->getNumResults(), split)};
 }
 
+CtaSplit CtaSplitPlan::splitOfDot(tt::DotScaledOp dot) const {
+  std::optional<GpuTarget> target = gpuTarget(ttg::configOf(function).getTarget().getValue());
+  return scaledDotSplit(dot, *target, warps, ctas).value_or(replicated);
+}
+
+/// The scales are [M, groups] of a, and [N, groups] of b.
+OpSplits CtaSplitPlan::splitsOfDot(tt::DotScaledOp dot) const {
+  CtaSplit split = splitOf(dot.getD());
+  OpSplits its = allOf(dot, replicated);
+  its.results[0] = its.operands[dot.getCMutable().getOperandNumber()] = split;
+  if (split.isReplicated()) return its;
+  bool isByRows = split.isShardedAlong(0);
+  its.operands[(isByRows ? dot.getAMutable() : dot.getBMutable()).getOperandNumber()] = split;
+  for (OpOperand &scale : isByRows ? dot.getAScaleMutable() : dot.getBScaleMutable())
+    its.operands[scale.getOperandNumber()] = shardedAlong(0);
+  return its;
+}
+
 /// Values that control flow passes have the split of the value that receives them.
 OpSplits CtaSplitPlan::splitsOfControlFlow(Operation *op) const {
   OpSplits its = allOf(op, replicated);
@@ -202,7 +222,7 @@ OpSplits CtaSplitPlan::splitsOf(Operation *op) const {
         CtaSplit split = splitOf(op->getResult(0));
         return allOf(op, split.isShardedAlong(scan.getAxis()) ? replicated : split);
       })
-      .Case([&](tt::DotOp dot) { return splitsOfDot(dot); })
+      .Case<tt::DotOp, tt::DotScaledOp>([&](auto dot) { return splitsOfDot(dot); })
       .Case([&](tt::GatherOp gather) {
         CtaSplit split = splitOf(gather.getResult());
         return OpSplits{{split.isShardedAlong(gather.getAxis()) ? replicated : split, split}, {split}};
@@ -327,6 +347,14 @@ void CtaSplitPlan::choose() {
       Value leader = leaderOf(op->getResult(0));
       chosen[leader] = shardedAlong(1);
       fixed.insert(leader);
+    }
+  for (Operation *op : ops) // other dots with the same accumulator accept any split
+    if (auto dot = dyn_cast<tt::DotScaledOp>(op)) {
+      Value leader = leaderOf(dot.getD());
+      chosen[leader] = splitOfDot(dot);
+      fixed.insert(leader);
+      started.insert(leader);
+      dots.push_back(dot);
     }
   for (Operation *op : dots)
     for (auto [operand, split] : llvm::zip(op->getOperands(), splitsOf(op).operands))

@@ -54,7 +54,9 @@ private:
 
   CtaSplit splitOfAny(mlir::ValueRange tiles) const;
   CtaSplit splitOfDot(tt::DotOp dot) const;
+  CtaSplit splitOfDot(tt::DotScaledOp dot) const;
   OpSplits splitsOfDot(tt::DotOp dot) const;
+  OpSplits splitsOfDot(tt::DotScaledOp dot) const;
   OpSplits splitsOfControlFlow(mlir::Operation *op) const;
   OpSplits splitsOfReduction(tt::ReduceOp op) const;
   OpSplits splitsOfShape(mlir::Operation *op) const;
@@ -72,7 +74,7 @@ private:
   void moveWithSources(mlir::Value leader, CtaSplit split, const llvm::DenseSet<mlir::Value> &fixed, Moves &moves);
 
   tt::FuncOp function;
-  int64_t ctas;
+  int64_t warps, ctas;
   SplitK alongK;
   std::optional<UnevenSplit> unevenSplit;
   RematerializableTiles rematerializable;

@@ -17,11 +17,11 @@ static bool isE2m1(const tt::ScaledOperand &x) {
   return x.format == Format::E2M1;
 }
 
-/// True if the tiles have the sizes of whole instructions, and bytes contiguous along K.
-static bool hasFormAndSize(const tt::ScaledOperand &x, int64_t minOuter) {
+/// True if the tiles have the sizes of whole instructions, and bytes contiguous along K. `outer`: the rows or columns of a CTA.
+static bool hasFormAndSize(const tt::ScaledOperand &x, int64_t outer, int64_t minOuter) {
   bool isSmall = x.format == Format::E2M1 || x.format == Format::E4M3 || x.format == Format::E5M2;
-  bool isPowerOfTwo = llvm::isPowerOf2_64(static_cast<uint64_t>(x.depth())) && llvm::isPowerOf2_64(static_cast<uint64_t>(x.outer()));
-  return isSmall && x.packedAlongK && x.rank() == 2 && isPowerOfTwo && x.outer() >= minOuter;
+  bool isPowerOfTwo = llvm::isPowerOf2_64(static_cast<uint64_t>(x.depth())) && llvm::isPowerOf2_64(static_cast<uint64_t>(outer));
+  return isSmall && x.packedAlongK && x.rank() == 2 && isPowerOfTwo && outer >= minOuter;
 }
 
 /// The element type of an operand's scales; null if there are none.
@@ -51,22 +51,38 @@ static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, con
   return ScaledMma{kind, format, depthOf(kind) / group, tcgen05};
 }
 
-/// True if tcgen05.mma can compute the dot, which may take a half of tensor memory: its scales need columns, too.
-static bool suitsTcgen05(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
-  Dims d = ttg::shapeOf(op.getType());
+/// True if tcgen05.mma can compute a result of the shape `d`, which may take a half of tensor memory: its scales need columns, too.
+static bool suitsTcgen05(tt::DotScaledOp op, const Dims &d, const GpuTarget &target, int64_t warps) {
   int64_t columns = llvm::divideCeil(d[0], tensorMemoryLanes) * d[1];
   bool hasWarps = warps % warpsOfGroup == 0 && d[1] >= tcgen05ColumnStep * warps / warpsOfGroup;
   bool hasRows = d[0] >= tcgen05MinRows, hasScales = op.getAScale() || op.getBScale(); // an operand without scales gets ones
   return hasWarps && hasRows && hasScales && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2;
 }
 
-std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
+/// The instruction for a CTA that computes a result of the shape `d`, which is a part of the dot's.
+static std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const Dims &d, const GpuTarget &target, int64_t warps) {
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   if (!(target.scaledMma || target.tcgen05BlockScales) || !tt::problemOf(left, right, op.getC().getType()).empty()) return std::nullopt;
-  if (!hasFormAndSize(left, mmaRows) || !hasFormAndSize(right, mmaColumns)) return std::nullopt;
+  if (d.size() != 2 || !hasFormAndSize(left, d[0], mmaRows) || !hasFormAndSize(right, d[1], mmaColumns)) return std::nullopt;
   std::optional<ScaledMma> mma = instructionOf(left, right, target.tcgen05BlockScales);
   if (!mma || left.depth() < mma->k()) return std::nullopt;
-  return !mma->tcgen05 || suitsTcgen05(op, target, warps) ? mma : std::nullopt;
+  return !mma->tcgen05 || suitsTcgen05(op, d, target, warps) ? mma : std::nullopt;
+}
+
+std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
+  return scaledMma(op, ttg::shapeOf(op.getType()), target, warps);
+}
+
+std::optional<CtaSplit> scaledDotSplit(tt::DotScaledOp op, const GpuTarget &target, int64_t warps, int64_t ctas) {
+  Dims d = ttg::shapeOf(op.getType());
+  auto hasInstruction = [&](int64_t rows, int64_t columns) { return scaledMma(op, {rows, columns}, target, warps).has_value(); };
+  if (d.size() != 2) return std::nullopt;
+  if (ctas == 1) return hasInstruction(d[0], d[1]) ? std::optional(replicated) : std::nullopt;
+  // TMA cannot copy 64 rows to the rows that an MMA of 128 rows needs.
+  int64_t rows = d[0] / ctas, columns = d[1] / ctas, wholeRows = target.tcgen05BlockScales ? tensorMemoryLanes : mmaRows;
+  if (rows >= wholeRows && hasInstruction(rows, d[1])) return shardedAlong(0);
+  if (hasInstruction(d[0], columns)) return shardedAlong(1);
+  return hasInstruction(rows, d[1]) ? std::optional(shardedAlong(0)) : std::nullopt;
 }
 
 bool readsWithPadding(tt::DotScaledOp op, Value tile) {

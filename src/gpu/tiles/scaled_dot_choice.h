@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/machine/descriptors.h"
+#include "gpu/tiles/cta_split.h"
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
@@ -28,6 +29,10 @@ struct ScaledMma {
 /// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes. `warps`: of the
 /// kernel.
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps);
+
+/// Returns how the CTAs of a cluster share a dot that is not split yet, so that each has an instruction for its part: by rows or by
+/// columns. A single CTA computes the whole. Nothing if there is no instruction.
+std::optional<CtaSplit> scaledDotSplit(tt::DotScaledOp op, const GpuTarget &target, int64_t warps, int64_t ctas);
 
 /// True if the dot reads the tile by tcgen05.mma as pairs of 4-bit numbers with padding, because the other operand has 8 bits.
 bool readsWithPadding(tt::DotScaledOp op, mlir::Value tile);

@@ -219,7 +219,7 @@ private:
 
   /// Records the split of operations that `explain` reports.
   void remarkSplit(Operation *op, const OpSplits &its) {
-    if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::ReduceOp>(op)) return;
+    if (!isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::DotOp, tt::DotScaledOp, tt::ReduceOp>(op)) return;
     bool consumes = isa<tt::StoreOp, tt::ReduceOp>(op);
     if (!isTile(consumes ? op->getOperand(0) : op->getResult(0))) return;
     CtaSplit split = (consumes ? its.operands : its.results)[0];
