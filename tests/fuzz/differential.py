@@ -6,6 +6,7 @@
     python tests/fuzz/differential.py --levels simulate:sm_80:8                      for this target and these warps
     python tests/fuzz/differential.py --levels simulate:sm_90a:4:2                   for these warps and CTAs of a cluster
     python tests/fuzz/differential.py --levels simulate --products                   loops of products on larger tiles
+    python tests/fuzz/differential.py --levels simulate:sm_100a:4:2 --scaled         loops of products with block scales
     python tests/fuzz/differential.py --levels simulate:sm_90a --addresses           small programs about addresses, launched several times
     python tests/fuzz/differential.py --indices              small programs of index arithmetic in which terms cancel, launched several times
     python tests/fuzz/differential.py --addresses --seconds 500 --levels avx2=4 simulate=8 cuda=4 --counts counts.json
@@ -29,7 +30,7 @@ import time
 import addresses
 import indices
 import jobs
-from programs import FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
+from programs import CODES, FLOATS, INTEGERS, PROGRAMS, SHORT, Generator
 
 LEVELS = ["sse2", "avx2", "avx512", "simulate"]
 TARGETS = ["sm_90a", "sm_80", "sm_90a", "sm_89", "sm_100a", "sm_120a", "sm_90a", "sm_75"]
@@ -70,13 +71,13 @@ class Launch:
 
 
 class Case:
-    def __init__(self, seed, folder, level="avx2", products=False, small=None, launches=1, any_size=False):
+    def __init__(self, seed, folder, level="avx2", products=False, small=None, launches=1, any_size=False, scaled=False):
         """`small`: the module whose programs are launched several times, with memory of their own."""
         import numpy as np
 
         name, _, machine = level.partition(":")
         self.name, self.engine, self.target = level, "cpu", "cuda:sm_90a"
-        self.seed, self.folder, self.generator = seed, folder, small.Generator(seed) if small else Generator(seed, products, any_size)
+        self.seed, self.folder, self.generator = seed, folder, small.Generator(seed) if small else Generator(seed, products, any_size, scaled)
         self.source, self.programs = self.generator.program(), self.generator.programs if small else PROGRAMS
         if name == "simulate":
             target, warps, ctas, *_ = machine.split(":") + ["", ""]
@@ -92,6 +93,8 @@ class Case:
             count = g.count * PROGRAMS * 2 + 4096
             if dtype in FLOATS + SHORT:
                 return (rng.integers(-8, 9, count) / 4).astype(types[dtype])
+            if dtype in CODES:
+                return CODES[dtype](rng.integers(0, 256, count)).astype(types["float8e4nv" if dtype == "ue4m3" else "uint8"])
             if dtype == "int1":
                 return rng.integers(0, 2, count).astype(np.bool_)
             bounds = np.iinfo(types[dtype])
@@ -248,7 +251,7 @@ def worker(arguments):
                 break
             print(">", seed, json.dumps(counts), flush=True)
             small = addresses if arguments.addresses else indices if arguments.indices else None
-            case = Case(seed, folder, level, arguments.products, small, arguments.launches, arguments.any_size)
+            case = Case(seed, folder, level, arguments.products, small, arguments.launches, arguments.any_size, arguments.scaled)
             if arguments.show:
                 print(case.source)
                 print(case.launches[0].scalars, case.generator.shape)
@@ -273,6 +276,7 @@ def parsed():
     parser.add_argument("--show", action="store_true", help="print each program")
     parser.add_argument("--minimize", action="store_true")
     parser.add_argument("--products", action="store_true", help="larger tiles, and a loop of products in each program")
+    parser.add_argument("--scaled", action="store_true", help="a loop of products with block scales in each program")
     parser.add_argument("--any-size", action="store_true", help="tiles whose sizes are not powers of two")
     parser.add_argument("--addresses", action="store_true", help="small programs about addresses")
     parser.add_argument("--indices", action="store_true", help="small programs of index arithmetic")
@@ -300,7 +304,7 @@ def start(arguments, place, level):
     isOpen = arguments.count == 10**9
     first, count = arguments.first + (place * 10**8 if isOpen else 0), 10**8 if isOpen else arguments.count
     command = [sys.executable, __file__, "--worker", "--levels", name, "--launches", str(arguments.launches)]
-    command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "indices", "any_size") if getattr(arguments, flag)]
+    command += [f"--{flag.replace('_', '-')}" for flag in ("show", "minimize", "products", "addresses", "indices", "any_size", "scaled") if getattr(arguments, flag)]
     seconds = arguments.seconds if processes else arguments.seconds / len(arguments.levels)
     count_of = int(processes or arguments.jobs)
     environments = [environment_of(name, i % arguments.gpus) for i in range(count_of)]

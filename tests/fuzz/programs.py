@@ -13,6 +13,8 @@ from constructs import CONSTRUCTS, HELPERS
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
+# Bits of operands with block scales, and scales. Numbers times scales, and sums of these, are exact in fp32.
+CODES = {"e2m1": lambda x: x, "e4m3": lambda x: x & 0x87 | 0x38, "e5m2": lambda x: x & 0x83 | 0x3C, "e8m0": lambda x: x % 3 + 126, "ue4m3": lambda x: (x & 7) * 0.25}
 EPSILON = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 2e-6, "float64": 2e-6}
 PROGRAMS = 2
 
@@ -33,8 +35,8 @@ class Tile:
 
 
 class Generator:
-    def __init__(self, seed, products=False, any_size=False):
-        self.rng, self.products, self.any_size = random.Random(seed), products, any_size
+    def __init__(self, seed, products=False, any_size=False, scaled=False):
+        self.rng, self.products, self.any_size, self.scaled = random.Random(seed), products or scaled, any_size, scaled
         self.lines, self.depth, self.names = [], 1, 0
         self.tiles, self.conditions, self.inputs, self.outputs = [], [], [], []
         while True:
@@ -56,7 +58,10 @@ class Generator:
                 if self.rng.random() < 0.2:
                     self.shape = [self.rng.choice([1, 2, 4])] + [self.rng.choice([16, 32, 64]) for _ in range(2)]
                 self.count = math.prod(self.shape)
-            if self.count <= (16384 if self.products else 4096):
+            if scaled:
+                self.shape = list(self.rng.choice([(256, 128), (256, 128), (256, 64), (256, 256), (512, 128), (128, 128), (128, 64), (64, 256)]))
+                self.count = math.prod(self.shape)
+            if scaled or self.count <= (16384 if self.products else 4096):
                 break
         self.bounds = [self.rng.choice([size, size, max(size - 1, 0), size // 2, self.rng.randint(0, size), 0 if self.rng.random() < 0.3 else size,
                                         size + 3]) for size in self.shape]
@@ -495,6 +500,36 @@ class Generator:
         out = self.rng.choice(["float32", "float16"])
         self.add(f"({name} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
 
+    def make_scaled_loop(self):
+        """A loop of products with block scales, which are in memory in rows, or in the order of tensor memory."""
+        (m, n), depth = self.shape, self.rng.choice([128, 128, 256])
+        *kinds, group = self.rng.choice([("e2m1", "e2m1", 16), ("e2m1", "e2m1", 16), ("e2m1", "e2m1", 32), ("e4m3", "e4m3", 32), ("e4m3", "e5m2", 32), ("e4m3", "e2m1", 32), ("e2m1", "e4m3", 32)])
+        room = (self.count * PROGRAMS * 2 + 4096) // (max(m, n) * depth)
+        iterations, inner, total = min(room, self.rng.choice([1, 2, 3, 5])), self.fresh("k"), self.fresh("sum")
+        is_ordered, is_masked = self.chance(0.8), self.chance(0.3)
+
+        def numbers(kind, rows):
+            width = depth // 2 if kind == "e2m1" else depth
+            mask = f", mask=tl.arange(0, {rows})[:, None] < n{0 if rows == m else 1}, other=0" if is_masked else ""
+            return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] * {width * iterations} + ({inner} * {width} + tl.arange(0, {width}))[None, :]{mask})"
+
+        def scales(rows):
+            source, groups = self.new_input("ue4m3" if group == 16 else "e8m0"), depth // group
+            if not is_ordered or rows < 128 or groups < 4:
+                return f"tl.load({source} + tl.arange(0, {rows})[:, None] * {groups * iterations} + ({inner} * {groups} + tl.arange(0, {groups}))[None, :])"
+            blocks, words = rows // 128, groups // 4
+            block = f"tl.arange(0, {blocks})[:, None, None, None] * {words * iterations} + ({inner} * {words} + tl.arange(0, {words}))[None, :, None, None]"
+            tile = f"tl.load({source} + ({block}) * 512 + tl.arange(0, 32)[None, None, :, None] * 16 + tl.arange(0, 16)[None, None, None, :])"
+            return f"{tile}.reshape({blocks}, {words}, 32, 4, 4).permute(0, 3, 2, 1, 4).reshape({rows}, {groups})"
+
+        self.line(f"{total} = tl.zeros(({m}, {n}), tl.float32)")
+        self.line(f"for {inner} in range({self.rng.choice([str(iterations), f'tl.minimum(iterations, {iterations})'])}):")
+        self.line(f"    {total} = tl.dot_scaled({numbers(kinds[0], m)}, {scales(m)}, '{kinds[0]}', {numbers(kinds[1], n)}.T, {scales(n)}, '{kinds[1]}', {total})")
+        largest = {"e2m1": 6.0, "e4m3": 1.875, "e5m2": 1.75}
+        size = largest[kinds[0]] * largest[kinds[1]] * 4 * depth * iterations
+        out = self.rng.choice(["float32", "float16"])
+        self.add(f"({total} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
+
     def make_histogram(self):
         tile = self.pick(lambda t: t.dtype == "int32")
         if tile is None or self.count < 2:
@@ -612,8 +647,8 @@ class Generator:
         self.line(f"back = pid * {self.count} + {self.count - 1} - ({place})")
         self.make_load()
         if self.products:
-            self.make_matmul_loop()
-        for _ in range(self.rng.randint(0, 3) if self.products else self.rng.randint(2, 12)):
+            self.make_scaled_loop() if self.scaled else self.make_matmul_loop()
+        for _ in range(self.rng.randint(0, 1 if self.scaled else 3) if self.products else self.rng.randint(2, 12)):
             self.statement()
         if self.chance(0.1):
             self.line(f"if {self.rng.choice(['pid == 1', 'low > 0'])}:")

@@ -3,10 +3,14 @@ ptxas assembles the same kernels."""
 
 import random
 
+import numpy as np
 import pytest
 
+import microscaling
+import tilewright as triton
+import tilewright.language as tl
 from test_cta_pairs import is_paired
-from test_tcgen05 import FORMATS, multiply_persistent_scaled, ordered_multiply, scaled_multiply
+from test_tcgen05 import FORMATS, device, in_words, load_scales, multiply_persistent_scaled, ordered_multiply, ptx, rounding, scaled_multiply
 
 KINDS = {"mxfp8": "mxf8f6f4", "mxfp4": "mxf4", "nvfp4": "mxf4nvf4", "mixed": "mxf8f6f4"}
 OPTIONS = {"num_warps": 4, "num_ctas": 2, "num_stages": 2}
@@ -50,12 +54,15 @@ def test_persistent_matmul(kind, tile, warps, depth, programs):
         assert "setmaxnreg" in text and text.count("tcgen05.commit") == 3  # of the stages, of the scales, and of the sums
 
 
-@pytest.mark.parametrize("how", ["rows", "elements"])
 @pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("how", ["axes", "rows", "elements"])
 def test_scales_by_pointers(kind, how):
-    """Threads copy these scales. Each CTA multiplies by itself, with the scales of its rows."""
-    text = ordered_multiply(kind, (300, 136, 512), (256, 128, 256), how, **OPTIONS)
-    assert "tcgen05.mma.cta_group::1" in text and ".block_scale" in text and not is_paired(text)
+    """TMA copies scales whose addresses say what their dimensions are. Otherwise threads copy them, and each CTA multiplies by itself."""
+    text = ordered_multiply(kind, (500, 136, 512), (256, 128, 256), how, **OPTIONS)
+    if how == "axes":
+        checked(kind, text)
+    else:
+        assert "tcgen05.mma.cta_group::1" in text and ".block_scale" in text and not is_paired(text)
 
 
 @pytest.mark.parametrize("ctas", [2, 4])
@@ -85,3 +92,36 @@ def test_random_kernels(seed):
         checked(kind, multiply_persistent_scaled(kind, (m, n, k), sizes[2], rng.choice([1, 2, 3]), more_columns=16, **options))
     else:
         checked(kind, ordered_multiply(kind, sizes, (m, n, k), "descriptor", **options))
+
+
+@triton.jit
+def two_sums(a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, d_ptr, depth, words, M: tl.constexpr, N: tl.constexpr):
+    m, n, ks = tl.arange(0, M), tl.arange(0, N), tl.arange(0, 128)
+    acc, other = tl.zeros((M, N), tl.float32), tl.zeros((M, N), tl.float32)
+    for k in range(words):
+        x = tl.load(a_ptr + m[:, None] * depth + (k * 128 + ks)[None, :])
+        y = tl.load(b_ptr + n[:, None] * depth + (k * 128 + ks)[None, :])
+        z = tl.load(b_ptr + (N + n)[:, None] * depth + (k * 128 + ks)[None, :])
+        s = load_scales(a_scale_ptr, 0, k, words, 1, M // 128, "axes")
+        acc = tl.dot_scaled(x, s, "e4m3", y.T, load_scales(b_scale_ptr, 0, k, words, 1, N // 128, "axes"), "e4m3", acc)
+        other = tl.dot_scaled(x, s, "e4m3", z.T, load_scales(b_scale_ptr, N // 128, k, words, 1, N // 128, "axes"), "e4m3", other)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+    tl.store(d_ptr + m[:, None] * N + n[None, :], other)
+
+
+@pytest.mark.parametrize("words", [1, 2, 5])
+def test_two_sums(words):
+    """Two MMAs of an iteration share A and its scales, and use both sets of columns for scales."""
+    depth = words * 128
+    a, a_bits = microscaling.numbers(256, depth, "e4m3", 1)
+    b, b_bits = microscaling.numbers(256, depth, "e4m3", 2)
+    rng = np.random.default_rng(3)
+    scales = [rng.integers(115, 140, (256, depth // 32)).astype(np.uint8) for _ in range(2)]
+    x, y = (values * np.repeat(2.0 ** (scale.astype(np.float64) - 127), 32, axis=1) for values, scale in zip((a, b), scales))
+    c, d = np.zeros((256, 128), np.float32), np.zeros((256, 128), np.float32)
+    arguments = (a_bits, in_words(scales[0]), b_bits, in_words(scales[1]), c, d, depth, words, 256, 128)
+    with device("sm_100a"):
+        two_sums[1,](*arguments, **OPTIONS)
+    assert np.all(np.abs(np.hstack([c, d]) - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding("e4m3") * (2 + depth / 8))
+    if words > 1:
+        checked("mxfp8", ptx(two_sums, "sm_100a", arguments, **OPTIONS))

@@ -443,6 +443,10 @@ def load_scales(pointer, row, word, words, WORDS: tl.constexpr, BLOCKS: tl.const
     elif HOW == "rows":
         at = (row + tl.arange(0, BLOCKS))[:, None] * (words * 512) + word * 512 + tl.arange(0, WORDS * 512)[None, :]
         tile = tl.load(pointer + at)
+    elif HOW == "axes":
+        block, inner = row + tl.arange(0, BLOCKS)[:, None, None, None], tl.arange(0, 16)[None, None, None, :]
+        at = (block * words + word + tl.arange(0, WORDS)[None, :, None, None]) * 512 + tl.arange(0, 32)[None, None, :, None] * 16 + inner
+        tile = tl.load(pointer + at)
     else:
         block = (row + tl.arange(0, BLOCKS)).reshape(BLOCKS, 1, 1, 1)
         at = (block * words + word + tl.arange(0, WORDS).reshape(1, WORDS, 1, 1)) * 512 + tl.arange(0, 32).reshape(1, 1, 32, 1) * 16 + tl.arange(0, 16)

@@ -18,6 +18,12 @@ TEST(CtaPairs, LargerTilesNeedLessOfSharedMemory) {
   EXPECT_EQ(cyclesOfDots(dot, /*paired=*/true), 1024); // tensor cores: 2 * 512 cycles
 }
 
+TEST(CtaPairs, ScalesAreWrittenAndCopiedInEachCta) {
+  DotShape dot{.rows = 128, .columns = 256, .depthBytes = 128, .scaleBytes = 6144};
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/false), 768 + 96);
+  EXPECT_EQ(cyclesOfDots(dot, /*paired=*/true), 512 + 96);
+}
+
 TEST(CtaPairs, PairsPayWhereSharedMemoryIsTheLimit) {
   for (int64_t rows : {128, 256, 512})
     for (int64_t columns : {32, 64, 128, 256})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/demanded_extent.h"
 
 #include <optional>
 
@@ -11,10 +12,9 @@ namespace tilewright::gpu {
 std::optional<TmaBox> boxOf(ttg::BufferType type, llvm::ArrayRef<int32_t> order);
 /// A buffer for a tile that goes through a tensor map.
 mlir::FailureOr<ttg::BufferType> bufferForCopies(mlir::Operation *op, mlir::Type tile, llvm::ArrayRef<int32_t> order);
-/// The map argument with this buffer's box and swizzle: `map` itself if it has none yet,
-/// otherwise a copy. `parts`: into how many parts the box is cut along its second dimension.
+/// The map argument with the box of a part of this buffer's, and its swizzle: `map` itself if it has none yet, otherwise a copy.
 mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, mlir::Value map, size_t dims, ttg::BufferType buffer,
-                                    llvm::ArrayRef<int32_t> order, int64_t parts);
+                                    llvm::ArrayRef<int32_t> order, const BoxParts &parts);
 
 /// Erases a store to a buffer, and with the last of the adjacent stores the fence after them.
 void eraseStore(ttg::StoreSharedOp store);

@@ -43,7 +43,7 @@ FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<in
 }
 
 FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t dims, ttg::BufferType buffer, ArrayRef<int32_t> order,
-                        int64_t parts) {
+                        const BoxParts &parts) {
   Builder b(op->getContext());
   auto argument = dyn_cast<BlockArgument>(map);
   if (!argument || argument.getOwner() != &function.getBody().front()) return bug(op, "its tensor map is not an argument of the kernel");
@@ -56,7 +56,7 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   for (size_t i = 1; i < copied.size(); ++i)
     extents[i] = copied[static_cast<size_t>(order[i])];
   extents.resize(dims, 1);
-  if (parts != 1) extents[1] /= parts;
+  if (parts.count != 1) extents[parts.dim] /= parts.count;
   Type element = box->isPadded ? Type(b.getType<Float4E2M1FNType>()) : recipe.getElement();
   auto wanted = ttg::TensorMapAttr::get(b.getContext(), recipe.getBase(), recipe.getOffset(), recipe.getDims(), recipe.getStrides(),
                                         b.getDenseI64ArrayAttr(extents), element, box->spanBytes);

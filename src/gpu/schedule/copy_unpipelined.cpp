@@ -57,7 +57,8 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
-    FailureOr<Value> map = mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), 1);
+    FailureOr<Value> map =
+        mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), BoxParts());
     if (failed(map)) return failure();
     auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
     if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);

@@ -18,14 +18,14 @@ namespace tilewright::gpu {
 static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
                                         Value full, Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
-  bool forAll =
-      e.schedule.warpSpecialized && !e.schedule.paired && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config);
+  bool paired = e.schedule.paired;
+  bool forAll = e.schedule.warpSpecialized && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config, paired);
   auto type = cast<ttg::BufferType>(buffer.getType());
-  int64_t parts = forAll ? *partsPerBox(type, e.config.getCtas()) : 1;
+  BoxParts parts = forAll ? *partsPerBox(type, e.config.getCtas(), paired) : BoxParts();
   FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
   if (failed(map)) return failure();
   Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
-                                              load.getEvict(), /*multicast=*/forAll, /*toLeader=*/e.schedule.paired);
+                                              load.getEvict(), /*multicast=*/forAll, /*toLeader=*/paired);
   e.assignToProducer(started);
   return started;
 }

@@ -4,6 +4,7 @@
 // A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/multicast.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_schedule.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "ir/slice.h"
@@ -39,11 +40,16 @@ bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
   return isSameInBlocks(decides);
 }
 
-bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config) {
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired) {
   if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
-  std::optional<int64_t> parts = load ? partsPerBox(ttg::AllocOp(copy.alloc).getType(), config.getCtas()) : std::nullopt;
-  return parts && (*parts == 1 || copiedBox(copy.alloc)->box[1] % (swizzleRows * *parts) == 0) && isSameInAllCtas(load);
+  ttg::AllocOp alloc = copy.alloc;
+  std::optional<BoxParts> parts = load ? partsPerBox(alloc.getType(), config.getCtas(), paired) : std::nullopt;
+  if (!parts || !isSameInAllCtas(load)) return false;
+  if (parts->count == 1) return true;
+  TmaBox copied = *copiedBox(alloc);
+  bool isPlain = copied.spanBytes == 0, isInOrder = llvm::equal(copied.order, load.getOrder());
+  return isPlain ? copiedExtent(alloc).empty() && isInOrder : copied.box[1] % (swizzleRows * parts->count) == 0;
 }
 
 /// True if one CTA may make the second access while another one has yet to make the first, and that would be seen.

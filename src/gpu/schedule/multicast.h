@@ -9,7 +9,8 @@ namespace tilewright::gpu {
 bool isSameInAllCtas(ttg::DescriptorLoadOp load);
 /// True if all CTAs of a cluster load the same tile in every iteration, so
 /// that each can bring a part of it (multicast.cpp): only MMAs may read it.
-bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config);
+/// `paired`: they are those of a pair (pair_ctas.cpp).
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired);
 /// Why the CTAs of a cluster cannot fill one another's stages, as far as the kernel outside its loops decides that.
 std::optional<std::string> multicastObstacle(tt::FuncOp function);
 

@@ -60,6 +60,7 @@ public:
         dot.scaleBytes += allocOf(scales).getType().getLayout().layout().bytes();
       }
     }
+    if (columnsOfAll() > target.tensorColumns) return Failure{"the sums and scales do not fit in tensor memory"};
     if (!ctaPairPays(dots)) return Failure{"shared memory is fast enough for both operands"};
     return {};
   }
@@ -76,17 +77,23 @@ public:
 
   /// True if warps of their own copy, multiply and store, by the schedules of the loops.
   bool isScheduled() {
-    int64_t columns = 0;
-    llvm::SmallPtrSet<Operation *, 4> seen;
-    for (ttg::MmaAsyncOp mma : mmas) {
-      auto loop = cast<scf::ForOp>(mma->getParentOp());
-      columns += tensorColumnsOf(mma.getD().getType());
-      if (seen.insert(loop).second && !isScheduled(loop)) return false;
-    }
-    return columns <= target.tensorColumns;
+    return llvm::all_of(mmas, [](ttg::MmaAsyncOp mma) { return isScheduled(cast<scf::ForOp>(mma->getParentOp())); });
   }
 
 private:
+  /// The columns of tensor memory of all sums, and of the scales of each loop.
+  int64_t columnsOfAll() {
+    int64_t columns = 0;
+    DenseMap<Operation *, int64_t> scales; // of one set, by loop
+    for (ttg::MmaAsyncOp mma : mmas) {
+      columns += tensorColumnsOf(mma.getD().getType());
+      int64_t &most = scales[mma->getParentOp()], own = scaleColumnsOf(mma);
+      columns += setsOfScales * std::max<int64_t>(own - most, 0);
+      most = std::max(most, own);
+    }
+    return columns;
+  }
+
   Result<void> check(ttg::MmaAsyncOp mma) {
     auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
     auto sum = dyn_cast<BlockArgument>(mma.getC());

@@ -4,6 +4,7 @@
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
 #include "gpu/passes.h"
+#include "gpu/schedule/multicast.h"
 #include "gpu/schedule/per_warp_group_store.h"
 #include "gpu/schedule/persistent_loop.h"
 #include "gpu/schedule/policies.h"
@@ -256,11 +257,14 @@ private:
 
   /// A producer copies to the stages of all CTAs of the cluster. It waits until all have read a stage, but not until they have done what
   /// they do between two loops. So if the kernel runs the loop again, or has another one, the stages share no bytes with other buffers.
+  /// Nor does it wait until they have done what they do before a single loop.
   void keepForPeers(LoopSchedule &schedule) {
-    scf::ForOp loop = schedule.loop;
-    if (loops.size() == 1) return;
-    for (const Copy &copy : schedule.copies())
-      ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, UnitAttr::get(loop.getContext()));
+    auto yes = UnitAttr::get(function.getContext());
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      for (const Copy &copy : circular.copies) {
+        if (loops.size() != 1) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, yes);
+        if (isMulticastToAllCtas(circular, copy, config, schedule.paired)) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveFromStartName, yes);
+      }
   }
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.

@@ -91,6 +91,7 @@ private:
       }
       reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
       if (alloc->hasAttr(ttg::liveThroughoutName)) reservation.first = 0, reservation.last = end;
+      if (alloc->hasAttr(ttg::liveFromStartName)) reservation.first = 0;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           OperationSpan span = spans.lookup(buffer.loop);

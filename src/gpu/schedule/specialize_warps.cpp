@@ -153,7 +153,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   if (!producer.isComputable()) return "the addresses of the loads depend on earlier loads";
   auto sharesTiles = [&](const LoopSchedule &schedule) {
     return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
-      return llvm::any_of(circular.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circular, copy, config); });
+      return llvm::any_of(circular.copies, [&](const Copy &copy) { return isMulticastToAllCtas(circular, copy, config, schedule.paired); });
     });
   };
   auto isOdd = [&](const LoopSchedule &schedule) {

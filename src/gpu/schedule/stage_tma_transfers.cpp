@@ -26,7 +26,7 @@ void eraseStore(ttg::StoreSharedOp store) {
 static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
   FailureOr<ttg::BufferType> type = bufferForCopies(store, store.getSrc().getType(), store.getOrder());
   if (failed(type)) return failure();
-  FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder(), 1);
+  FailureOr<Value> map = mapFor(function, store, store.getMap(), store.getCoordinates().size(), *type, store.getOrder(), BoxParts());
   if (failed(map)) return failure();
   Location loc = store.getLoc();
   OpBuilder b(store);

@@ -330,15 +330,15 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
-  int64_t parts = isForAll ? *partsPerBox(cast<ttg::BufferType>(op.getBuffer().getType()), blocks) : 1;
+  BoxParts parts = isForAll ? *partsPerBox(op.getBuffer().getType(), blocks, op.getToLeader()) : BoxParts();
   return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
     Value starts = predicate;
     SmallVector<Value> coordinates(at);
-    if (parts != 1) { // its rows of each box
+    if (parts.count != 1) { // its part of each box
       TmaBox whole = *copiedBox(allocOf(op.getBuffer()));
-      int64_t rows = whole.box[1] / parts;
-      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], arith::MulIOp::create(t.b, rank, t.i32(rows)));
-      address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(rows * whole.spanBytes)));
+      int64_t extent = whole.box[parts.dim] / parts.count, bytes = whole.spanBytes ? extent * whole.spanBytes : parts.bytes;
+      coordinates[parts.dim] = arith::AddIOp::create(t.b, coordinates[parts.dim], arith::MulIOp::create(t.b, rank, t.i32(extent)));
+      address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(bytes)));
     } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
       starts = arith::AndIOp::create(t.b, predicate, isMine);

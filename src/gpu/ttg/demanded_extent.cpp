@@ -161,12 +161,22 @@ Sums partialSums(Operation *function) {
   return sums;
 }
 
-std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t ctas) {
+/// The outermost dimension of a box without a swizzle is cut.
+static std::optional<BoxParts> partsOfPlain(const TmaBox &box, int64_t ctas) {
+  size_t dim = box.box.size() - 1;
+  while (dim > 0 && box.box[dim] == 1)
+    --dim;
+  if (box.box[dim] % ctas != 0 || box.bytes % (ctas * plainAlignment) != 0) return {};
+  return BoxParts{ctas, dim, box.bytes / ctas};
+}
+
+std::optional<BoxParts> partsPerBox(ttg::BufferType tile, int64_t ctas, bool paired) {
   std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
   if (!box) return {};
-  if (box->copies % ctas == 0) return 1;
+  if (box->copies % ctas == 0) return BoxParts{};
+  if (paired && box->spanBytes == 0) return partsOfPlain(*box, ctas);
   if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (swizzleRows * ctas) != 0) return {};
-  return ctas;
+  return BoxParts{ctas, 1, box->box[1] / ctas * box->spanBytes};
 }
 
 } // namespace tilewright::gpu

@@ -25,9 +25,15 @@ Dims mmaExtent(tt::DotOp dot);
 llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
 /// Returns `buffer` with the same copied extent as `other`.
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
-/// How the CTAs of a cluster share a tile's boxes, of which each copies a part to all: they alternate in whole boxes (1), or each brings
-/// its rows of every box (as many parts as CTAs). Null if neither is possible.
-std::optional<int64_t> partsPerBox(ttg::BufferType tile, int64_t ctas);
+/// The parts into which a TMA box is cut.
+struct BoxParts {
+  int64_t count = 1;
+  size_t dim = 1;    ///< of the box, that is cut
+  int64_t bytes = 0; ///< of a part
+};
+/// How the CTAs of a cluster share a tile's boxes, of which each copies a part to all: they alternate in whole boxes, or each brings a part
+/// of every box. Null if neither is possible. Pairs also cut boxes that are not swizzled, as those of scales.
+std::optional<BoxParts> partsPerBox(ttg::BufferType tile, int64_t ctas, bool paired);
 /// Returns how TMA fills a buffer.
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 int64_t copiedBytes(ttg::AllocOp alloc);

@@ -82,6 +82,9 @@ constexpr llvm::StringLiteral offsetName = "ttg.offset";
 /// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, schedule-loops,
 /// pipeline-loops and place-accumulators; read by schedule-loops, pipeline-loops and allocate-shared.
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
+/// On a ttg.alloc (a unit attribute): its bytes are not shared with an allocation that is used before it, because other CTAs write to it.
+/// Written by schedule-loops and pipeline-loops; read by schedule-loops, pipeline-loops and allocate-shared.
+constexpr llvm::StringLiteral liveFromStartName = "ttg.live_from_start";
 
 // ---- the schedule of a loop
 /// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pair-ctas, pipeline-loops, schedule-mmas and

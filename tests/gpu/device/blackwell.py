@@ -18,7 +18,7 @@ import xml.etree.ElementTree as xml
 from loading import ROOT
 
 SECONDS = 600
-FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "python/test_chain_partition.py", "python/test_gpu_kernels.py",
+FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "python/test_scaled_pairs.py", "python/test_chain_partition.py", "python/test_gpu_kernels.py",
          "run/test_dot.py", "run/test_scaled_dot.py", "run/test_tensor_cores.py", "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py", "run/test_examples.py"]
 
 
