@@ -338,3 +338,33 @@ def test_short_dimensions(short, ctas, reshapes):
     np.testing.assert_array_equal(out[0], np.where(where == best, y, 0))
     np.testing.assert_array_equal(out[1], x)
     np.testing.assert_array_equal(out[2], columns.reshape(x.shape) if reshapes else columns.transpose(1, 0, 2))
+
+
+@triton.jit
+def exchange_before_loop_kernel(
+    x_ptr, a_ptr, b_ptr, c_ptr, out_ptr, depth, ROW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    at = m[:, None] * N + n[None, :]
+    x = tl.load(x_ptr + at)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        ks = k + tl.arange(0, K)
+        a = tl.load(a_ptr + m[:, None] * ROW + ks[None, :], mask=ks[None, :] < depth, other=0)
+        b = tl.load(b_ptr + n[None, :] * ROW + ks[:, None], mask=ks[:, None] < depth, other=0)
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + at, acc, mask=x < 50)
+    tl.store(out_ptr + at, x.to(tl.float32) + acc)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_exchange_before_a_loop(warps):
+    """Threads move bytes of x through shared memory. The other CTA copies columns of b to this one's stages, perhaps before that."""
+    m, n, depth, row = 128, 128, 256, 264  # rows that start within a sector of the L2: warps of their own copy
+    a, b = random((m, row), "fp16", 1), random((n, row), "fp16", 2)
+    x = np.random.default_rng(3).integers(0, 100, (m, n)).astype(np.int8)
+    c, out = np.zeros((m, n), np.float32), np.zeros((m, n), np.float32)
+    exchange_before_loop_kernel[(1,)](x, a, b, c, out, depth, ROW=row, M=m, N=n, K=64, num_ctas=2, num_warps=warps)
+    expected = wide(a)[:, :depth] @ wide(b)[:, :depth].T
+    close(c, np.where(x < 50, expected, 0), "fp32", terms=depth, scale=4.0)
+    close(out, expected + x, "fp32", terms=depth, scale=100.0)
