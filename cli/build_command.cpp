@@ -57,7 +57,6 @@ struct Order {
   std::shared_ptr<const IrKernel> text;
   FileKernel kernel;
   std::string path, output, header, depfile;
-  bool isShared = false;
 };
 } // namespace
 
@@ -66,8 +65,8 @@ static int readOutputs(const CommandLine &line, Order &order) {
   order.header = line.get("--header", "");
   order.depfile = line.get("--depfile", "");
   llvm::StringRef output = order.output;
-  order.isShared = output.ends_with(".so");
-  if (!order.isShared && !output.ends_with(".a")) return fail("build writes a library: -o NAME.a or -o NAME.so");
+  order.request.isShared = output.ends_with(".so");
+  if (!order.request.isShared && !output.ends_with(".a")) return fail("build writes a library: -o NAME.a or -o NAME.so");
   Result<std::vector<aot::Target>> targets = aot::readTargets(line.get("--target", ""));
   if (!targets) return fail("--target: " + targets.error());
   order.request.targets = std::move(*targets);
@@ -147,7 +146,7 @@ static std::string dependencyRule(const Order &order) {
 
 static int writeOutputs(const Order &order, const aot::BuiltArtifact &artifact) {
   std::string fileName = order.output.substr(order.output.rfind('/') + 1);
-  Result<std::string> library = order.isShared ? aot::sharedLibraryOf(artifact, fileName) : aot::archiveOf(artifact.objects);
+  Result<std::string> library = order.request.isShared ? aot::sharedLibraryOf(artifact, fileName) : aot::archiveOf(artifact.objects);
   if (!library) return fail("cannot link '" + order.output + "': " + library.error());
   std::vector<std::pair<std::string, std::string>> files;
   if (!order.header.empty())

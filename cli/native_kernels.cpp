@@ -2,6 +2,7 @@
 
 #include "api/handles.h"
 #include "cli/cpp_source.h"
+#include "support/shared_library.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -48,6 +49,10 @@ static std::nullopt_t refuse(Diagnostics &diagnostics, TwError *error) {
 /// Returns the function of TILEWRIGHT_EXPORT in `library`, which was made of `path`, or is it. The library stays open, because kernels may
 /// call its functions. Null after an error.
 static ExportedKernel openLibrary(const std::string &libraryPath, const std::string &path, Diagnostics &diagnostics) {
+  if (Result<void> checked = checkSharedLibraryFile(libraryPath); !checked) {
+    refuse(diagnostics, "the shared library cannot be loaded: '" + libraryPath + "': " + checked.error(), "");
+    return nullptr;
+  }
   std::unique_ptr<char, decltype(&std::free)> whole(::realpath(libraryPath.c_str(), nullptr), std::free); // dlopen searches for plain names
   void *library = ::dlopen(whole ? whole.get() : libraryPath.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(TILEWRIGHT_BUILDING)
+#if defined(TILEWRIGHT_BUILDING_STATIC)
+#define TW_API __attribute__((visibility("hidden")))
+#elif defined(TILEWRIGHT_BUILDING)
 #define TW_API __attribute__((visibility("default")))
 #else
 #define TW_API

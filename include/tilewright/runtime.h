@@ -22,7 +22,9 @@ typedef struct TwLaunchOptions {
   int64_t threads;   /* on the CPU, at most this many; 0: twThreads() */
   int32_t disjoint;  /* not 0: the caller promises that no tensor which the kernel writes overlaps another one. Code for the CPU may then
                         be faster. On GPUs the driver knows the tensors' sizes, and the launch checks this itself */
-  int32_t reserved;  /* 0 */
+  int32_t
+      checkPointers;    /* not 0: on the CPU, a pointer that is null, or whose memory is not mapped, or not writable if the kernel writes to
+                           it, is an error. It takes tens of microseconds or more. `bytes` has the sizes; without them, one element counts */
   const int64_t *bytes; /* null, or for each parameter of the launcher the size of the memory at its pointer in bytes (0: unknown, or not a
                            pointer). With all sizes, the launch checks `disjoint` itself */
 } TwLaunchOptions;
@@ -38,7 +40,7 @@ typedef struct TwArtifact TwArtifact;
  * texts as a char pointer On the CPU it returns when all programs are done. On a GPU it returns when the launch is queued; a later call
  * reports errors of the running kernel. Returns 1, or 0 after an error: TW_ERROR_INVALID_ARGUMENT if there is no specialization for these
  * arguments, TW_ERROR_UNSUPPORTED if there is no code for this machine, TW_ERROR_ARTIFACT if the artifact is damaged or of another version,
- * TW_ERROR_DEVICE, TW_ERROR_OUT_OF_MEMORY. */
+ * TW_ERROR_MEMORY for a bad pointer, TW_ERROR_DEVICE, TW_ERROR_OUT_OF_MEMORY. */
 TW_API int twArtifactLaunch(TwArtifact *artifact, const TwLaunchOptions *options, const int64_t *grid, const uint64_t *arguments,
                             size_t count, TwError **error);
 

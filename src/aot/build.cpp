@@ -237,6 +237,10 @@ private:
       code.entry = static_cast<int64_t>(entries.size());
       code.arenaBytes = made->arenaBytes, code.atomics = made->atomics, code.slots = made->slots, code.guards = made->guards;
       entries.push_back(made->entry);
+      if (Result<void> hidden = hideSymbols(made->object); !hidden) {
+        diagnostics.error({}, Diag::internalError, {"the object cannot be read: " + hidden.error()});
+        return false;
+      }
       artifact.objects.push_back({made->entry + ".o", std::move(made->object)});
       bool isSafe = llvm::all_of(code.guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; });
       auto rank = [](const CpuCode &each) { return rankOfLevel(each.level).value_or(INT64_MAX); };
@@ -266,7 +270,7 @@ private:
   }
 
   bool finish() {
-    Result<std::string> object = launcherObject(launcher, entries, request.ffi, artifact.isa);
+    Result<std::string> object = launcherObject(launcher, entries, request, artifact.isa);
     if (!object) {
       diagnostics.error({}, Diag::internalError, {"the launcher cannot be compiled: " + object.error()});
       return false;

@@ -41,6 +41,7 @@ struct BuildRequest {
   std::string grid;             // an expression or a lambda; empty: the caller of the launcher gives the grid
   std::vector<std::string> key; // parameters that choose among tuned specializations
   bool ffi = false;             // with an entry for TVM-FFI
+  bool isShared = false;        // for a shared library, and not an archive
 };
 
 struct ObjectFile {
@@ -73,7 +74,9 @@ std::string cTypeOf(const Parameter &parameter);
 /// The header of an artifact for C and C++.
 std::string headerText(const BuiltArtifact &artifact, const std::string &fileName, bool ffi);
 /// The object with a launcher and its bundle. Fails with LLVM's reason.
-Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi, Isa isa);
+Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, const BuildRequest &request, Isa isa);
+/// Hides the symbols of an object: what links it sees them, and no other library of the process. Fails with LLVM's reason.
+Result<void> hideSymbols(std::string &object);
 
 /// A static library.
 Result<std::string> archiveOf(const std::vector<ObjectFile> &objects);

@@ -130,9 +130,9 @@ std::string headerText(const BuiltArtifact &artifact, const std::string &fileNam
   for (const Launcher &launcher : artifact.launchers) {
     // Types of the language that are one type in C++ make no overload.
     const std::string &name = overloads.insert(parameterList(launcher)).second ? artifact.name : launcher.name;
-    text += "/// The launcher in C++: returns a Status, which holds the error.\ninline runtime::Status " + name + "(" +
-            parameterList(launcher) + ") {\n  TwError *error = nullptr;\n  return ::" + launcher.name + "(" + argumentList(launcher) +
-            ", &error) ? runtime::Status() : runtime::Status(error);\n}\n\n";
+    text += "/// The launcher in C++: returns a Status, which holds the error.\n[[gnu::visibility(\"hidden\")]] inline runtime::Status " +
+            name + "(" + parameterList(launcher) + ") {\n  TwError *error = nullptr;\n  return ::" + launcher.name + "(" +
+            argumentList(launcher) + ", &error) ? runtime::Status() : runtime::Status(error);\n}\n\n";
   }
   return text + "} // namespace tilewright::kernels\n#endif\n\n#endif\n";
 }

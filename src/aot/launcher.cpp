@@ -51,11 +51,13 @@ static std::string storeText(const Parameter &parameter, size_t index) {
   return text + "  store i64 %wide" + number + ", ptr " + slot + "\n";
 }
 
-static std::string launcherText(const Launcher &launcher) {
+/// `isShared`: the linker of an archive decides whether the launcher is exported, so it is protected: calls from the same library reach it
+/// even if another library of the process has a kernel of the same name.
+static std::string launcherText(const Launcher &launcher, bool isShared) {
   const std::vector<Parameter> &parameters = launcher.bundle.parameters;
   bool givesGrid = launcher.bundle.callerGivesGrid();
   std::string count = std::to_string(parameters.size());
-  std::string text = "define i32 @" + launcher.name + "(ptr %options";
+  std::string text = std::string("define ") + (isShared ? "" : "protected ") + "i32 @" + launcher.name + "(ptr %options";
   if (givesGrid) text += ", i64 %x, i64 %y, i64 %z";
   for (auto [i, parameter] : llvm::enumerate(parameters))
     text += ", " + irType(parameter) + " %a" + std::to_string(i);
@@ -74,7 +76,7 @@ static std::string launcherText(const Launcher &launcher) {
          ", ptr %slots, i64 " + count + ", ptr %error)\n  ret i32 %done\n}\n";
 }
 
-Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, bool ffi, Isa isa) {
+Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std::string> entries, const BuildRequest &request, Isa isa) {
   std::string bytes = encodeBundle(launcher.bundle), list, text = "source_filename = \"launcher\"\n";
   for (const std::string &entry : entries) {
     text += "declare void @" + entry + "(ptr, ptr, i64, i64, ptr)\n";
@@ -88,8 +90,8 @@ Result<std::string> launcherObject(const Launcher &launcher, llvm::ArrayRef<std:
   text += "@artifact = internal global { i64, ptr, i64, ptr, i64, ptr } { i64 48, ptr @bundle, i64 " + size + ", ptr @entries, i64 " +
           count + ", ptr null }, align 8\n@" + launcher.name + "_artifact = alias { i64, ptr, i64, ptr, i64, ptr }, ptr @artifact\n";
   text += "declare i32 @twArtifactLaunch(ptr, ptr, ptr, ptr, i64, ptr)\ndeclare i32 @twArtifactCallFfi(ptr, ptr, i32, ptr)\n";
-  text += launcherText(launcher);
-  if (ffi)
+  text += launcherText(launcher, request.isShared);
+  if (request.ffi)
     text += "define i32 @__tvm_ffi_" + launcher.name + "(ptr %self, ptr %arguments, i32 %count, ptr %result) {\n" +
             "  %failed = call i32 @twArtifactCallFfi(ptr @artifact, ptr %arguments, i32 %count, ptr %result)\n" + "  ret i32 %failed\n}\n";
   return objectOfIr(text, isa);

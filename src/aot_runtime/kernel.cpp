@@ -4,6 +4,10 @@
 #include "api/sized.h"
 #include "runtime/pool.h"
 #include "support/half.h"
+#include "support/memory_map.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 #include <cstring>
@@ -187,10 +191,10 @@ static uint64_t slotOf(SlotKind kind, uint64_t argument) {
 }
 
 Problem Kernel::noCodeHere(const std::string &machine) const {
-  std::string targets;
+  std::vector<std::string> targets;
   for (const Variant &variant : content.variants) {
     auto add = [&](const std::string &target) {
-      if (targets.find(target) == std::string::npos) targets += (targets.empty() ? "" : ", ") + target;
+      if (!llvm::is_contained(targets, target)) targets.push_back(target);
     };
     for (const CpuCode &code : variant.cpu)
       add("cpu:" + code.level);
@@ -198,7 +202,7 @@ Problem Kernel::noCodeHere(const std::string &machine) const {
       add("cuda:" + code.target);
   }
   return {TW_ERROR_UNSUPPORTED,
-          "kernel '" + content.kernel + "' has no code for " + machine + "; the artifact has code for " + targets + "\n"};
+          "kernel '" + content.kernel + "' has no code for " + machine + "; the artifact has code for " + llvm::join(targets, ", ") + "\n"};
 }
 
 //===------------------------------------------------------------------------------------------------------ launching
@@ -228,7 +232,24 @@ Problem Kernel::launch(const TwLaunchOptions &options, const int64_t *given, llv
     sizes.push_back(size == 0 && options.disjoint ? 1 : size);
   }
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return {};
+  if (options.checkPointers && !isGpu)
+    if (Problem bad = pointerProblem(variant, kinds, slots, sizes)) return bad;
   return isGpu ? launchOnGpu(*loaded, options, grid, slots, sizes) : launchOnCpu(*loaded, options, grid, slots, sizes);
+}
+
+Problem Kernel::pointerProblem(const Variant &variant, const std::vector<SlotKind> &kinds, const Slots &slots, const Sizes &sizes) const {
+  std::optional<MemoryMap> map = MemoryMap::ofProcess();
+  if (!map) return {TW_ERROR_UNSUPPORTED, "pointers cannot be checked: the system does not list the mappings; mount /proc\n"};
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const Parameter &parameter = content.parameters[static_cast<size_t>(variant.parameterOfSlot[i])];
+    if (kinds[i] != SlotKind::pointer) continue;
+    int64_t size = std::max(sizes[i], bytesOf(parameter.element));
+    std::string problem =
+        slots[i] ? map->problemOf(slots[i], slots[i] + static_cast<uint64_t>(size), parameter.isWritten) : std::string("it is null");
+    if (!problem.empty())
+      return {TW_ERROR_MEMORY, "kernel '" + content.kernel + "' cannot use '" + parameter.name + "': " + problem + "\n"};
+  }
+  return {};
 }
 
 Problem Kernel::launchOnCpu(Loaded &loaded, const TwLaunchOptions &options, const Grid &grid, const Slots &slots, const Sizes &sizes) {

@@ -55,6 +55,8 @@ private:
   Loaded *select(llvm::ArrayRef<uint64_t> arguments, bool onGpu, Problem &problem);
   Problem gridOf(const Variant &variant, const int64_t *given, llvm::ArrayRef<uint64_t> arguments, Grid &grid) const;
   Problem noCodeHere(const std::string &machine) const;
+  /// Says which pointer leads to memory that the kernel cannot use.
+  Problem pointerProblem(const Variant &variant, const std::vector<SlotKind> &kinds, const Slots &slots, const Sizes &sizes) const;
   Problem launchOnCpu(Loaded &loaded, const TwLaunchOptions &options, const Grid &grid, const Slots &slots, const Sizes &sizes);
   Problem launchOnGpu(Loaded &loaded, const TwLaunchOptions &options, const Grid &grid, const Slots &slots, const Sizes &sizes);
 

@@ -4,10 +4,9 @@
 #include "aot_runtime/kernel.h"
 #include "support/artifact_bytes.h"
 #include "support/files.h"
+#include "support/shared_library.h"
 
-#include <cstring>
 #include <dlfcn.h>
-#include <elf.h>
 
 using namespace tilewright;
 using namespace tilewright::aot;
@@ -17,21 +16,9 @@ struct TwLibrary {
   std::string path;
 };
 
-#if defined(__aarch64__)
-constexpr Elf64_Half thisMachine = EM_AARCH64;
-constexpr const char *thisMachineName = "AArch64";
-#else
-constexpr Elf64_Half thisMachine = EM_X86_64;
-constexpr const char *thisMachineName = "x86-64";
-#endif
-
 /// Returns the reason why the file is not a shared library of this machine with all its bytes, or an empty text.
 static std::string problemOfFile(std::string_view bytes) {
-  Elf64_Ehdr header;
-  if (bytes.size() < sizeof header || bytes.substr(0, SELFMAG) != ELFMAG) return "it is not a shared library";
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != thisMachine)
-    return "it is for another machine: its ELF machine is " + std::to_string(header.e_machine) + ", and this is " + thisMachineName;
+  if (Result<void> checked = checkSharedLibrary(bytes, bytes.size()); !checked) return checked.error();
   if (bytes.size() < trailerBytes || bytes.substr(bytes.size() - trailerBytes, trailerMagic.size()) != trailerMagic)
     return "it is truncated, or was not written by tilewright build";
   std::string_view content = bytes.substr(0, bytes.size() - trailerBytes);
@@ -48,7 +35,7 @@ TwLibrary *twLibraryOpen(const char *path, TwError **error) {
       return nullptr;
     };
     if (!path) return fail(TW_ERROR_INVALID_ARGUMENT, "its path is null");
-    Result<std::string> bytes = readFile(path);
+    Result<std::string> bytes = readRegularFile(path); // the loader takes no other kinds
     if (!bytes) return fail(TW_ERROR_IO, bytes.error());
     if (std::string problem = problemOfFile(*bytes); !problem.empty()) return fail(TW_ERROR_ARTIFACT, problem);
     std::string name = path;

@@ -1,54 +1,18 @@
 #include "runtime/pointer_check.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "support/memory_map.h"
 
-#include <cstdio>
-#include <optional>
+#include "llvm/ADT/StringExtras.h"
 
 namespace tilewright {
 
 namespace {
 
-struct Mapping {
-  uint64_t begin, end;
-  bool readable, writable;
-};
-
-/// Returns the mappings of this process in order of address; nothing if the system does not list them.
-std::optional<std::vector<Mapping>> mappingsOfProcess() {
-  std::FILE *file = std::fopen("/proc/self/maps", "re");
-  if (!file) return std::nullopt;
-  std::vector<Mapping> all;
-  char line[512], permissions[8];
-  bool isStart = true; // a path may be longer than the buffer
-  while (std::fgets(line, sizeof line, file)) {
-    unsigned long begin = 0, end = 0;
-    if (isStart && std::sscanf(line, "%lx-%lx %7s", &begin, &end, permissions) == 3)
-      all.push_back({begin, end, permissions[0] == 'r', permissions[1] == 'w'});
-    isStart = llvm::StringRef(line).ends_with("\n");
-  }
-  std::fclose(file);
-  return all;
-}
-
-/// Returns what is wrong with the memory [begin, end), or an empty text.
-std::string problemOf(llvm::ArrayRef<Mapping> mappings, uint64_t begin, uint64_t end, bool isWritten) {
-  const Mapping *mapping = llvm::find_if(mappings, [&](const Mapping &each) { return begin < each.end; });
-  for (uint64_t at = begin; at < end; ++mapping) {
-    std::string address = "0x" + llvm::utohexstr(at, /*LowerCase=*/true);
-    if (mapping == mappings.end() || at < mapping->begin) return "no memory is mapped at " + address;
-    if (!mapping->readable) return "the memory at " + address + " cannot be read";
-    if (isWritten && !mapping->writable) return "the memory at " + address + " cannot be written, and the kernel writes to it";
-    at = mapping->end;
-  }
-  return "";
-}
-
 class PointerCheck {
 public:
-  PointerCheck(llvm::StringRef kernel, llvm::ArrayRef<std::string> names, const std::vector<bool> &writes, llvm::ArrayRef<Mapping> mappings,
+  PointerCheck(llvm::StringRef kernel, llvm::ArrayRef<std::string> names, const std::vector<bool> &writes, const MemoryMap &map,
                Diagnostics &diagnostics)
-      : kernel(kernel), names(names), writes(writes), mappings(mappings), diagnostics(diagnostics) {}
+      : kernel(kernel), names(names), writes(writes), map(map), diagnostics(diagnostics) {}
 
   bool visit(llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments) {
     for (size_t i = 0; i < specs.size() && i < arguments.size(); ++i) {
@@ -70,7 +34,7 @@ private:
     auto first = reinterpret_cast<uint64_t>(argument.address());
     auto reach = argument.reach().value_or(std::pair(first, first + static_cast<uint64_t>(byteSize(argument.element()))));
     if (reach.first == reach.second) return true;
-    std::string problem = !argument.address() ? "it is null" : problemOf(mappings, reach.first, reach.second, isWritten());
+    std::string problem = argument.address() ? map.problemOf(reach.first, reach.second, isWritten()) : "it is null";
     if (problem.empty()) return true;
     std::string name = slot < names.size() ? llvm::StringRef(names[slot]).split('=').first.str() : std::to_string(slot);
     Diagnostic &error = diagnostics.error({}, Diag::absentMemory, {kernel.str(), name});
@@ -83,7 +47,7 @@ private:
   llvm::StringRef kernel;
   llvm::ArrayRef<std::string> names;
   const std::vector<bool> &writes;
-  llvm::ArrayRef<Mapping> mappings;
+  const MemoryMap &map;
   Diagnostics &diagnostics;
   size_t slot = 0;
 };
@@ -92,8 +56,8 @@ private:
 
 bool checkPointers(llvm::StringRef kernel, llvm::ArrayRef<ArgumentSpec> specs, llvm::ArrayRef<Argument> arguments,
                    llvm::ArrayRef<std::string> slotNames, const std::vector<bool> &writes, Diagnostics &diagnostics) {
-  std::optional<std::vector<Mapping>> mappings = mappingsOfProcess();
-  if (mappings) return PointerCheck(kernel, slotNames, writes, *mappings, diagnostics).visit(specs, arguments);
+  std::optional<MemoryMap> map = MemoryMap::ofProcess();
+  if (map) return PointerCheck(kernel, slotNames, writes, *map, diagnostics).visit(specs, arguments);
   diagnostics.error({}, Diag::invalidOption, {"pointers cannot be checked: the system does not list the mappings", "mount /proc"});
   return false;
 }

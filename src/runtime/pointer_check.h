@@ -1,9 +1,7 @@
 // Checks the addresses of a launch before it runs, on request: a bad one is an error with the names of the kernel and the argument, not a
 // fault inside the kernel.
 //
-// The system's list of mappings (/proc/self/maps) tells which memory exists and which of it may be written. Reading it changes nothing,
-// needs no signal handler and no right to trace processes, and sees protected pages. It takes about as long as a few hundred mappings are
-// many microseconds; so only a launch that asks for it pays.
+// support/memory_map tells which memory exists. Reading it takes tens of microseconds or more, so only a launch that asks for it pays.
 #pragma once
 
 #include "runtime/argument.h"

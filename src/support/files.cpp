@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,14 +52,23 @@ struct OpenFile {
 };
 } // namespace
 
-Result<std::string> readFile(const std::string &path) {
-  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+/// Without O_NONBLOCK, opening a pipe waits for a writer.
+static Result<std::string> readWith(const std::string &path, int flags) {
+  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (file.fd < 0) return systemFailure();
   struct stat status{};
   if (::fstat(file.fd, &status) != 0) return systemFailure();
   if (S_ISDIR(status.st_mode)) return Failure{std::strerror(EISDIR)};
+  if (!S_ISREG(status.st_mode) && (flags & O_NONBLOCK)) return Failure{"it is not a regular file"};
   if (S_ISREG(status.st_mode) && status.st_size > int64_t(maxSourceBytes)) return Failure{tooLarge};
   return readAll(file.fd, status, maxSourceBytes);
+}
+
+Result<std::string> readFile(const std::string &path) {
+  return readWith(path, 0);
+}
+Result<std::string> readRegularFile(const std::string &path) {
+  return readWith(path, O_NONBLOCK);
 }
 
 static bool isOthersToWrite(const struct stat &status) {
@@ -149,8 +160,39 @@ Result<void> checkTrustedFolder(const std::string &path) {
   return checkFolder(path, Owner::userOrRoot);
 }
 
+namespace {
+/// While it lives, a write beyond the limit of file sizes (RLIMIT_FSIZE) fails with EFBIG. Otherwise SIGXFSZ would end the process, which
+/// may belong to another program.
+class NoFileSizeSignal {
+public:
+  NoFileSizeSignal() {
+    sigemptyset(&signal);
+    sigaddset(&signal, SIGXFSZ);
+    sigset_t pending;
+    wasPending = ::sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    isBlocked = ::pthread_sigmask(SIG_BLOCK, &signal, &before) == 0;
+  }
+  ~NoFileSizeSignal() {
+    if (!isBlocked) return;
+    int error = errno;
+    const timespec now{0, 0};
+    while (!wasPending && ::sigtimedwait(&signal, nullptr, &now) < 0 && errno == EINTR) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+  }
+  NoFileSizeSignal(const NoFileSizeSignal &) = delete;
+  NoFileSizeSignal &operator=(const NoFileSizeSignal &) = delete;
+
+private:
+  sigset_t signal, before;
+  bool wasPending = false, isBlocked = false;
+};
+} // namespace
+
 /// Returns 0, or the error number.
 static int writeAndClose(int fd, std::string_view bytes) {
+  NoFileSizeSignal noSignal;
   int error = 0;
   for (size_t done = 0; error == 0 && done < bytes.size();) {
     ssize_t count = ::write(fd, bytes.data() + done, bytes.size() - done);

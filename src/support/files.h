@@ -8,8 +8,10 @@
 
 namespace tilewright {
 
-/// Reads a file of at most 256 MiB.
+/// Reads a file of at most 256 MiB. A pipe is read to its end.
 Result<std::string> readFile(const std::string &path);
+/// The same for a regular file: other kinds of files are refused, and a pipe is not waited for.
+Result<std::string> readRegularFile(const std::string &path);
 
 /// Replaces the file atomically: readers see the old bytes or the new ones. The folder must exist.
 Result<void> writeFileAtomically(const std::string &path, std::string_view bytes);

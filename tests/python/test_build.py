@@ -3,12 +3,12 @@
 import ctypes
 import json
 import keyword
+import mmap
 import os
 import pathlib
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -55,7 +55,7 @@ def build(folder, *words, source=SCALE, signatures=SIGNATURES, target=LEVELS, ou
 
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("useDevice", ctypes.c_int32), ("device", ctypes.c_int32), ("stream", ctypes.c_void_p),
-                ("threads", ctypes.c_int64), ("disjoint", ctypes.c_int32), ("reserved", ctypes.c_int32), ("bytes", ctypes.c_void_p)]
+                ("threads", ctypes.c_int64), ("disjoint", ctypes.c_int32), ("checkPointers", ctypes.c_int32), ("bytes", ctypes.c_void_p)]
 
     def __init__(self, **fields):
         super().__init__(size=ctypes.sizeof(Options), **fields)
@@ -286,6 +286,76 @@ def test_wrong_launches_are_errors(tmp_path, monkeypatch):
     assert launch(library.scale, *good, b"plain") is None
 
 
+def test_bad_pointers_are_reported(tmp_path):
+    build(tmp_path, "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2")
+    runtime()
+    scale = ctypes.CDLL(str(tmp_path / "libscale.so")).scale
+    x, out, factor = aligned(1000), aligned(1000), ctypes.c_float(2)
+    x[:] = 1
+
+    def error(first, second, count=1000, sizes=None):
+        memory = (ctypes.c_int64 * 4)(*sizes) if sizes else None
+        return launch(scale, first, second, factor, count, options=Options(checkPointers=1, bytes=ctypes.addressof(memory) if memory else None))
+
+    assert error(pointer(x), pointer(out)) is None and (out == 2).all()
+    assert error(ctypes.c_void_p(), pointer(out)) == (5, "kernel 'scale' cannot use 'x': it is null\n")
+    assert error(ctypes.c_void_p(), ctypes.c_void_p(), 0) is None
+    code, text = error(pointer(x), ctypes.c_void_p(4096))
+    assert code == 5 and text == "kernel 'scale' cannot use 'out': no memory is mapped at 0x1000\n"
+    with open("/dev/zero", "rb") as zeros:
+        page = mmap.mmap(zeros.fileno(), 8192, mmap.MAP_PRIVATE, mmap.PROT_READ)
+    address = np.frombuffer(page, np.uint8).ctypes.data
+    assert error(ctypes.c_void_p(address), pointer(out)) is None
+    code, text = error(pointer(x), ctypes.c_void_p(address))
+    assert code == 5 and text == f"kernel 'scale' cannot use 'out': the memory at {address:#x} cannot be written, and the kernel writes to it\n"
+    assert error(pointer(x), pointer(out), sizes=(4000, 4000, 0, 0)) is None
+    code, text = error(pointer(x), pointer(out), sizes=(1 << 46, 4000, 0, 0))
+    assert code == 5 and text.startswith("kernel 'scale' cannot use 'x': no memory is mapped at 0x"), text
+
+
+PLUGIN = "#include \"scale.h\"\n{}\n"
+PLUGIN_IN_C = "int plug(const float *x, float *out) { return scale(NULL, x, out, 2, 100, NULL); }"
+PLUGIN_IN_CPP = 'extern "C" int plug(const float *x, float *out) { return bool(tilewright::kernels::scale(nullptr, x, out, 2, 100)); }'
+
+
+@pytest.mark.parametrize("order", ["loaded", "linked"])
+def test_libraries_with_kernels_of_one_name(tmp_path, order):
+    """Each has an archive with a kernel called scale, and the static runtime library. All symbols are visible to the whole process."""
+    plugins = []
+    for number, (operation, compiler, text) in enumerate([("*", "gcc", PLUGIN_IN_C), ("+", "g++", PLUGIN_IN_CPP), ("-", "clang++-22", PLUGIN_IN_CPP)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        build(folder, "--grid", "cdiv(n, BLOCK)", "--header", folder / "scale.h", source=SCALE.replace("* factor", f"{operation} factor"),
+              signatures=SIGNATURES[1:2], target="cpu:sse2", out="libscale.a")
+        source = folder / ("plugin.c" if compiler == "gcc" else "plugin.cpp")
+        source.write_text(PLUGIN.format(text))
+        language = [] if compiler == "gcc" else ["-std=c++20"]
+        plugins.append(folder / f"libplugin{number}.so")
+        subprocess.run([compiler, *language, "-shared", "-fPIC", f"-I{ROOT / 'include'}", source, folder / "libscale.a", LIBRARIES / "libtilewright_rt.a",
+                        "-lstdc++", "-lm", "-o", plugins[-1]], check=True)
+        names = subprocess.run(["nm", "-D", "--defined-only", plugins[-1]], capture_output=True, text=True, check=True).stdout
+        assert " scale\n" in names and not re.search(r" (tw[A-Z]|scale_0)", names), names
+    (tmp_path / "main.c").write_text('''
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  float x[100], out[100];
+  for (int i = 0; i < 100; ++i) x[i] = 5;
+  for (int i = 1; i < argc; ++i) {
+    void *library = dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL);
+    int (*plug)(const float *, float *) = (int (*)(const float *, float *))dlsym(library, "plug");
+    int done = plug(x, out);
+    printf("%d %g ", done, out[99]);
+  }
+  return 0;
+}
+''')
+    linked = ["-Wl,--no-as-needed", *plugins] if order == "linked" else []
+    subprocess.run(["gcc", tmp_path / "main.c", *linked, "-ldl", "-o", tmp_path / "main"], check=True)
+    done = subprocess.run([tmp_path / "main", *plugins], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1 10 1 7 1 3 "), done.stdout + done.stderr
+
+
 def test_an_artifact_without_code_for_this_cpu(tmp_path):
     build(tmp_path, target="cpu:avx2,cuda:sm_80", out="libscale.so")
     script = f"""
@@ -323,6 +393,8 @@ def test_damaged_files_are_errors(tmp_path):
         assert library is None and error[0] == code and name in error[1], error
     assert opened(tmp_path / "machine")[1][1].endswith("it is for another machine: its ELF machine is 183, and this is x86-64\n")
     assert opened(tmp_path / "missing")[1][0] == 13
+    os.mkfifo(tmp_path / "pipe")
+    assert opened(tmp_path / "pipe")[1] == (13, f"cannot open the artifact '{tmp_path / 'pipe'}': it is not a regular file\n")
 
 
 DEVICE = """
@@ -461,7 +533,6 @@ def test_a_failed_write_leaves_no_file(tmp_path):
     assert done.returncode == 1 and "No space left on device" in done.stderr
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
     folder = tmp_path / "limited"

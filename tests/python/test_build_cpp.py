@@ -183,6 +183,16 @@ def test_bad_libraries_of_kernels(tmp_path):
     (tmp_path / "text.so").write_text("text")
     assert "the shared library cannot be loaded" in error(tmp_path / "text.so")
     assert "the shared library cannot be loaded" in error(tmp_path / "missing.so")
+    # The loader would crash on a truncated library, and would wait for a pipe.
+    good = bytearray(library.read_bytes())
+    for size in (3, 40, 100, len(good) // 20, len(good) // 4, len(good) // 2):
+        (tmp_path / "part.so").write_bytes(good[:size])
+        assert "the shared library cannot be loaded: '" in error(tmp_path / "part.so")
+    assert "it is truncated" in error(tmp_path / "part.so")
+    (tmp_path / "arm.so").write_bytes(good[:18] + b"\xb7" + good[19:])
+    assert "it is for another machine: its ELF machine is 183, and this is x86-64" in error(tmp_path / "arm.so")
+    os.mkfifo(tmp_path / "pipe.so")
+    assert "it is not a regular file" in error(tmp_path / "pipe.so")
     assert "exports no kernels" in error(native(tmp_path, "int x;"))
     wrong = NATIVE.replace("scale(x, out, factor, n)", "scale(x, out)")
     assert "names 2 parameters, and the kernel has 4" in error(native(tmp_path, wrong), "--kernel", "scale")
