@@ -124,6 +124,7 @@ std::optional<Setup> readSetup(CommandLine line, const char *command, int &statu
   if (!options || !threads) return std::nullopt;
   setup.options.kernel = *options;
   setup.options.threads = *threads;
+  setup.options.checksTypes = true;
   if (int failed = readArguments(setup, diagnostics)) {
     status = failed;
     return std::nullopt;

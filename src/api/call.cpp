@@ -3,6 +3,7 @@
 #include "api/sized.h"
 
 #include <cmath>
+#include <cstdio>
 #include <tuple>
 
 namespace tilewright::api {
@@ -19,6 +20,7 @@ static void checkRange(const char *name, int64_t value, int64_t limit, Diagnosti
 static constexpr double maxSeconds = 1e9; // 31 years: larger numbers overflow the clock
 
 Call::Call(const TwKernel &kernel, const TwOptions *options, const std::atomic<bool> *extraCancel, Diagnostics &diagnostics) {
+  converted.checksTypes = true;
   if (kernel.limits) {
     work.limits = *kernel.limits;
     converted.control = &work;
@@ -59,7 +61,9 @@ void Call::convert(const TwOptions &options, const std::atomic<bool> *extraCance
     converted.control = &work;
   }
   if (!(options.timeoutSeconds >= 0 && options.timeoutSeconds <= maxSeconds)) {
-    refuse(diagnostics, "timeoutSeconds is " + std::to_string(options.timeoutSeconds) + "; 0 is no limit");
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", options.timeoutSeconds);
+    refuse(diagnostics, std::string("timeoutSeconds is ") + seconds + "; it is from 0, which is no limit, to 1e9");
   } else if (options.timeoutSeconds > 0) {
     auto duration = std::chrono::duration<double>(options.timeoutSeconds);
     work.deadline = WorkControl::Clock::now() + std::chrono::duration_cast<WorkControl::Clock::duration>(duration);

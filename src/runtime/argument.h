@@ -113,6 +113,10 @@ std::optional<BoundArguments> bindKnownArguments(const JitFunction &kernel, llvm
 std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments,
                                                     Diagnostics &diagnostics);
 
+/// True if arguments fit the types that their parameters declare, without a conversion that changes them: an integer is in the type's
+/// range, and a pointer leads to elements of this type. False after an error.
+bool fitsDeclarations(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
+
 /// True if arguments satisfy the assumptions of IR text: their types, and the multiples of addresses and sizes. False after an error.
 bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics);
 /// Checks only the multiples, for any compiled kernel.

@@ -57,6 +57,8 @@ struct LaunchOptions {
   const Executor *executor = nullptr;
   const ScratchAllocator *allocator = nullptr;
   bool checksPointers = false; // bad pointers to the host's memory are errors (runtime/pointer_check.h)
+  /// An argument must fit its parameter's declared type: `fitsDeclarations`. Otherwise it is converted, as Triton does.
+  bool checksTypes = false;
 };
 
 /// Sets options.device to the device of the tensors among the arguments. Launches without tensors keep `options`. False after an error: the

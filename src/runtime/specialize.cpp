@@ -153,6 +153,16 @@ std::optional<std::vector<ArgumentSpec>> specialize(const JitFunction &kernel, l
 
 namespace {
 
+/// True if an integer is in the range of a type; of a signless one if it is in the range of the signed or of the unsigned type.
+bool isInRange(const Argument &argument, Scalar type, bool isSignless) {
+  int64_t bits = bitWidth(type), value = argument.asInteger();
+  bool isLarge = argument.kind() == Argument::Kind::unsignedInteger && value < 0; // 2^63 and more
+  if (bits == 64) return isSignless || (isSigned(type) ? !isLarge : isLarge || value >= 0);
+  bool takesSigns = isSignless || isSigned(type), takesTopBit = isSignless || !isSigned(type);
+  int64_t low = takesSigns ? -(int64_t(1) << (bits - 1)) : 0, high = int64_t(1) << (takesTopBit ? bits : bits - 1);
+  return !isLarge && value >= low && value < high;
+}
+
 /// Integers in the IR are signless, and a pointer may point to any type of the same width and kind.
 bool isLike(const Argument &argument, const Type &declared) {
   if (declared.isPointer()) {
@@ -163,12 +173,39 @@ bool isLike(const Argument &argument, const Type &declared) {
   if (argument.kind() == Argument::Kind::floating) return isFloat(declared.scalar());
   if (!argument.isNumber()) return false;
   if (isFloat(declared.scalar())) return true;
-  int64_t bits = bitWidth(declared.scalar()), value = argument.asInteger();
-  if (bits == 64) return true;
-  return value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << bits);
+  return isInRange(argument, declared.scalar(), /*isSignless=*/true);
+}
+
+/// Returns an argument for a message: an integer by its value, others by their type.
+std::string describe(const Argument &argument) {
+  if (argument.kind() == Argument::Kind::unsignedInteger) return std::to_string(static_cast<uint64_t>(argument.asInteger()));
+  if (argument.kind() == Argument::Kind::integer) return std::to_string(argument.asInteger());
+  return argument.describe();
+}
+
+/// True if no conversion to the declared type changes the argument. Host code has no types for some 8-bit floats and passes their bytes.
+bool fitsExactly(const Argument &argument, const Type &declared) {
+  if (argument.isPointer()) {
+    if (!declared.isPointer() || !declared.element().isScalar()) return true; // specialize() refuses it, or it is a pointer to pointers
+    Scalar want = declared.scalar(), have = argument.element();
+    return want == have || (isFp8(want) && !isFloat(have) && byteSize(have) == 1);
+  }
+  if (!argument.isNumber()) return true;
+  if (!declared.isScalar()) return false;
+  bool isInteger = argument.kind() != Argument::Kind::floating && !isFloat(declared.scalar());
+  return !isInteger || declared.scalar() == Scalar::int1 || isInRange(argument, declared.scalar(), /*isSignless=*/false);
 }
 
 } // namespace
+
+bool fitsDeclarations(const JitFunction &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
+  for (auto [parameter, argument] : llvm::zip(kernel.parameters, arguments)) {
+    if (!parameter.annotation || parameter.isConstexpr || argument.isFixed() || fitsExactly(argument, *parameter.annotation)) continue;
+    diagnostics.error(parameter.range, Diag::argumentType, {parameter.name, parameter.annotation->str(), describe(argument)});
+    return false;
+  }
+  return true;
+}
 
 static bool refuseArgument(llvm::StringRef name, const std::string &expected, const std::string &passed, const char *advice,
                            Diagnostics &diagnostics) {
@@ -193,7 +230,7 @@ bool keepsMultiples(const JitFunction &face, llvm::ArrayRef<ArgumentSpec> specs,
 bool fitsText(const IrKernel &kernel, llvm::ArrayRef<Argument> arguments, Diagnostics &diagnostics) {
   for (auto [parameter, spec, argument] : llvm::zip(kernel.face->parameters, kernel.specs, arguments))
     if (!isLike(argument, spec.type))
-      return refuseArgument(parameter.name, "is " + signatureName(spec.type), argument.describe(),
+      return refuseArgument(parameter.name, "is " + signatureName(spec.type), describe(argument),
                             "IR text is compiled for its own types only", diagnostics);
   return keepsMultiples(*kernel.face, kernel.specs, arguments, diagnostics);
 }

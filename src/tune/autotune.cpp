@@ -585,7 +585,7 @@ std::optional<TunedKernel::Choice> TunedKernel::choose(const GridFunction &grid,
                                                        Diagnostics &diagnostics) {
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
-  if (!known) return std::nullopt;
+  if (!known || (options.checksTypes && !fitsDeclarations(kernel, *known, diagnostics))) return std::nullopt;
   // Made where it is returned, by one statement: arguments and options are large, and each launch comes here.
   std::optional<Choice> choice(std::in_place, std::move(*known), options, nullptr);
   auto tunedChoice = [&]() -> std::optional<Choice> {
@@ -640,7 +640,8 @@ bool TunedKernel::prepare(const GridFunction &grid, llvm::ArrayRef<Argument> pos
   const JitFunction &kernel = plain.function();
   std::optional<BoundArguments> known = bindKnownArguments(kernel, positional, named, diagnostics);
   LaunchOptions launchOptions = options;
-  if (!known || !chooseDevice(kernel, *known, launchOptions, diagnostics)) return false;
+  if (!known || (options.checksTypes && !fitsDeclarations(kernel, *known, diagnostics))) return false;
+  if (!chooseDevice(kernel, *known, launchOptions, diagnostics)) return false;
   Call call{grid, *known, launchOptions};
   std::optional<Choice> choice;
   if (kernel.autotune) {
