@@ -1,5 +1,7 @@
 #include "api/kernel_trace.h"
 
+#include "evaluate/evaluate.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Casting.h"
@@ -462,6 +464,21 @@ static Expr *listOfNames(TracedModule &module, const std::vector<std::string> &n
   return list;
 }
 
+/// A misspelt name would change which launches share a configuration, or leave a tensor with the sums of all measurements.
+void KernelTrace::checkTunedNames() {
+  std::vector<std::string> known;
+  for (const Parameter &parameter : kernel->parameters)
+    known.push_back(parameter.name);
+  for (auto [list, names] :
+       {std::pair("the key of the tuner", &key), std::pair("reset_to_zero", &resetToZero), std::pair("restore_value", &restoreValue)})
+    for (const std::string &name : *names) {
+      if (llvm::is_contained(known, name)) continue;
+      std::string near = nearestName(name, known);
+      fail(place, std::string(list) + " has '" + name + "', which is not a parameter of kernel '" + kernel->name + "'",
+           (near.empty() ? "" : "did you mean '" + near + "'? ") + "its parameters are: " + llvm::join(known, ", "));
+    }
+}
+
 void KernelTrace::decorate() {
   if (!configs.empty()) {
     auto *list = make<ListExpr>(place);
@@ -485,6 +502,7 @@ void KernelTrace::decorate() {
 
 std::shared_ptr<const Module> KernelTrace::finish() {
   if (open.size() != 1) fail(place, "a loop, branch or function of the kernel has no end", "");
+  if (!configs.empty()) checkTunedNames();
   if (diagnostics.hasErrors()) return nullptr;
   if (open.back().statements.empty()) append(make<PassStmt>(place));
   kernel->body = std::move(open.back().statements);

@@ -103,6 +103,7 @@ private:
   size_t functionDepth() const;
   void allowExits(ast::Stmt *loop);
   ast::Expr *conditionOf(ast::Block statements, ast::Expr *last, SourceRange place);
+  void checkTunedNames();
   void decorate();
   template <typename T> T *make(SourceRange range) { return module->make<T>(range); }
 

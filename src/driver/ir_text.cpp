@@ -42,6 +42,11 @@ static std::string hostileArray(llvm::StringRef text) {
 static std::optional<Hostile> hostilePart(llvm::StringRef text) {
   constexpr int64_t maxDepth = 1000, maxResults = 1 << 16;
   int64_t depth = 0;
+  // The brackets of types, but not arrows and comparisons.
+  auto opensType = [&](size_t at) { return text[at] == '<' && !text.substr(at + 1).starts_with("="); };
+  auto closesType = [&](size_t at) {
+    return text[at] == '>' && !text.substr(at + 1).starts_with("=") && !text.substr(0, at).ends_with("-");
+  };
   for (size_t at = 0; at < text.size(); ++at) {
     char c = text[at];
     if (c == '"') {
@@ -49,7 +54,7 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
         if (text[at] == '\\') ++at;
     } else if (text.substr(at).starts_with("//")) {
       at = std::min(text.find('\n', at), text.size());
-    } else if (c == '{' || c == '(' || c == '[') {
+    } else if (c == '{' || c == '(' || c == '[' || opensType(at)) {
       if (++depth > maxDepth) return Hostile{Diag::nestedTooDeeply, std::to_string(maxDepth), static_cast<uint32_t>(at)};
     } else if (llvm::isAlpha(c) || c == '_') {
       llvm::StringRef word = text.substr(at).take_while([](char x) { return llvm::isAlnum(x) || x == '_' || x == '.' || x == '$'; });
@@ -61,8 +66,8 @@ static std::optional<Hostile> hostilePart(llvm::StringRef text) {
       uint64_t value = 0;
       if (!number.empty() && (number.getAsInteger(10, value) || value > maxResults))
         return Hostile{Diag::invalidIr, "there is no operation result with the number " + number.str(), static_cast<uint32_t>(at)};
-    } else if (c == '}' || c == ')' || c == ']') {
-      --depth;
+    } else if (c == '}' || c == ')' || c == ']' || closesType(at)) {
+      depth = std::max<int64_t>(depth - 1, 0);
     }
   }
   return std::nullopt;

@@ -87,10 +87,17 @@ private:
 
 template <typename P> struct parameter;
 
+template <typename V> inline constexpr bool is_host_number = std::is_arithmetic_v<V>;
+#if TILEWRIGHT_HAS_FLOAT16
+template <> inline constexpr bool is_host_number<_Float16> = true;
+#endif
+template <typename V> inline constexpr bool is_span = false;
+template <typename U, size_t N> inline constexpr bool is_span<std::span<U, N>> = true;
+
 template <typename T> struct parameter<tile<T>> {
   static constexpr const char *name = element<T>::name;
   template <typename V> static Arg convert(const Stream &, const V &value) {
-    static_assert(std::is_arithmetic_v<V>, "This parameter of the kernel is a number.");
+    static_assert(is_host_number<V>, "This parameter of the kernel is a number.");
     static_assert(!(std::is_floating_point_v<V> && is_integer(element<T>::kind)), "This parameter of the kernel is an integer, and the "
                                                                                   "argument is a floating-point number.");
     if constexpr (std::is_same_v<T, bool>)
@@ -115,7 +122,7 @@ template <typename T> struct parameter<tile<T *>> {
   static_assert(!std::is_same_v<pointee, float8e5b16> && !std::is_same_v<pointee, float8e4b8> && !std::is_same_v<pointee, float8e4b15>,
                 "Host code passes these 8-bit floats as bytes: take ptr<uint8_t>, and convert with cast<T>(x, {.bitcast = true}).");
   template <typename U> static constexpr void check() {
-    static_assert(std::is_same_v<std::remove_const_t<U>, pointee>,
+    static_assert(std::is_same_v<std::remove_const_t<U>, pointee> || typeOf<U>() == typeOf<pointee>(),
                   "The argument points to elements of another type than this parameter of the "
                   "kernel.");
     static_assert(std::is_const_v<T> || !std::is_const_v<U>, "The kernel may write to this parameter, and the argument is constant.");
@@ -134,13 +141,21 @@ template <typename T> struct parameter<tile<T *>> {
     if (stream.device() < 0) return Arg(memory);
     return Arg(onDevice(memory.data(), stream.device(), static_cast<int64_t>(memory.size_bytes())));
   }
-  template <typename U> static Arg convert(const Stream &, std::vector<U> &memory) {
-    check<U>();
-    return Arg(memory);
-  }
-  template <typename U> static Arg convert(const Stream &, const std::vector<U> &memory) {
-    check<const U>();
-    return Arg(memory);
+  /// nullptr, and the host's memory in a std::vector, std::array or another container whose elements are contiguous.
+  template <typename V> static Arg convert(const Stream &stream, V &memory) {
+    if constexpr (std::is_null_pointer_v<std::remove_const_t<V>>) {
+      return convert(stream, static_cast<pointee *>(nullptr));
+    } else if constexpr (is_span<std::remove_const_t<V>>) { // with a fixed number of elements
+      return convert(stream, std::span<typename V::element_type>(memory));
+    } else if constexpr (requires { std::span(memory); }) {
+      std::span elements(memory);
+      check<typename decltype(elements)::element_type>();
+      return Arg(std::span<typename decltype(elements)::element_type>(elements));
+    } else {
+      static_assert(never<V>, "This parameter of the kernel is a pointer: pass a pointer, nullptr, or a container whose elements are "
+                              "contiguous.");
+      return Arg(nullptr);
+    }
   }
   template <typename V> static constexpr bool fits(const V &) { return true; }
 };

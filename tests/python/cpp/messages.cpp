@@ -41,4 +41,6 @@ void host(std::vector<float> &x, const std::vector<float> &fixed, std::vector<do
   (void)compiled.launch(grid(1), cpu, fixed, x, 1); // the argument is constant
   (void)compiled.launch(grid(1), cpu, x, wide, 1);  // The argument points to elements of another type
   (void)compiled.launch(grid(1), cpu, x, x, 1.5);   // This parameter of the kernel is an integer
+  (void)compiled.launch(grid(1), cpu, x, x, x);     // This parameter of the kernel is a number
+  (void)compiled.launch(grid(1), cpu, x, 3, 1);     // This parameter of the kernel is a pointer
 }

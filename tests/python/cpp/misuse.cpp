@@ -85,6 +85,18 @@ static void multiply(ptr<int32_t> out, i32 n) {
 }
 inline auto shared = jit<multiply>("write(out, n)");
 
+struct Config {
+  int BLOCK;
+};
+static constexpr Config configs[] = {{16}, {32}};
+template <Config C> static void fill(ptr<int32_t> out, i32 n) {
+  store(out + arange<C.BLOCK>(), C.BLOCK, arange<C.BLOCK>() < n);
+}
+static auto make_fill = []<Config C> { return fill<C>; };
+static Grid one(const Config &) {
+  return grid(1);
+}
+
 int main() {
   report<keep>("keep");
   report<use_kept>("another kernel");
@@ -109,6 +121,11 @@ int main() {
   int32_t out[100];
   std::printf("== names\n%s\n", named.launch(grid(1), cpu, out, 3).error().c_str());
   std::printf("== range\n%s\n", shared.launch(grid(1), cpu, out, int64_t{1} << 40).error().c_str());
+  std::vector<int32_t> memory(1);
+  auto wrong_key = tuned<configs>("fill(out, count)", make_fill, key("cuont"));
+  std::printf("== key\n%s\n", wrong_key.launch(one, cpu, memory, 1).error().c_str());
+  auto wrong_tensor = tuned<configs>("fill(out, count)", make_fill, tuning{.key = key("count"), .reset_to_zero = {"output"}});
+  std::printf("== reset\n%s\n", wrong_tensor.launch(one, cpu, memory, 1).error().c_str());
 
   // Two threads build kernels at once, and several launch one.
   int wrong[4] = {};
