@@ -366,8 +366,9 @@ static void dumpSteps(const PyCompiled &self, const std::string &folder) {
 
 /// The kernel's code for a program without Tilewright. Its launches have no guards, so the code has no assumptions.
 /// `level`: a CPU level; empty: this CPU's.
-static nb::dict standaloneOf(const PyCompiled &self, const std::string &level) {
+static nb::dict standaloneOf(const PyCompiled &self, const std::string &level, const std::string &symbol) {
   CompileRequest request = self.request();
+  request.symbol = symbol;
   request.failedGuards = {everyGuard};
   std::optional<CpuTarget> cpuLevel = level.empty() ? hostCpu() : cpuTarget(level);
   if (!cpuLevel) raise(PyExc_ValueError, "there is no CPU level '" + level + "': there are " + cpuLevelNames());
@@ -441,7 +442,9 @@ void defineCompiled(nb::module_ &module) {
           "runner", [](nb::handle self, nb::handle watched) { return nb::steal(runnerOf(self.ptr(), watched.ptr())); }, "watched"_a)
       .def_prop_ro("stages", &stageNames)
       .def("emitted_tiles", [](const PyCompiled &self) { return madeAgain(self, emittedTiles); })
-      .def("standalone", &standaloneOf, "Code without assumptions about launches, for a program without Tilewright.", "level"_a)
+      .def("standalone", &standaloneOf,
+           "Code without assumptions about launches, for a program without Tilewright. `symbol`: of the function for a CPU.", "level"_a,
+           "symbol"_a)
       .def_prop_ro("gpu", &gpuProperties)
       .def_prop_ro("name",
                    [](PyCompiled &self) { return self.function   ? self.function->name

@@ -14,6 +14,7 @@
 #include "runtime/pool.h"
 #include "runtime/write_watch.h"
 #include "support/artifact.h"
+#include "support/c_names.h"
 #include "support/files.h"
 #include "support/options.h"
 #include "support/settings.h"
@@ -267,6 +268,8 @@ NB_MODULE(_core, module) {
   module.def(
       "switch_of", [](const std::string &word) { return switchOf(word); },
       "What a word says of a setting that is on or off: True, False, or None where it says neither.");
+  module.def("c_parameter_names", &parameterNames, "Names in C for a function's parameters, none of them in `taken`.", "names"_a,
+             "taken"_a);
   module.def("build_id", [] { return buildId(); });
   module.def("set_engine", &setEngine, "name"_a, "check_bounds"_a = false, "target"_a = nb::none(), "is_chosen"_a = true, "max_work"_a = 0);
   module.def("engine", [] { return engineName(engineState().engine); });

@@ -210,9 +210,16 @@ def test_what_is_refused(folder):
 
 def test_names_that_c_does_not_allow(folder):
     source = (folder / "kernels.py").read_text()
-    for name in ("int", "register", "linux", "memcpy", "tt_stream", "TT_SUCCESS", "_Bool", "__x", "int32_t"):
-        (folder / "kernels.py").write_text(source + f"\n@triton.jit\ndef named({name}):\n    tl.store({name}, 1.0)\n")
-        compiled(folder, "named", "*fp32", "1, 1, 1", fails=f"a parameter in C cannot have the name '{name}'")
+    names = ("int", "register", "linux", "memcpy", "tt_stream", "TT_SUCCESS", "_Bool", "__x", "int32_t", "algo_id", "tt_sizes", "QKV", "code", "function")
+    (folder / "kernels.py").write_text(source + f"\n@triton.jit\ndef named(out, {', '.join(names)}):\n    tl.store(out + tl.program_id(0), {' + '.join(names)})\n")
+    compiled(folder, "named", "*i32" + ", i32" * len(names), "int - linux / register, QKV / QKV, 1", "-t", "cpu:avx2:1")
+    library = linked(folder, "named")
+    out, values = np.zeros(6, np.int32), range(5, 5 + len(names))
+    assert library.named_default(None, address(out), *values) == 0
+    assert out.tolist() == [sum(values)] * 4 + [0, 0]  # 5 - 7 // 6 programs
+    (folder / "cuda.h").write_text(DRIVER_HEADER)
+    compiled(folder, "named", "*i32" + ", i32" * len(names), "int, QKV, 1", "-t", "cuda:80:32", "-on", "on_gpu")
+    subprocess.run(["gcc", "-Wall", "-Werror", "-I.", "-fsyntax-only", next(folder.glob("on_gpu.*.c"))], cwd=folder, check=True)
 
 
 def test_variants_that_do_not_belong_together(folder):

@@ -1,6 +1,9 @@
 """The C text that tools.compile and tools.link write: for each back end, the declarations and the launcher of a kernel's variant."""
 
+import re
 from dataclasses import dataclass
+
+from tilewright import _core
 
 _TYPES = {"i1": "int8_t", "u1": "uint8_t", "fp32": "float", "f32": "float", "fp64": "double", "f64": "double"}
 _TYPES |= {f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}_t" for sign in "iu" for bits in (8, 16, 32, 64)}
@@ -31,18 +34,18 @@ def type_of(word, backend):
     return _TYPES[word]
 
 
-# Names that a parameter in C cannot have: keywords, macros of GNU's dialect, and what the launchers use. Grids use the parameters' names, so that
-# they cannot be changed.
-_TAKEN = set("""auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return short
-signed sizeof static struct switch typedef union unsigned void volatile while asm typeof linux unix NULL memcpy int8_t int16_t int32_t int64_t uint8_t uint16_t
-uint32_t uint64_t uintptr_t CUdeviceptr CUstream CUresult""".split())
+# What the launchers use.
+_TAKEN = "memcpy algo_id CUdeviceptr CUstream CUresult TT_Pointer TT_StreamTy TT_ResultTy tt_stream tt_grid tt_sizes tt_arguments tt_launch tt_algorithms".split()
 
 
-def checked_name(name):
-    """The name of a parameter, if C allows it."""
-    if name in _TAKEN or name.lower().startswith("tt_") or name.startswith("__") or (name[0] == "_" and name[1:2].isupper()):
-        raise ValueError(f"a parameter in C cannot have the name '{name}': rename it in the kernel")
-    return name
+def names_in_c(names):
+    """{parameter: its name in C}. Keywords, macros and names of the launchers get an underscore."""
+    return dict(zip(names, _core.c_parameter_names(list(names), _TAKEN)))
+
+
+def renamed(text, names):
+    """An expression of C in which the parameters have their names in C."""
+    return re.sub(r"\b[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
 
 
 def declared(parameters):
@@ -205,12 +208,12 @@ def _argument(index, type, name):
 
 
 def _cpu_values(variant):
-    assembly = variant.code["code"].replace(variant.code["entry"], f"{variant.name}_programs")
+    assembly = variant.code["code"]
     if "tilewright_" in assembly:
         raise ValueError("tl.device_print and tl.device_assert need the library: they cannot be compiled to C for a CPU")
     tiles = "\ttile" in assembly
     head = variant.code["head_bytes"]
-    return {"CODE": variant.code["source"].replace(variant.code["entry"], f"{variant.name}_programs"), "ARENA": max(variant.code["arena_bytes"], head), "HEAD": head,
+    return {"CODE": variant.code["source"], "ARENA": max(variant.code["arena_bytes"], head), "HEAD": head,
             "INCLUDES": "#include <sys/syscall.h>\n#include <unistd.h>\n" if tiles else "", "LOAD": _TILES if tiles else "",
             "COUNT": len(variant.parameters) + 1,
             "ARGUMENTS": "".join(_argument(index, type, name) for index, (type, name) in enumerate(variant.parameters))}

@@ -184,6 +184,7 @@ class _Signature:
     words: dict
     hints: dict
     constants: dict
+    names: dict  # {parameter: its name in C}
 
     @staticmethod
     def of(kernel, text):
@@ -204,7 +205,7 @@ class _Signature:
         for param in kernel.params[len(items):]:
             if not param.has_default:
                 raise ValueError(f"the signature has {len(items)} entries, and says nothing about '{param.name}', which has no default")
-        return _Signature(words, hints, constants)
+        return _Signature(words, hints, constants, c_text.names_in_c(names))
 
     def suffix(self):
         """The hints as a suffix of names. 3d: the C function's argument 3 is divisible by 16; 4c: argument 4 is the constant 1."""
@@ -219,7 +220,7 @@ class _Signature:
     def parameters(self, backend, with_ones):
         """(C type, name) of each value that a launch passes. `with_ones`: if True, numbers with the hint 1 are included."""
         ones = {list(self.words)[index] for index, hint in self.hints.items() if hint == 1}
-        return [(c_text.type_of("i32" if name in ones else word, backend), c_text.checked_name(name)) for name, word in self.words.items()
+        return [(c_text.type_of("i32" if name in ones else word, backend), self.names[name]) for name, word in self.words.items()
                 if name not in self.constants or with_ones and name in ones]
 
 
@@ -246,10 +247,10 @@ def compile_kernel(args: CompileArgs):
     options = {"num_warps": args.num_warps, "num_stages": args.num_stages}
     # The code of a CPU level comes from `standalone`, below: it may be of another machine.
     compiled = compile(signature.source(kernel), target=None if target.backend == "cpu" else target, options=options)
-    code = compiled._handle.standalone(str(target.arch) if args.target and target.backend == "cpu" else "")
+    code = compiled._handle.standalone(str(target.arch) if args.target and target.backend == "cpu" else "", name + "_programs")
     given = [f"{constant}={value!r}" for constant, value in signature.constants.items()]
     variant = c_text.Variant(
-        name=name, backend=target.backend, code=code, grid=grid,
+        name=name, backend=target.backend, code=code, grid=[c_text.renamed(axis, signature.names) for axis in grid],
         doc=", ".join(given + [f"{option}={value}" for option, value in options.items()]).replace("*/", "* /"),
         parameters=signature.parameters(target.backend, False), all_parameters=signature.parameters(target.backend, True),
         algorithm=_algorithm(signature.constants) + "_" + settings)
