@@ -133,7 +133,7 @@ def settings_page():
 
 # ---- the headers
 
-HEADERS = (("tilewright.h", "cpp"), ("embed.h", "cpp"), ("author.h", "cpp"), ("c.h", "c"), ("error.h", "c"))
+HEADERS = (("tilewright.h", "cpp"), ("embed.h", "cpp"), ("author.h", "cpp"), ("c.h", "c"), ("error.h", "c"), ("runtime.h", "c"), ("builder.h", "c"))
 NOT_DECLARED = re.compile(r"^(#|namespace [\w:]* ?\{$|\} // namespace|extern \"C\"|\}$|class \w+;$|inline Result<Measurement> Kernel::)")
 
 
@@ -172,7 +172,8 @@ def names_of(code):
 
 
 def cpp_page():
-    lines = ["# C and C++", "", "Five headers and one library, `libtilewright`. [Embed in C++](../howto/embed.md) shows programs.", "", NOTE.replace("tables", "headers"), ""]
+    lines = ["# C and C++", "", "Two libraries: `libtilewright`, the compiler and its runtime ([Embed in C++](../howto/embed.md)), and `libtilewright_rt`, which launches kernels that were built",
+             "ahead of time ([Ship](../howto/ship.md), `tilewright/runtime.h`).", "", NOTE.replace("tables", "headers"), ""]
     for name, language in HEADERS:
         lines += [f"## tilewright/{name}", ""]
         for comment, code in blocks((ROOT / "include/tilewright" / name).read_text()):

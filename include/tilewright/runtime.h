@@ -22,9 +22,9 @@ typedef struct TwLaunchOptions {
   int64_t threads;   /* on the CPU, at most this many; 0: twThreads() */
   int32_t disjoint;  /* not 0: the caller promises that no tensor which the kernel writes overlaps another one. Code for the CPU may then
                         be faster. On GPUs the driver knows the tensors' sizes, and the launch checks this itself */
-  int32_t
-      checkPointers;    /* not 0: on the CPU, a pointer that is null, or whose memory is not mapped, or not writable if the kernel writes to
-                           it, is an error. It takes tens of microseconds or more. `bytes` has the sizes; without them, one element counts */
+  /* not 0: on the CPU, a pointer that is null, or whose memory is not mapped, or not writable if the kernel writes to it, is an error. It
+   * takes tens of microseconds or more. `bytes` has the sizes; without them, one element counts */
+  int32_t checkPointers;
   const int64_t *bytes; /* null, or for each parameter of the launcher the size of the memory at its pointer in bytes (0: unknown, or not a
                            pointer). With all sizes, the launch checks `disjoint` itself */
 } TwLaunchOptions;
@@ -33,14 +33,18 @@ typedef struct TwLaunchOptions {
 /* A kernel in an artifact. It is data of the artifact: valid while the artifact is loaded, never freed by the caller. */
 typedef struct TwArtifact TwArtifact;
 
-/* Runs the programs of a grid. Launchers of the generated header call it.
- *   grid       three extents, not negative; null if the kernel was built with --grid
- *   arguments  `count` values of eight bytes, in the order of the launcher's parameters: pointers as they are; integers extended to 64
- * bits, by their sign if they have one; fp32, fp16 and bf16 as the bits of a float in the lower half; fp64 as its bits; constants that are
- * texts as a char pointer On the CPU it returns when all programs are done. On a GPU it returns when the launch is queued; a later call
- * reports errors of the running kernel. Returns 1, or 0 after an error: TW_ERROR_INVALID_ARGUMENT if there is no specialization for these
- * arguments, TW_ERROR_UNSUPPORTED if there is no code for this machine, TW_ERROR_ARTIFACT if the artifact is damaged or of another version,
- * TW_ERROR_MEMORY for a bad pointer, TW_ERROR_DEVICE, TW_ERROR_OUT_OF_MEMORY. */
+/* Runs the programs of a grid. Launchers of the generated header call it. On the CPU it returns when all programs are done. On a GPU it
+ * returns when the launch is queued; a later call reports errors of the running kernel.
+ *
+ * `grid`: three extents, not negative; null if the kernel was built with --grid.
+ *
+ * `arguments`: `count` values of eight bytes, in the order of the launcher's parameters. Pointers are as they are. Integers are extended to
+ * 64 bits, by their sign if they have one. fp32, fp16 and bf16 are the bits of a float in the lower half, fp64 its bits. Constants that are
+ * texts are char pointers.
+ *
+ * Returns 1, or 0 after an error: TW_ERROR_INVALID_ARGUMENT if there is no specialization for these arguments, TW_ERROR_UNSUPPORTED if
+ * there is no code for this machine, TW_ERROR_ARTIFACT if the artifact is damaged or of another version, TW_ERROR_MEMORY for a bad pointer
+ * (with checkPointers), TW_ERROR_DEVICE, TW_ERROR_OUT_OF_MEMORY. */
 TW_API int twArtifactLaunch(TwArtifact *artifact, const TwLaunchOptions *options, const int64_t *grid, const uint64_t *arguments,
                             size_t count, TwError **error);
 
@@ -69,7 +73,7 @@ TW_API TwArtifact *twLibraryFind(TwLibrary *library, const char *kernel, TwError
 TW_API void twLibraryClose(TwLibrary *library);
 
 /* The highest level of instructions that this CPU has and that the artifacts' code may use: "sse2", "avx2", "avx512", "avx512-dot" or
- * "amx". TILEWRIGHT_CPU lowers it. */
+ * "amx" on x86-64, "armv8", "neon", "neon-dot", "sve" or "sve256" on AArch64. TILEWRIGHT_CPU lowers it. */
 TW_API const char *twCpuLevel(void);
 /* The number of threads of a launch on the CPU: TILEWRIGHT_NUM_THREADS, or the CPUs that this process may use. */
 TW_API int64_t twThreads(void);

@@ -90,6 +90,14 @@ def test_the_reference_is_whole(pages):
         assert path in pages[f"reference/{page}.md"]
 
 
+def test_the_reference_has_every_function_of_the_headers(pages):
+    found = set()
+    for header in (ROOT / "include" / "tilewright").glob("*.h"):
+        found |= set(re.findall(r"^TW_API [^;]*?\b(tw[A-Z]\w+)\(", header.read_text(), re.M))
+    titles = set(re.findall(r"`(tw[A-Z]\w+)`", "".join(line for line in pages["reference/cpp.md"].splitlines() if line.startswith("### "))))
+    assert len(found) > 90 and found == titles
+
+
 def test_the_committed_reference_is_current(site):
     """docs/reference has what the compiler's tables give, and nothing else."""
     folder = ROOT / "docs" / "reference"
