@@ -185,15 +185,20 @@ std::string describe(const Argument &argument) {
 
 /// True if no conversion to the declared type changes the argument. Host code has no types for some 8-bit floats and passes their bytes.
 bool fitsExactly(const Argument &argument, const Type &declared) {
+  Scalar want = declared.scalar();
   if (argument.isPointer()) {
-    if (!declared.isPointer() || !declared.element().isScalar()) return true; // specialize() refuses it, or it is a pointer to pointers
-    Scalar want = declared.scalar(), have = argument.element();
-    return want == have || (isFp8(want) && !isFloat(have) && byteSize(have) == 1);
+    Scalar have = argument.element();
+    if (want == have || !declared.isPointer()) return true; // specialize() refuses the latter
+    return (isFp8(want) && !isFloat(have) && byteSize(have) == 1) || !declared.element().isScalar();
   }
   if (!argument.isNumber()) return true;
   if (!declared.isScalar()) return false;
-  bool isInteger = argument.kind() != Argument::Kind::floating && !isFloat(declared.scalar());
-  return !isInteger || declared.scalar() == Scalar::int1 || isInRange(argument, declared.scalar(), /*isSignless=*/false);
+  if (argument.kind() == Argument::Kind::integer && want == Scalar::int32) { // most numbers of launches
+    int64_t value = argument.asInteger();
+    return value == static_cast<int32_t>(value);
+  }
+  bool isInteger = argument.kind() != Argument::Kind::floating && !isFloat(want);
+  return !isInteger || want == Scalar::int1 || isInRange(argument, want, /*isSignless=*/false);
 }
 
 } // namespace

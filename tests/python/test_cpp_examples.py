@@ -68,7 +68,9 @@ def test_results_and_ir(source, tmp_path):
     assert effects_of(output(program, "--tt")) == effects_of(twin)
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+@pytest.mark.parametrize("compiler", ["g++", "clang++-16"])
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
-def test_results_with_gcc(source, tmp_path):
-    assert "are right" in output(built(source, tmp_path, "g++"))
+def test_results_with_other_compilers(source, compiler, tmp_path):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    assert "are right" in output(built(source, tmp_path, compiler))
