@@ -51,8 +51,10 @@ typedef struct stream *CUstream;
 typedef struct module *CUmodule;
 typedef struct function *CUfunction;
 typedef unsigned long long CUdeviceptr;
+typedef int CUdevice;
 typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_OUT_OF_MEMORY = 2 } CUresult;
 #define CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
+CUresult cuCtxGetDevice(CUdevice *device);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
@@ -66,8 +68,10 @@ DRIVER = """
 #include <string.h>
 int64_t told[16];
 char entry[64], image[4];
-CUresult cuModuleLoadData(CUmodule *module, const void *code) { memcpy(image, code, 4); *module = (CUmodule)1; return CUDA_SUCCESS; }
-CUresult cuModuleUnload(CUmodule module) { return CUDA_SUCCESS; }
+int device, loads;
+CUresult cuCtxGetDevice(CUdevice *number) { *number = device; return CUDA_SUCCESS; }
+CUresult cuModuleLoadData(CUmodule *module, const void *code) { memcpy(image, code, 4); ++loads; *module = (CUmodule)1; return CUDA_SUCCESS; }
+CUresult cuModuleUnload(CUmodule module) { --loads; return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) { strcpy(entry, name); *function = (CUfunction)1; return CUDA_SUCCESS; }
 CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) { return CUDA_SUCCESS; }
 CUresult cuGetErrorString(CUresult error, const char **text) { *text = "an error"; return CUDA_SUCCESS; }
@@ -197,6 +201,16 @@ def test_launch_on_a_gpu(folder):
     assert told[:3] == [2, 3, 1] and told[3] % 128 == 0 and told[4:] == [1 << 40, 1 << 41, 128, 272]
     assert (ctypes.c_char * 64).in_dll(library, "entry").value == b"matmul"
     assert bytes((ctypes.c_char * 4).in_dll(library, "image")) in (b"\x7fELF", b"//\n/")
+    # The code is loaded once for each device.
+    device, loads = ctypes.c_int.in_dll(library, "device"), ctypes.c_int.in_dll(library, "loads")
+    for number, expected in ((0, 1), (3, 2), (0, 2), (3, 2), (63, 3)):
+        device.value = number
+        library.load_matmul()
+        assert loads.value == expected
+    library.unload_matmul()
+    assert loads.value == 2
+    device.value = 64
+    assert library.matmul_default(None, ctypes.c_uint64(0), ctypes.c_uint64(0), ctypes.c_uint64(0), 128, 192, 256, 272, 1) == 1
 
 
 def test_what_is_refused(folder):

@@ -90,45 +90,60 @@ def header(variant):
 _CUDA = """/* @DOC@ */
 @PRELUDE@#include <stdio.h>
 
+enum { TT_DEVICES = 64 };
 static const unsigned char code[] = {@CODE@};
-static CUmodule module;
-static CUfunction function;
+static CUmodule modules[TT_DEVICES];
+static CUfunction functions[TT_DEVICES];
 
-static CUresult tt_load(void) {
+/* The function for the device of the current context. It is loaded once for each device, also if several threads launch it. */
+static CUresult tt_load(CUfunction *function) {
+  CUdevice device = 0;
   CUmodule loaded = NULL;
-  CUfunction found = NULL;
-  CUresult result = cuModuleLoadData(&loaded, code);
-  if (result == CUDA_SUCCESS) result = cuModuleGetFunction(&found, loaded, "@ENTRY@");
+  CUfunction known = NULL;
+  CUresult result = cuCtxGetDevice(&device);
+  if (result != CUDA_SUCCESS) return result;
+  if (device < 0 || device >= TT_DEVICES) return CUDA_ERROR_INVALID_VALUE;
+  *function = __atomic_load_n(&functions[device], __ATOMIC_ACQUIRE);
+  if (*function) return CUDA_SUCCESS;
+  result = cuModuleLoadData(&loaded, code);
+  if (result == CUDA_SUCCESS) result = cuModuleGetFunction(function, loaded, "@ENTRY@");
   if (result == CUDA_SUCCESS && @SHARED@ > 48 * 1024)
-    result = cuFuncSetAttribute(found, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, @SHARED@);
+    result = cuFuncSetAttribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, @SHARED@);
   if (result != CUDA_SUCCESS) {
     if (loaded) cuModuleUnload(loaded);
     return result;
   }
-  module = loaded;
-  function = found;
+  if (__atomic_compare_exchange_n(&functions[device], &known, *function, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    modules[device] = loaded;
+  } else { /* another thread was faster */
+    cuModuleUnload(loaded);
+    *function = known;
+  }
   return CUDA_SUCCESS;
 }
 
 static TT_ResultTy tt_launch(TT_StreamTy stream, const int64_t grid[3], void **arguments) {
-  if (!function) {
-    CUresult result = tt_load();
-    if (result != CUDA_SUCCESS) return result;
-  }
+  CUfunction function = NULL;
+  CUresult result = tt_load(&function);
+  if (result != CUDA_SUCCESS) return result;
   if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0) return CUDA_SUCCESS;
   return cuLaunchKernel(function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2], @THREADS@, 1, 1, @SHARED@, stream, arguments, NULL);
 }
 
 void load_@NAME@(void) {
-  CUresult result = function ? CUDA_SUCCESS : tt_load();
+  CUfunction function = NULL;
+  CUresult result = tt_load(&function);
   const char *text = NULL;
   if (result != CUDA_SUCCESS && cuGetErrorString(result, &text) == CUDA_SUCCESS) fprintf(stderr, "@NAME@: %s\\n", text);
 }
 
+/* For the device of the current context. */
 void unload_@NAME@(void) {
-  if (module) cuModuleUnload(module);
-  module = NULL;
-  function = NULL;
+  CUdevice device = 0;
+  if (cuCtxGetDevice(&device) != CUDA_SUCCESS || device < 0 || device >= TT_DEVICES || !modules[device]) return;
+  cuModuleUnload(modules[device]);
+  modules[device] = NULL;
+  functions[device] = NULL;
 }
 
 TT_ResultTy @NAME@(TT_StreamTy tt_stream@PARAMETERS@) {
