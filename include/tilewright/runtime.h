@@ -42,9 +42,9 @@ typedef struct TwArtifact TwArtifact;
  * 64 bits, by their sign if they have one. fp32, fp16 and bf16 are the bits of a float in the lower half, fp64 its bits. Constants that are
  * texts are char pointers.
  *
- * Returns 1, or 0 after an error: TW_ERROR_INVALID_ARGUMENT if there is no specialization for these arguments, TW_ERROR_UNSUPPORTED if
- * there is no code for this machine, TW_ERROR_ARTIFACT if the artifact is damaged or of another version, TW_ERROR_MEMORY for a bad pointer
- * (with checkPointers), TW_ERROR_DEVICE, TW_ERROR_OUT_OF_MEMORY. */
+ * Returns 1, or 0 after an error. TW_ERROR_INVALID_ARGUMENT: there is no specialization for these arguments. TW_ERROR_UNSUPPORTED: there is
+ * no code for this machine. TW_ERROR_ARTIFACT: the artifact is damaged or of another version. TW_ERROR_MEMORY: a pointer is bad (with
+ * checkPointers). Others are TW_ERROR_DEVICE and TW_ERROR_OUT_OF_MEMORY. */
 TW_API int twArtifactLaunch(TwArtifact *artifact, const TwLaunchOptions *options, const int64_t *grid, const uint64_t *arguments,
                             size_t count, TwError **error);
 
