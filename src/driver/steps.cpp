@@ -329,6 +329,8 @@ constexpr Step steps[] = {
      "give each transfer through a tensor map a buffer in shared memory"},
     {"pair-ctas", Machine::gpu, gpu::pairCtas, nullptr, "",
      "let the two CTAs of a cluster multiply together, each with half of the second operand (cta_group::2)"},
+    {"cancel-launches", Machine::gpu, gpu::cancelLaunches, nullptr, "",
+     "let a CTA cancel the launch of others and execute their programs, on GPUs with cluster launch control"},
     {"schedule-loops", Machine::gpu, gpu::scheduleLoops, nullptr, "",
      "schedule the software pipeline of each loop: stages, order, partitions, buffers"},
     {"pipeline-loops", Machine::gpu, gpu::pipelineLoops, nullptr, "",

@@ -75,6 +75,10 @@ llvm::LogicalResult stageTmaTransfers(mlir::ModuleOp module);
 /// is the same in both, and if that pays. Sets `paired` of its MMAs, whose second operand then has half of the columns.
 llvm::LogicalResult pairCtas(mlir::ModuleOp module);
 
+/// Lets a CTA execute the programs of CTAs whose launch it cancels (cluster launch control), if the kernel multiplies with tcgen05 and the
+/// copies of the next program then run ahead. The kernel becomes a loop with a ttg.clc_program.
+llvm::LogicalResult cancelLaunches(mlir::ModuleOp module);
+
 /// Decides the software pipeline of every loop and writes it as its attribute `ttg.loop_schedule`: which loads run ahead in circular
 /// buffers, as deep as shared memory permits, which MMAs stay in flight, and whether a producer warp starts the copies. Sets
 /// `ttg.warp_specialized` in that case.

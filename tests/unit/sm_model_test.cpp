@@ -217,6 +217,52 @@ TEST(SmModel, WavesOfCtas) {
   EXPECT_NEAR(seconds(rates().sms + 1), 2 * seconds(rates().sms), 0.1 * seconds(rates().sms));
 }
 
+/// A CTA that cancels the launch of others executes as much as they would, without the time in which they start.
+TEST(SmModel, CanceledLaunches) {
+  const std::string work = R"(
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%x = %one) -> (f32) : i32 {
+      %next = arith.addf %x, %one : f32
+      scf.yield %next : f32
+    })";
+  const std::string constants = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %n = arith.constant 1000 : i32
+  %one = arith.constant 1.0 : f32
+  %yes = arith.constant 1 : i1)";
+  const std::string taking = constants + R"(
+  %response = ptx.shared_base
+  %bar = arith.addi %response, %c16 : i32
+  %lane = ptx.lane_id
+  %isLane = arith.cmpi eq, %lane, %c0 : i32
+  ptx.mbarrier_init %bar, 1 if %isLane
+  %first = ptx.block_id 0
+  %r:3 = scf.while (%block = %first, %parity = %c0, %more = %yes) : (i32, i32, i1) -> (i32, i32, i1) {
+    scf.condition(%more) %block, %parity, %more : i32, i32, i1
+  } do {
+  ^bb0(%block: i32, %parity: i32, %more: i1):
+    ptx.mbarrier_expect %bar, 16 if %isLane
+    ptx.clc_try_cancel %response, %bar if %isLane)" +
+                             work + R"(
+    ptx.mbarrier_wait %bar, %parity
+    %canceled, %x, %y, %z = ptx.clc_query %response
+    %next = arith.xori %parity, %c1 : i32
+    scf.yield %x, %next, %canceled : i32, i32, i1
+  })";
+  constexpr int64_t ctas = 10;
+  int64_t sms = blackwell().sms, threads = 32;
+  // One CTA at a time on an SM: it takes all registers.
+  auto cycles = [&](const std::string &body, int64_t programs) {
+    LaunchPrediction prediction = predictOn(blackwell(), threads, "", body, {{}, {programs * sms, 1, 1}, 65536 / threads, {}});
+    EXPECT_TRUE(prediction.isComplete);
+    return (prediction.seconds - blackwell().launchSeconds) * prediction.clock;
+  };
+  double starting = cycles(constants + work, ctas) - ctas * (cycles(constants + work, 1) - ctaStartLatency);
+  EXPECT_NEAR(starting, ctas * ctaStartLatency, ctaStartLatency / 10);
+  EXPECT_NEAR(cycles(constants + work, ctas) - cycles(taking, ctas), (ctas - 1) * ctaStartLatency, ctaStartLatency);
+}
+
 /// Warp 1 waits on an mbarrier at which warp 0 arrives; a wait without an arrival cannot be resolved.
 TEST(SmModel, Mbarriers) {
   auto body = [](bool arrives) {

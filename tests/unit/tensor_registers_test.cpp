@@ -207,6 +207,7 @@ const std::string persistent = kernel(32, 64, "%out: i64", R"(
     ptx.store_global %place, %new if %one : i32
     ptx.mbarrier_wait %bar, %parity
     %canceled, %x, %y, %z = ptx.clc_query %base
+    ptx.fence_async
     ptx.warp_barrier
     %next = arith.xori %parity, %c1 : i32
     scf.yield %x, %next, %canceled : i32, i32, i1
@@ -240,6 +241,28 @@ TEST(LaunchControl, ResponsesForAWholeCluster) {
     EXPECT_EQ(count, ordersOfText);
   expectError(unmarked(replaced(text, "    ptx.cluster_arrive\n    ptx.cluster_wait\n    %next", "    ptx.warp_barrier\n    %next")), run,
               "race: ");
+  // Both CTAs ask, and a response would be written twice. Or the second one reads a response with its part of the bytes unexpected.
+  expectError(unmarked(replaced(text, "if %asks {multicast}", "if %one {multicast}")), run, "race: ");
+  expectError(unmarked(replaced(text, "ptx.mbarrier_expect %bar, 16 if %one", "ptx.mbarrier_expect %bar, 16 if %asks")), run, "deadlock");
+  expectError(unmarked(replaced(text, "if %asks {multicast}", "if %asks")), run, "deadlock"); // only the first CTA gets a response
+}
+
+TEST(LaunchControl, LaunchesOverlap) {
+  // A cluster that asks may be late: others ask before it, and some requests are refused though a cluster has not started. So CTAs do
+  // different numbers of programs, and every program is done once.
+  std::string text = replaced(persistent, "%old = ptx.load_global %place -> i32\n    %new = arith.addi %old, %c1 : i32",
+                              "%new = arith.addi %first, %c1 : i32");
+  std::set<int32_t> workers;
+  std::vector<int32_t> out(24);
+  Launch run;
+  run.pointer(out).grid = {24, 1, 1};
+  ASSERT_EQ(simulateText(unmarked(text), run), "");
+  for (int32_t worker : out) {
+    EXPECT_GT(worker, 0);
+    workers.insert(worker);
+  }
+  EXPECT_GT(workers.size(), 1u);
+  EXPECT_LT(workers.size(), 24u);
 }
 
 TEST(LaunchControl, BrokenRules) {
@@ -254,6 +277,18 @@ TEST(LaunchControl, BrokenRules) {
       replaced(persistent, "scf.yield %x, %next, %canceled", "%last = arith.cmpi ult, %new, %c16 : i32\n    scf.yield %c0, %next, %last");
   expectError(unmarked(again), run, "has seen a request fail, and must not make another one");
   expectError(unmarked(replaced(persistent, "%bar = arith.addi %base, %c16", "%bar = arith.addi %base, %c4")), run, "not a multiple of 8");
+  // The response is not aligned. The next one may come before this one has been read, or without a fence between the proxies.
+  std::string odd = replaced(persistent, "%one = ptx.elect", "%c8 = arith.constant 8 : i32\n  %odd = arith.addi %base, %c8 : i32\n  %one = ptx.elect");
+  odd = replaced(replaced(odd, "%bar = arith.addi %base, %c16", "%bar = arith.addi %base, %c32"), "%c16 = arith.constant 16 : i32",
+                 "%c16 = arith.constant 16 : i32\n  %c32 = arith.constant 32 : i32");
+  odd = replaced(replaced(odd, "clc_try_cancel %base", "clc_try_cancel %odd"), "clc_query %base", "clc_query %odd");
+  expectError(unmarked(odd), run, "not a multiple of 16");
+  expectError(unmarked(without(persistent, "    ptx.fence_async\n")), run, "fence_async is missing: warp 0 has read the previous response");
+  // After a response that says no, its block indices are undefined.
+  std::string undefined = replaced(persistent, "scf.yield %x, %next, %canceled : i32, i32, i1\n  }",
+                                   "scf.yield %x, %next, %canceled : i32, i32, i1\n  }\n  %offset = arith.extui %r#0 : i32 to i64\n  %place = "
+                                   "arith.addi %out, %offset : i64\n  ptx.store_global %place, %c0 if %one : i32");
+  expectError(unmarked(undefined), run, "outside");
 }
 
 // ---- a pair of CTAs with operands by TMA

@@ -49,6 +49,7 @@ constexpr int64_t minSwizzleSpanBytes = 32;       ///< bytes of a row of the nar
 constexpr int64_t swizzleRows = 8;                ///< rows after which a swizzle repeats
 constexpr int64_t reservedSharedBytes = 1024;     ///< of each CTA on an SM, next to what it asks for
 constexpr int64_t mbarrierBytes = 8;              ///< bytes of an mbarrier, and its alignment
+constexpr int64_t clcResponseBytes = 16;          ///< bytes of a response of cluster launch control, and its alignment
 constexpr int64_t immediateOffsetRange = 8388608; ///< bytes: the offset of an access is a signed number below this
 constexpr int64_t descriptorAddressBits = 18;     ///< bits of a shared address that a matrix descriptor holds
 constexpr int64_t operandBytesPerCycle = 128;     ///< bytes that an SM's shared memory reads or writes in a cycle

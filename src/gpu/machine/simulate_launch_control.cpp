@@ -13,13 +13,28 @@ namespace tilewright::gpu::sim {
 
 constexpr int64_t responseBytes = 16;
 
+/// Checks that warps which have read the previous response executed fence_async after it: the next one comes through the async proxy.
+static bool checkFences(Warp &warp, const Step &step, int64_t lane, Cta &target, uint64_t response) {
+  const Clock &known = warp.knownOf(target);
+  for (size_t other = 0; other < target.warps.size(); ++other) {
+    if (!(target.state(response).readers >> other & 1)) continue;
+    const ReadState &read = target.reads[size_t(response - sharedBase) * size_t(target.readers()) + other];
+    if (!target.warps[other]->fencedSince(0, read.epoch, sim::at(known, int64_t(other))))
+      return warp.fail(step,
+                       "fence_async is missing: warp " + llvm::Twine(other) + " has read the previous response (" + target.nameOf(read.op) +
+                           " at " + target.locationOf(read.op) + ") and did not execute fence_async after it",
+                       lane, read.op);
+  }
+  return true;
+}
+
 /// Starts a request: its response belongs to the request until its mbarrier has the bytes.
 static bool startRequest(Warp &warp, const Step &step, int64_t lane, Cta &target, uint64_t response, uint64_t barrier) {
   if (!findBarrier(warp, step, lane, target, barrier)) return false;
   Chunk chunk{response, responseBytes};
   bool fits = &target == &warp.cta ? warp.touch(step, lane, response, responseBytes, Warp::Access::asyncWrite, responseBytes)
                                    : warp.touchTarget(step, lane, target, chunk);
-  if (!fits) return false;
+  if (!fits || !checkFences(warp, step, lane, target, response)) return false;
   uint32_t id = target.newCopy(step.number);
   for (int64_t i = 0; i < responseBytes; ++i)
     target.state(response + uint64_t(i)).owner = id;
@@ -42,7 +57,10 @@ static bool tryCancel(Warp &warp, const Step &step) {
     }
     warp.cta.launchRequests.push_back(request);
   }
-  return true;
+  if (!acts) return true;
+  warp.advanced = true; // other clusters start, or ask first
+  warp.cta.cluster.hasPolled = true;
+  return warp.yield();
 }
 
 /// Writes the response and reports its bytes, as a TMA load does.
@@ -89,7 +107,10 @@ static bool query(Warp &warp, const Step &step) {
   return true;
 }
 
+/// A request may be refused although a cluster has not started: it starts later.
 std::optional<int64_t> Launch::takeCluster() {
+  constexpr uint64_t requestsOfRefusal = 8;
+  if (random() % requestsOfRefusal == 0) return std::nullopt;
   int64_t left = clusters[0] * clusters[1] * clusters[2] - nextCluster;
   int64_t start = left > 0 ? int64_t(random() % uint64_t(left)) : 0;
   for (int64_t i = 0; i < left; ++i) {

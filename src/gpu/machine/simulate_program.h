@@ -203,7 +203,7 @@ struct Launch {
   std::set<int64_t> canceled{};         // clusters that never start: others do their work
   std::mt19937_64 random{options.seed}; // decides when a cluster pauses
 
-  /// Cancels a cluster that has not started. Returns its number, or nothing if there is none.
+  /// Cancels a cluster that has not started. Returns its number, or nothing: there is none, or it starts soon.
   std::optional<int64_t> takeCluster();
   /// Returns the block indices of the first CTA of a cluster of `ctas` CTAs.
   std::array<int64_t, 3> positionOf(int64_t number, int64_t ctas) const;
@@ -222,7 +222,7 @@ struct Cluster {
   uint32_t stores = 0; // of TMA, so far
   ucontext_t scheduler{};
   uint64_t seen = 0;      // the launch's changes when it began to wait
-  bool hasPolled = false; // a warp has just loaded memory that other clusters may change
+  bool hasPolled = false; // a warp has just loaded memory that other clusters may change, or asked for a cluster
   bool paused = false;    // it does not wait: other clusters run in between
 
   explicit Cluster(Launch &launch) : launch(launch) {}

@@ -8,6 +8,7 @@
 // The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/persistent_loop.h"
 #include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/program_loop.h"
 #include "ir/scaled_dot.h"
 #include "ir/volatile_load.h"
 
@@ -46,7 +47,7 @@ scf::ForOp topLevelLoopAround(scf::ForOp loop) {
 
 scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop, tiles = topLevelLoopAround(loop);
-  if (!tiles || tiles.getUnsignedCmp() || schedule.warpSpecialized) return {};
+  if (!tiles || tiles.getUnsignedCmp() || schedule.warpSpecialized || clcProgramOf(tiles)) return {};
   if (schedule.edges.empty() || schedule.drainsAtWait()) return {};
   IntegerAttr step;
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};

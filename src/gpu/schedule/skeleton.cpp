@@ -1,5 +1,7 @@
 #include "gpu/schedule/skeleton.h"
 
+#include "gpu/schedule/program_loop.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -12,6 +14,7 @@ void Skeleton::keep(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
       need(bound);
+    if (ttg::ClcProgramOp program = clcProgramOf(loop)) keep(program); // which ends the loop
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     need(branch.getCondition());
   } else if (op->getNumRegions() != 0) {
@@ -47,7 +50,7 @@ void Skeleton::need(Value value) {
     need(branch.thenYield().getOperand(number));
     need(branch.elseYield().getOperand(number));
   } else {
-    bool isKnown = isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp>(op);
+    bool isKnown = isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op);
     computable &= tiles ? isKnown || isa<tt::LoadOp, ttg::LoadSharedOp>(op) : isKnown && !isa<RankedTensorType>(value.getType());
     keep(op);
   }

@@ -249,7 +249,7 @@ namespace {
 struct Partition {
   Skeleton program;
   int32_t warps, registers;
-  std::optional<Skeleton> ofPeer = std::nullopt; ///< what the second CTA of a pair runs instead: the barriers of all warps
+  std::optional<Skeleton> ofPeer = std::nullopt; ///< what the second CTA of a pair runs instead: what all warps take part in
 };
 } // namespace
 
@@ -268,8 +268,9 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
   WalkResult walk = function.walk([](ttg::Tcgen05MmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); });
   if (!walk.wasInterrupted()) return std::nullopt;
   Skeleton program(function);
-  function.walk([&](ttg::CtaBarrierOp barrier) {
-    if (barrier.getAllWarps()) program.keep(barrier);
+  function.walk([&](Operation *op) {
+    auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
+    if (isa<ttg::ClcProgramOp>(op) || (barrier && barrier.getAllWarps())) program.keep(op);
   });
   return program;
 }
@@ -327,6 +328,23 @@ static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Parti
   return op;
 }
 
+/// In a program loop the producer asks for programs, as the first partition to need them. The warps of all partitions read the responses.
+static void shareResponses(ttg::WarpSpecializeOp op, ttg::ConfigAttr config) {
+  ttg::AllocBarriersOp empty;
+  int64_t readers = 0;
+  for (Region &region : op->getRegions()) {
+    bool reads = false;
+    region.walk([&](ttg::ClcProgramOp program) {
+      reads = true;
+      program.setAsks(region.getRegionNumber() == 1);
+      empty = program.getEmpty().getDefiningOp<ttg::AllocBarriersOp>();
+    });
+    unsigned number = region.getRegionNumber();
+    if (reads) readers += number == 0 ? config.getWarps() : op.getPartitionNumWarps()[number - 1];
+  }
+  if (empty) empty.setArrivals(static_cast<uint32_t>(readers * config.getCtas()));
+}
+
 static bool isOfPartition(Operation *op) {
   return ttg::partitionOf(op) != ttg::Partition::consumers;
 }
@@ -354,6 +372,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
     sinkIntoBranches(consumers);
   }
   ttg::eraseDead(function);
+  shareResponses(op, config);
   if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
   // The regions say it now.
   for (StringRef mark : {ttg::operandRegistersName, ttg::warpSpecializedName})

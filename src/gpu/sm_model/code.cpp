@@ -127,6 +127,8 @@ static void setCosts(Node &node, const SmRates &rates) {
     setShared(node, static_cast<double>(bytesOf(load.getValues().getTypes())));
   } else if (auto store = dyn_cast<ptx::StoreSharedOp>(op)) {
     setShared(node, static_cast<double>(bytesOf(store.getValues().getTypes())));
+  } else if (isa<ptx::ClcQueryOp>(op)) {
+    setShared(node, clcResponseBytes);
   } else if (auto load = dyn_cast<ptx::LdmatrixOp>(op)) {
     setShared(node, 4.0 * load.getValues().size());
   } else if (auto store = dyn_cast<ptx::StmatrixOp>(op)) {
@@ -192,6 +194,8 @@ static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
   for (Value result : op.getResults())
     node.results.push_back(define(code, result, differing));
   if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) node.waits.clear();
+  if (isa<scf::WhileOp>(op))
+    node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
   return node;
 }
 

@@ -53,6 +53,7 @@ constexpr double functionInstructions = 2; ///< of other functions of math
 constexpr double mmaLatency = 33;          ///< of mma.sync, and of a wait for wgmma or a tcgen05.commit after the last MMA
 constexpr double barrierLatency = 20;
 constexpr double ctaStartLatency = 700; ///< from the end of a CTA to the first instruction of the next one in its place
+constexpr double clcLatency = 700;      ///< from a request to cancel a launch to its response: as the start of a CTA
 constexpr double tmaLatency = 250;      ///< of a TMA copy, more than of a load
 
 } // namespace tilewright::gpu

@@ -43,6 +43,7 @@ struct Mbarrier {
 struct Cta {
   std::array<NamedBarrier, 16> barriers;
   std::map<int64_t, Mbarrier> mbarriers;
+  std::map<int64_t, std::optional<int64_t>> responses; // by address: the program whose launch has been canceled
   int64_t running = 0; // warps
   double end = 0;
 };
@@ -85,6 +86,8 @@ private:
   bool executeTogether(size_t index, const Node &node, double time);
   bool arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double time);
   bool executeAsync(size_t index, const Node &node, double time);
+  void takeProgram(size_t index, ptx::ClcTryCancelOp request, double time);
+  void readResponse(size_t index, ptx::ClcQueryOp query, const Node &node);
   void issue(model::Warp &warp, size_t index, const Node &node, double time);
   void multiplyTogether(model::Warp &warp, const Node &node, double time);
   double moveBytes(double time, double bytes, int64_t stream);
@@ -425,6 +428,28 @@ bool Sm::executeAsync(size_t index, const Node &node, double time) {
   return true;
 }
 
+//===--------------------------------------------------------------------------------------------------------- launch control
+
+/// A CTA takes the next program of this SM, which then starts no CTA for it.
+void Sm::takeProgram(size_t index, ptx::ClcTryCancelOp request, double time) {
+  const model::Warp &warp = *warps[index];
+  Integer address = warp.lanesWhere(request.getPredicate()) ? warp.inLane(request.getResponse(), 0) : std::nullopt;
+  if (!address) return;
+  ctaOf(index).responses[*address] = started < wanted ? std::optional(programOf(started++)) : std::nullopt;
+  if (Mbarrier *barrier = barrierAt(index, request.getBarrier()))
+    arrive(ctaOf(index), *barrier, 0, -clcResponseBytes, time + clcLatency);
+}
+
+void Sm::readResponse(size_t index, ptx::ClcQueryOp query, const Node &node) {
+  model::Warp &warp = *warps[index];
+  Integer address = warp.inLane(query.getResponse(), 0);
+  std::optional<int64_t> program = address ? ctaOf(index).responses[*address] : std::nullopt;
+  std::array<int64_t, 3> block = placeOf(program.value_or(0), 0).block;
+  warp.setInteger(node.results[0], program.has_value());
+  for (size_t axis = 0; axis < block.size(); ++axis)
+    warp.setInteger(node.results[axis + 1], block[axis]);
+}
+
 //===---------------------------------------------------------------------------------------------------------------- running
 
 /// Executes one operation. False if the warp has to wait.
@@ -440,6 +465,8 @@ bool Sm::execute(size_t index, const Node &node, double time) {
   if (isa<ptx::BarrierOp, ptx::BarrierArriveOp, ptx::MbarrierInitOp, ptx::MbarrierExpectOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp>(
           node.op))
     return executeTogether(index, node, warp.now);
+  if (auto request = dyn_cast<ptx::ClcTryCancelOp>(node.op)) return takeProgram(index, request, warp.now), true;
+  if (auto query = dyn_cast<ptx::ClcQueryOp>(node.op)) return readResponse(index, query, node), true;
   return executeAsync(index, node, warp.now);
 }
 

@@ -140,6 +140,23 @@ uint32_t Warp::takenLanes(const Node &node) const {
   return takesElse ? 0 : mask();
 }
 
+/// At the end of a part of a program loop, enters the other one. False if the loop ends, or if its condition is not known.
+bool Warp::goOnInProgramLoop(Frame &frame) {
+  if (!frame.node->isProgramLoop) return false;
+  const Body &condition = frame.node->bodies[0], &body = frame.node->bodies[1];
+  if (frame.body == &body) {
+    pass(body.yielded, condition.arguments);
+    frame.body = &condition;
+  } else {
+    Integer goesOn = get(condition.yielded[0]);
+    if (!goesOn || *goesOn == 0) return false;
+    pass(ArrayRef(condition.yielded).drop_front(), body.arguments);
+    frame.body = &body;
+  }
+  frame.next = 0;
+  return true;
+}
+
 const Node *Warp::next() {
   while (!stack.empty()) {
     Frame &frame = stack.back();
@@ -155,6 +172,7 @@ const Node *Warp::next() {
       define(frame.body->arguments[0], index && step ? Integer(*index + *step) : std::nullopt, now);
       continue;
     }
+    if (goOnInProgramLoop(frame)) continue;
     ArrayRef<int32_t> yielded = frame.body->yielded;
     if (isa<scf::WhileOp>(frame.node->op)) yielded = yielded.drop_front();
     const Node *done = frame.node;

@@ -42,6 +42,8 @@ public:
   double openMmas = 0, openCopies = 0, openStores = 0, openTensorAccesses = 0;
   std::deque<double> mmas, copies, stores;
 
+  /// Sets an integer result that the SM computes.
+  void setInteger(int32_t value, Integer number) { values[static_cast<size_t>(value)] = number; }
   uint32_t mask() const { return stack.back().mask; }
   Integer get(int32_t value) const { return values[static_cast<size_t>(value)]; }
   /// Returns a value in one lane. Loop-carried values that differ between lanes have the difference that they begin with.
@@ -61,6 +63,7 @@ public:
   int64_t iterationsOf(const Node &loop) const;
 
 private:
+  bool goOnInProgramLoop(Frame &frame);
   void define(int32_t value, Integer number, double time);
   uint32_t takenLanes(const Node &node) const;
   void pass(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);

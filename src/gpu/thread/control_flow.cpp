@@ -2,6 +2,7 @@
 //   before: %r = scf.for iter_args(%x = %a) -> (tensor<256xf32, #l>)          after: %r0, %r1 = scf.for iter_args(%x0 = %a0, %x1 = %a1)
 #include "gpu/thread/control_flow.h"
 
+#include "gpu/schedule/program_loop.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
 #include "gpu/thread/shared.h"
@@ -69,6 +70,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 }
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
+  if (ttg::ClcProgramOp program = clcProgramOf(loop)) return lowerProgramLoop(t, loop, program);
   waitAtBarrier(t);
   AccessLog::Mark before = t.sinceBarrier.mark();
   expectIteration(t, loop);

@@ -23,7 +23,7 @@ static const LoweringTable &loweringTable() {
   static const LoweringTable table = [] {
     LoweringTable made;
     for (auto *add :
-         {addControlFlowLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings, addMathLowerings, addSmallFloatLowerings,
+         {addControlFlowLowerings, addProgramLoopLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings, addMathLowerings, addSmallFloatLowerings,
           addMemoryLowerings, addSharedLowerings, addMmaLowerings, addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings,
           addFmaDotLowerings, addConvertLowerings, addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
       add(made);

@@ -22,6 +22,7 @@ template <auto... functions> void addLowerings(LoweringTable &table) {
 }
 
 void addControlFlowLowerings(LoweringTable &table);
+void addProgramLoopLowerings(LoweringTable &table);
 void addPartitionLowerings(LoweringTable &table);
 void addShapeLowerings(LoweringTable &table);
 void addElementLowerings(LoweringTable &table);

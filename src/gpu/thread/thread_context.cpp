@@ -61,6 +61,7 @@ Value ThreadContext::zero(Type type) {
 }
 
 Value programId(ThreadContext &t, int64_t axis) {
+  if (Value id = t.program[static_cast<size_t>(axis)]) return id;
   Value block = ptx::BlockIdOp::create(t.b, t.b.getI32Type(), static_cast<uint32_t>(axis));
   return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, block, t.i32(t.config.getCtas()))) : block;
 }

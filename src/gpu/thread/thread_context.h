@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <array>
+
 namespace tilewright::gpu {
 
 using mlir::LogicalResult;
@@ -34,6 +36,7 @@ struct ThreadContext {
   GpuTarget target;
   mlir::ImplicitLocOpBuilder b;
   Value thread, lane, warp;        ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its partition
+  std::array<Value, 3> program;    ///< in a program loop: the ids of the iteration's program
   int64_t warps;                   ///< of the partition, or of the kernel
   std::optional<uint32_t> barrier; ///< the named barrier of the partition
   llvm::DenseMap<Value, ThreadValues> parts;

@@ -6,6 +6,7 @@
 #include "ir/refusal.h"
 #include "support/target.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -248,6 +249,12 @@ gpu::SharedLayout SharedAttr::layout() const {
   layout.bases = getBases().vec();
   layout.elementBits = getElementBits();
   return layout;
+}
+
+LogicalResult ClcProgramOp::verify() {
+  auto loop = dyn_cast<scf::ForOp>((*this)->getParentOp());
+  if (!loop || getIteration() != loop.getInductionVar()) return emitOpError("gets the program of an iteration of the loop around it");
+  return success();
 }
 
 LogicalResult ReadClusterOp::verify() {

@@ -315,6 +315,24 @@ def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
+// ---- cluster launch control
+
+def TTG_ClcProgramOp : TTGEffect<"clc_program", [AllTypesMatch<["full", "empty"]>]> {
+  let summary = "the ids of the program that an iteration of a program loop executes. Such a loop (an scf.for from 0 in steps of 1, with this "
+                "operation in its body) ends after an iteration if the launch has no other program left for this CTA. Iteration 0 executes "
+                "the CTA's own program, the later ones programs whose launch the CTA has canceled. `asks`: one thread of the partition asks for the next "
+                "iteration's program. Responses, full and empty barriers have a stage for an iteration; each warp that reads a response arrives at "
+                "its empty barrier";
+  let arguments = (ins TTG_Buffer:$responses, TTG_Barriers:$full, TTG_Barriers:$empty, I32:$iteration, UnitAttr:$asks);
+  let results = (outs I32:$x, I32:$y, I32:$z);
+  let assemblyFormat = "$iteration `by` $responses `,` $full `,` $empty attr-dict `:` type($responses) `,` type($full)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$responses, "::mlir::Value":$full, "::mlir::Value":$empty, "::mlir::Value":$iteration), [{
+    ::mlir::Type id = $_builder.getI32Type();
+    build($_builder, $_state, {id, id, id}, responses, full, empty, iteration, /*asks=*/true);
+  }]>];
+  let hasVerifier = 1;
+}
+
 // ---- asynchronous copies
 
 def TTG_CopyAsyncOp : TTGEffect<"copy_async"> {

@@ -79,16 +79,16 @@ constexpr llvm::StringLiteral firstCtaName = "ttg.first_cta";
 /// On an allocation, or an operation that needs scratch memory (an integer): its offset in shared memory, in bytes. Written by
 /// allocate-shared; read by insert-barriers, explain and lower-to-threads.
 constexpr llvm::StringLiteral offsetName = "ttg.offset";
-/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, schedule-loops,
-/// pipeline-loops and place-accumulators; read by schedule-loops, pipeline-loops and allocate-shared.
+/// On a ttg.alloc (a unit attribute): its bytes are never shared with another allocation. Written by partition-dequantize, cancel-launches,
+/// schedule-loops, pipeline-loops and place-accumulators; read by schedule-loops, pipeline-loops and allocate-shared.
 constexpr llvm::StringLiteral liveThroughoutName = "ttg.live_throughout";
 /// On a ttg.alloc (a unit attribute): its bytes are not shared with an allocation that is used before it, because other CTAs write to it.
 /// Written by schedule-loops and pipeline-loops; read by schedule-loops, pipeline-loops and allocate-shared.
 constexpr llvm::StringLiteral liveFromStartName = "ttg.live_from_start";
 
 // ---- the schedule of a loop
-/// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pair-ctas, pipeline-loops, schedule-mmas and
-/// explain.
+/// On an scf.for: its LoopSchedule. Written by schedule-loops; read by pair-ctas, cancel-launches, pipeline-loops,
+/// schedule-mmas and explain.
 constexpr llvm::StringLiteral loopScheduleName = "ttg.loop_schedule";
 /// On an scf.for: its MmaSchedule. Written by schedule-mmas; read and removed by overlap-mmas.
 constexpr llvm::StringLiteral mmaScheduleName = "ttg.mma_schedule";
@@ -103,7 +103,7 @@ constexpr llvm::StringLiteral iterationOffsetName = "ttg.iteration_offset";
 /// place-accumulators, allocate-shared, insert-barriers, explain and specialize-warps, which makes a region of each partition.
 constexpr llvm::StringLiteral partitionName = "ttg.partition";
 /// On a kernel with an operand partition (an integer): registers of a thread of that partition. Written by partition-dequantize; read by
-/// place-accumulators, pair-ctas, schedule-loops and specialize-warps.
+/// place-accumulators, pair-ctas, cancel-launches, schedule-loops and specialize-warps.
 constexpr llvm::StringLiteral operandRegistersName = "ttg.operand_registers";
 /// On a ttg.mma_async_wait in a loop whose iteration has several MMAs for one dot (a unit attribute): after it, the MMAs of the previous
 /// iteration have finished. Written by partition-dequantize; read by schedule-loops and pipeline-loops.
