@@ -15,7 +15,7 @@ RUN:   --num-warps 4 --num-stages 1 | FileCheck %s --check-prefix=STAGES
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=0' --target cuda:sm_90a \
 RUN:   --num-warps 8 --num-stages 3 --until cancel-launches | FileCheck %s --check-prefix=HOPPER
 
-What all programs compute alike stays in front of the loop.
+What all programs compute alike comes before the loop.
 
 CHECK: %[[responses:.*]] = ttg.alloc {ttg.live_throughout}
 CHECK: %[[full:.*]] = ttg.alloc_barriers : <4>
@@ -25,7 +25,8 @@ CHECK: scf.for %[[i:.*]] = %{{.*}} to %{{.*}} step
 CHECK-NEXT: %[[x:.*]], %[[y:.*]], %{{.*}} = ttg.clc_program %[[i]] by %[[responses]], %[[full]], %[[empty]] {asks}
 CHECK: arith.muli %[[x]], %
 CHECK: scf.for
-CHECK: ttg.descriptor_store
+CHECK: ttg.mma_async
+CHECK: ttg.tma_store
 
 The producer asks, and the warps of all partitions read: four that store, the producer and the MMA warp.
 

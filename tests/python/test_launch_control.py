@@ -1,8 +1,6 @@
 """Kernels whose CTAs cancel the launch of others and execute their programs (cluster launch control), on the simulator, which reports each
 broken rule of the ISA and models which launches are left. ptxas assembles the same kernels."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -60,7 +58,7 @@ def multiply(form, sizes, tile, target="sm_100a", **options):
 def test_matmul(form, sizes, ctas):
     """One to 40 programs, in grids of one to three dimensions; programs of several CTAs; tiles that are not whole."""
     text = multiply(form, sizes, (128 * ctas, 128, 64), num_warps=4, num_ctas=ctas, num_stages=3)
-    if sizes[2] % 16 == 0:  # otherwise TMA is for versions that launches request
+    if sizes[1] % 16 == sizes[2] % 16 == 0:  # otherwise TMA is for versions that launches request
         assert cancels(text) and ("multicast::cluster::all.b128" in text) == (ctas == 2)
 
 
@@ -118,7 +116,7 @@ def other_kernel(
     if KIND == "count":
         tl.atomic_add(count_ptr + pid, 1)
     if KIND == "ticket":  # the result says how many programs came before
-        acc += tl.atomic_add(count_ptr, 1) * 0
+        acc = tl.where(tl.atomic_add(count_ptr, 1) < 0, 0.0, acc)
     mask = (m[:, None] < rows) & (n[None, :] < columns)
     if KIND == "add":
         tl.atomic_add(c_ptr + m[:, None] * columns + n[None, :], acc, mask=mask, sem="relaxed")
@@ -167,3 +165,59 @@ def test_kernels(kind, ctas, capfd):
         assert cancels(ptx(other_kernel, "sm_100a", arguments, **options))
     if kind in STAYS:
         assert not cancels(ptx(other_kernel, "sm_100a", arguments, **options))
+
+
+@pytest.mark.parametrize(("tile", "depth", "ctas"), [((512, 128, 64), 72, 4), ((512, 64, 32), 128, 4), ((1024, 128, 32), 40, 8)])
+def test_clusters_without_pairs(tile, depth, ctas):
+    """Larger clusters copy their common operand by multicast if rows start within a sector, and each CTA multiplies by itself."""
+    m, n, _ = tile
+    multiply("2d", (2 * m + 40, 2 * n + 16, depth), tile, num_warps=4, num_ctas=ctas, num_stages=3)
+
+
+@triton.jit
+def attention(q_ptr, k_ptr, v_ptr, o_ptr, scale, queries, keys, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr, CAUSAL: tl.constexpr):
+    qs = tl.make_tensor_descriptor(q_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    os = tl.make_tensor_descriptor(o_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD])
+    block = tl.num_programs(0) - 1 - tl.program_id(0)
+    q = qs.load([block * M, 0])
+    rows = block * M + tl.arange(0, M)
+    acc = tl.zeros((M, HEAD), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    highest = tl.full((M,), -float("inf"), tl.float32)
+    for start in range(0, min((block + 1) * M, keys) if CAUSAL else keys, N):
+        scores = tl.dot(q, ks.load([start, 0]).T)
+        columns = start + tl.arange(0, N)
+        seen = (columns < keys)[None, :]
+        if CAUSAL:
+            seen = seen & (columns[None, :] <= rows[:, None])
+        scores = tl.where(seen, scores, -float("inf"))
+        new = tl.maximum(highest, tl.max(scores, 1) * scale)
+        weights = tl.exp2(scores * scale - new[:, None])
+        change = tl.exp2(highest - new)
+        total = total * change + tl.sum(weights, 1)
+        acc = tl.dot(weights.to(tl.float16), vs.load([start, 0]), acc * change[:, None])
+        highest = new
+    os.store([block * M, 0], acc / total[:, None])
+
+
+@pytest.mark.parametrize(("head", "m", "n", "warps"), [(64, 128, 64, 4), (128, 128, 64, 4), (64, 256, 64, 8), (128, 128, 128, 8)])
+@pytest.mark.parametrize(("queries", "keys", "causal"), [(1000, 200, False), (600, 600, True), (130, 64, False)])
+def test_attention(head, m, n, warps, queries, keys, causal):
+    """The partitions of MMAs and corrections continue from program to program. Causal programs differ in their iterations, and stay."""
+    q, k, v = numbers((queries, head), "fp16", 1), numbers((keys, head), "fp16", 2), numbers((keys, head), "fp16", 3)
+    out = np.full((queries, head), np.nan, np.float32)
+    scale = 1.4426950408889634 / head**0.5
+    arguments = (q, k, v, out, scale, queries, keys, head, m, n, causal)
+    options = {"num_warps": warps, "num_stages": 2}
+    with device("sm_100a"):
+        attention[(triton.cdiv(queries, m),)](*arguments, **options)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
+    if causal:
+        scores = np.where(np.arange(keys)[None, :] <= np.arange(queries)[:, None], scores, -np.inf)
+    weights = np.exp2(scores - scores.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    limit = weights @ np.abs(v.astype(np.float64)) * (2.0**-11 + 2.0**-14) + 2.0**-20
+    assert np.all(np.abs(out - weights @ v.astype(np.float64)) <= limit)
+    assert cancels(ptx(attention, "sm_100a", arguments, **options)) == (not causal)

@@ -1,5 +1,6 @@
-// Whether a pair of CTAs computes dots in fewer cycles (gpu/cost_model/cta_pairs.h).
+// Whether a pair of CTAs computes dots in fewer cycles (gpu/cost_model/cta_pairs.h), and whether program loops pay (launch_control.h).
 #include "gpu/cost_model/cta_pairs.h"
+#include "gpu/cost_model/launch_control.h"
 
 #include <gtest/gtest.h>
 
@@ -30,4 +31,13 @@ TEST(CtaPairs, PairsPayWhereSharedMemoryIsTheLimit) {
       EXPECT_TRUE(ctaPairPays(DotShape{rows, columns, 128})) << rows << "x" << columns;
   // Far more rows than tensor memory holds: tensor cores are the limit in both forms.
   EXPECT_FALSE(ctaPairPays(DotShape{1 << 20, 1 << 10, 128}));
+}
+
+TEST(LaunchControl, LostStagesAreNotMissed) {
+  DotShape shallow{.rows = 256, .columns = 256, .depthBytes = 64}, deep{.rows = 256, .columns = 256, .depthBytes = 128};
+  EXPECT_EQ(tensorCoreCycles(shallow), 512);
+  EXPECT_TRUE(programLoopPays({{shallow}, /*stages=*/4, /*stagesInLoop=*/4}));
+  EXPECT_FALSE(programLoopPays({{shallow}, /*stages=*/4, /*stagesInLoop=*/3})); // 1024 cycles until a copy is used
+  EXPECT_TRUE(programLoopPays({{deep}, /*stages=*/4, /*stagesInLoop=*/3}));     // 2048
+  EXPECT_TRUE(programLoopPays({{shallow}, /*stages=*/2, /*stagesInLoop=*/2}));  // no more without a program loop
 }

@@ -278,16 +278,18 @@ TEST(LaunchControl, BrokenRules) {
   expectError(unmarked(again), run, "has seen a request fail, and must not make another one");
   expectError(unmarked(replaced(persistent, "%bar = arith.addi %base, %c16", "%bar = arith.addi %base, %c4")), run, "not a multiple of 8");
   // The response is not aligned. The next one may come before this one has been read, or without a fence between the proxies.
-  std::string odd = replaced(persistent, "%one = ptx.elect", "%c8 = arith.constant 8 : i32\n  %odd = arith.addi %base, %c8 : i32\n  %one = ptx.elect");
+  std::string odd =
+      replaced(persistent, "%one = ptx.elect", "%c8 = arith.constant 8 : i32\n  %odd = arith.addi %base, %c8 : i32\n  %one = ptx.elect");
   odd = replaced(replaced(odd, "%bar = arith.addi %base, %c16", "%bar = arith.addi %base, %c32"), "%c16 = arith.constant 16 : i32",
                  "%c16 = arith.constant 16 : i32\n  %c32 = arith.constant 32 : i32");
   odd = replaced(replaced(odd, "clc_try_cancel %base", "clc_try_cancel %odd"), "clc_query %base", "clc_query %odd");
   expectError(unmarked(odd), run, "not a multiple of 16");
   expectError(unmarked(without(persistent, "    ptx.fence_async\n")), run, "fence_async is missing: warp 0 has read the previous response");
   // After a response that says no, its block indices are undefined.
-  std::string undefined = replaced(persistent, "scf.yield %x, %next, %canceled : i32, i32, i1\n  }",
-                                   "scf.yield %x, %next, %canceled : i32, i32, i1\n  }\n  %offset = arith.extui %r#0 : i32 to i64\n  %place = "
-                                   "arith.addi %out, %offset : i64\n  ptx.store_global %place, %c0 if %one : i32");
+  std::string undefined =
+      replaced(persistent, "scf.yield %x, %next, %canceled : i32, i32, i1\n  }",
+               "scf.yield %x, %next, %canceled : i32, i32, i1\n  }\n  %offset = arith.extui %r#0 : i32 to i64\n  %place = "
+               "arith.addi %out, %offset : i64\n  ptx.store_global %place, %c0 if %one : i32");
   expectError(unmarked(undefined), run, "outside");
 }
 

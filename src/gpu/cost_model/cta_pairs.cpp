@@ -11,15 +11,24 @@
 
 namespace tilewright::gpu {
 
+static int64_t blocksOf(const DotShape &dot) {
+  return static_cast<int64_t>(llvm::divideCeil(dot.rows, tensorMemoryLanes));
+}
+
+int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots) {
+  int64_t cycles = 0;
+  for (const DotShape &dot : dots)
+    cycles += blocksOf(dot) * dot.columns * (dot.depthBytes / mmaDepthBytes) / tcgen05ColumnsPerCycle;
+  return cycles;
+}
+
 int64_t cyclesOfDots(llvm::ArrayRef<DotShape> dots, bool paired) {
-  int64_t multiplying = 0, bytes = 0;
+  int64_t bytes = 0;
   for (const DotShape &dot : dots) {
-    auto blocks = static_cast<int64_t>(llvm::divideCeil(dot.rows, tensorMemoryLanes)); // each reads the second operand
     int64_t columns = paired ? dot.columns / 2 : dot.columns;
-    multiplying += blocks * dot.columns * (dot.depthBytes / mmaDepthBytes) / tcgen05ColumnsPerCycle;
-    bytes += (2 * dot.rows + (1 + blocks) * columns) * dot.depthBytes + 2 * dot.scaleBytes;
+    bytes += (2 * dot.rows + (1 + blocksOf(dot)) * columns) * dot.depthBytes + 2 * dot.scaleBytes; // each block reads the second operand
   }
-  return std::max(multiplying, bytes / operandBytesPerCycle);
+  return std::max(tensorCoreCycles(dots), bytes / operandBytesPerCycle);
 }
 
 bool ctaPairPays(llvm::ArrayRef<DotShape> dots) {

@@ -14,6 +14,8 @@ struct DotShape {
   int64_t scaleBytes = 0; ///< of block scales, of which each CTA has those of its rows, and of all columns
 };
 
+/// Returns the cycles in which the tensor cores of an SM multiply these dots.
+int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots);
 /// Returns the cycles that tensor cores and shared memory of an SM need for these dots, the greater of both. `paired`: two CTAs multiply
 /// together.
 int64_t cyclesOfDots(llvm::ArrayRef<DotShape> dots, bool paired);

@@ -37,6 +37,7 @@ constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of wor
 constexpr int64_t tensorBarrierBytes = 512;       ///< of shared memory for the barriers of MMAs, which place-accumulators adds
 constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait
 constexpr int64_t minCrossTileStages = 3;         ///< enough to keep a circular buffer across tiles
+constexpr int64_t copyLatencyCycles = 1110;       ///< from the start of a copy by TMA to its arrival, from memory
 constexpr int64_t minDequantizedStages = 3;       ///< of copied and of dequantized tiles
 constexpr int64_t stagesWithoutWaiting = 3;       ///< of a buffer that threads fill for MMAs, so that no thread waits for readers
 constexpr int64_t minStagesToRefillAtBarrier = 4; ///< one barrier is for computed operands and for refills of what MMAs read

@@ -7,8 +7,10 @@
 // in any order, and at any time, so their results are the same. Whether the copies then run ahead, schedule-loops shows for a copy of the
 // kernel.
 #include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/policies.h"
+#include "gpu/schedule/prefetchable_loads.h"
 #include "gpu/schedule/program_loop.h"
 #include "gpu/schedule/tensor_accumulators.h"
 #include "support/result.h"
@@ -39,14 +41,25 @@ static llvm::SetVector<Operation *> loopsWithMmas(tt::FuncOp function) {
   return loops;
 }
 
+/// True if the value may differ between programs.
+static bool mayDiffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op) return !isa<tt::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
+  if (isa<tt::GetProgramIdOp>(op) || op->getNumRegions() != 0 || !isMemoryEffectFree(op)) return true;
+  return llvm::any_of(op->getOperands(), mayDiffer);
+}
+
 /// Returns why the programs of a kernel stay as they are, apart from the schedules of its loops.
 static Result<void> check(tt::FuncOp function) {
-  for (Operation *loop : loopsWithMmas(function)) {
+  for (Operation *op : loopsWithMmas(function)) {
+    auto loop = cast<scf::ForOp>(op);
     if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>())
       return Failure{"the program has a loop over tiles of its own"};
     if (!isa<tt::FuncOp>(loop->getParentOp())) return Failure{"the loop is in a branch"};
+    // A program is taken over while its predecessor runs. If that takes long, another SM could have begun.
+    if (mayDiffer(loop.getLowerBound()) || mayDiffer(loop.getUpperBound())) return Failure{"programs differ in their iterations"};
   }
-  if (function->hasAttr(ttg::operandPartitionName)) return Failure{"threads compute an operand"};
+  if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
   if (mayLearnOfWrites(function)) return Failure{"the program may wait for data that another program writes"};
   return {};
 }
@@ -56,9 +69,8 @@ static Result<void> check(tt::FuncOp function) {
 /// True for scalars that every program computes alike.
 static bool isSameInAllPrograms(Operation &op, scf::ForOp programs) {
   bool isScalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
-  return isScalar && !isa<tt::GetProgramIdOp>(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
-           return programs.isDefinedOutsideOfLoop(operand);
-         });
+  return isScalar && !isa<tt::GetProgramIdOp>(op) &&
+         llvm::all_of(op.getOperands(), [&](Value operand) { return programs.isDefinedOutsideOfLoop(operand); });
 }
 
 /// Puts the kernel into a program loop.
@@ -80,7 +92,7 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
   b.setInsertionPoint(end);
   auto programs = scf::ForOp::create(b, loc, zero, most, one);
   b.setInsertionPointToStart(programs.getBody());
-  auto program = ttg::ClcProgramOp::create(b, loc, responses, full, empty, programs.getInductionVar());
+  auto program = ttg::ClcProgramOp::create(b, loc, responses, full, empty, programs.getInductionVar(), /*asks=*/true);
   Operation *yield = programs.getBody()->getTerminator();
   for (Operation &op : llvm::make_early_inc_range(llvm::make_range(std::next(last->getIterator()), programs->getIterator())))
     if (!isSameInAllPrograms(op, programs)) op.moveBefore(yield);
@@ -92,24 +104,52 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
 
 //===--------------------------------------------------------------------------------------------------------- the decision
 
-/// Returns why the copies of the next program would not run ahead, by the schedules of a copy of the kernel.
-static Result<void> trySchedule(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+namespace {
+/// What the schedule of a loop with MMAs says.
+struct Pipeline {
+  int64_t stages = 1;
+  bool warpSpecialized = false, crossTile = false;
+};
+} // namespace
+
+/// Schedules a copy of the kernel. `programLoop`: the copy has one.
+static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
   OpBuilder b(function);
   auto copy = cast<tt::FuncOp>(b.clone(*function));
-  loopOverPrograms(copy, config);
-  Result<void> result;
-  if (failed(scheduleLoops(copy, config, target, allPolicies()))) result = Failure{"its loops cannot be scheduled"};
+  if (programLoop) loopOverPrograms(copy, config);
+  bool isScheduled = succeeded(scheduleLoops(copy, config, target, allPolicies()));
+  SmallVector<Pipeline> pipelines;
   for (Operation *loop : loopsWithMmas(copy)) {
-    if (!result) break;
-    FailureOr<LoopSchedule> schedule = failure();
-    if (loop->hasAttr(ttg::loopScheduleName)) schedule = readSchedule(cast<scf::ForOp>(loop));
-    if (failed(schedule) || !schedule->warpSpecialized || schedule->stages < 2)
-      result = Failure{"no warp of its own starts the copies"};
-    else if (!schedule->crossTile)
-      result = Failure{"shared memory does not hold the stages and the stored tile at the same time"};
+    Pipeline &pipeline = pipelines.emplace_back();
+    if (!isScheduled || !loop->hasAttr(ttg::loopScheduleName)) continue;
+    if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
+      pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
   }
   copy.erase();
-  return result;
+  return pipelines;
+}
+
+static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
+  SmallVector<DotShape> dots;
+  loop.walk([&](ttg::MmaAsyncOp mma) {
+    auto sum = cast<RankedTensorType>(mma.getD().getType());
+    ttg::BufferType second = mma.getB().getType();
+    dots.push_back({sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()});
+  });
+  return dots;
+}
+
+/// Returns why the copies of the next program would not run ahead, or why that would not pay.
+static Result<void> compareSchedules(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  SmallVector<Pipeline> before = pipelinesOf(function, config, target, /*programLoop=*/false);
+  SmallVector<Pipeline> after = pipelinesOf(function, config, target, /*programLoop=*/true);
+  for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before, after)) {
+    if (!with.warpSpecialized || with.stages < 2) return Failure{"no warp of its own starts the copies"};
+    if (!with.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
+    if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), without.stages, with.stages}))
+      return Failure{"the stages next to the stored tile are too few"};
+  }
+  return {};
 }
 
 static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -118,7 +158,7 @@ static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config,
     loops.insert(loop->getLoc());
   if (!target.tcgen05 || !target.launchControl || loops.empty()) return success();
   Result<void> planned = check(function);
-  if (planned) planned = trySchedule(function, config, target);
+  if (planned) planned = compareSchedules(function, config, target);
   if (planned) loopOverPrograms(function, config);
   std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"
                              : "each CTA executes its own program: " + planned.error();

@@ -194,8 +194,7 @@ static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
   for (Value result : op.getResults())
     node.results.push_back(define(code, result, differing));
   if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) node.waits.clear();
-  if (isa<scf::WhileOp>(op))
-    node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (isa<scf::WhileOp>(op)) node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
   return node;
 }
 

@@ -44,7 +44,7 @@ struct Cta {
   std::array<NamedBarrier, 16> barriers;
   std::map<int64_t, Mbarrier> mbarriers;
   std::map<int64_t, std::optional<int64_t>> responses; // by address: the program whose launch has been canceled
-  int64_t running = 0; // warps
+  int64_t running = 0;                                 // warps
   double end = 0;
 };
 
@@ -436,8 +436,7 @@ void Sm::takeProgram(size_t index, ptx::ClcTryCancelOp request, double time) {
   Integer address = warp.lanesWhere(request.getPredicate()) ? warp.inLane(request.getResponse(), 0) : std::nullopt;
   if (!address) return;
   ctaOf(index).responses[*address] = started < wanted ? std::optional(programOf(started++)) : std::nullopt;
-  if (Mbarrier *barrier = barrierAt(index, request.getBarrier()))
-    arrive(ctaOf(index), *barrier, 0, -clcResponseBytes, time + clcLatency);
+  if (Mbarrier *barrier = barrierAt(index, request.getBarrier())) arrive(ctaOf(index), *barrier, 0, -clcResponseBytes, time + clcLatency);
 }
 
 void Sm::readResponse(size_t index, ptx::ClcQueryOp query, const Node &node) {

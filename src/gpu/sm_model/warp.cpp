@@ -209,10 +209,15 @@ double Warp::countNode(const Node &node) {
 }
 
 double Warp::countSteps() {
-  double steps = 0;
-  while (const Node *node = next())
-    steps += countNode(*node);
-  return steps;
+  auto isProgram = [](const Frame &frame) { return frame.node && frame.node->isProgramLoop; };
+  double steps = 0, ofProgram = 0;
+  while (const Node *node = next()) {
+    bool counts = llvm::any_of(stack, isProgram);
+    double count = countNode(*node);
+    steps += count;
+    if (counts) ofProgram += count;
+  }
+  return ofProgram > 0 ? ofProgram : steps;
 }
 
 } // namespace tilewright::gpu::model

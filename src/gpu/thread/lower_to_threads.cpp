@@ -22,10 +22,10 @@ namespace tilewright::gpu {
 static const LoweringTable &loweringTable() {
   static const LoweringTable table = [] {
     LoweringTable made;
-    for (auto *add :
-         {addControlFlowLowerings, addProgramLoopLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings, addMathLowerings, addSmallFloatLowerings,
-          addMemoryLowerings, addSharedLowerings, addMmaLowerings, addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings,
-          addFmaDotLowerings, addConvertLowerings, addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
+    for (auto *add : {addControlFlowLowerings, addProgramLoopLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings,
+                      addMathLowerings, addSmallFloatLowerings, addMemoryLowerings, addSharedLowerings, addMmaLowerings,
+                      addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings, addFmaDotLowerings, addConvertLowerings,
+                      addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
       add(made);
     return made;
   }();

@@ -4,8 +4,8 @@
 //           do { wait: response %i - 4 is read    clc_try_cancel    A    wait: response %i    clc_query    arrive: it is read }
 // All warps of the CTA, and of its cluster, read the same response, so all of them execute the same programs. The first CTA of a cluster
 // asks, and all get the response.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/program_loop.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"

@@ -326,10 +326,6 @@ def TTG_ClcProgramOp : TTGEffect<"clc_program", [AllTypesMatch<["full", "empty"]
   let arguments = (ins TTG_Buffer:$responses, TTG_Barriers:$full, TTG_Barriers:$empty, I32:$iteration, UnitAttr:$asks);
   let results = (outs I32:$x, I32:$y, I32:$z);
   let assemblyFormat = "$iteration `by` $responses `,` $full `,` $empty attr-dict `:` type($responses) `,` type($full)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$responses, "::mlir::Value":$full, "::mlir::Value":$empty, "::mlir::Value":$iteration), [{
-    ::mlir::Type id = $_builder.getI32Type();
-    build($_builder, $_state, {id, id, id}, responses, full, empty, iteration, /*asks=*/true);
-  }]>];
   let hasVerifier = 1;
 }
 
