@@ -42,12 +42,14 @@ THREADS: ptx.clc_try_cancel
 THREADS-NOT: ptx.clc_try_cancel
 THREADS: ptx.fence_async
 
-EXPLAIN: a CTA cancels the launch of others
-BRANCH: each CTA executes its own program: the loop
-BRANCH-NEXT: is in a branch
-LOOP: each CTA executes its own program: the
-LOOP-NEXT: program has a loop over tiles of its own
-STAGES: each CTA executes its own program: no warp
+EXPLAIN: a CTA cancels the launch of
+EXPLAIN-NEXT: others, and executes their programs (cluster launch control); prefetches across tiles
+BRANCH: each CTA executes its own
+BRANCH-NEXT: program: the loop is in a branch
+LOOP: each CTA executes its own
+LOOP-NEXT: program: the program has a loop over tiles of its own; prefetches across tiles
+STAGES: each CTA executes its own program: no warp of
+STAGES-NEXT: its own starts the copies
 HOPPER-NOT: clc_program
 """
 
