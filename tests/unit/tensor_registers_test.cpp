@@ -285,12 +285,12 @@ TEST(LaunchControl, BrokenRules) {
   odd = replaced(replaced(odd, "clc_try_cancel %base", "clc_try_cancel %odd"), "clc_query %base", "clc_query %odd");
   expectError(unmarked(odd), run, "not a multiple of 16");
   expectError(unmarked(without(persistent, "    ptx.fence_async\n")), run, "fence_async is missing: warp 0 has read the previous response");
-  // After a response that says no, its block indices are undefined.
+  // After a response that says no, its block indices are undefined: as an address here, where the simulator's number is odd.
   std::string undefined =
       replaced(persistent, "scf.yield %x, %next, %canceled : i32, i32, i1\n  }",
                "scf.yield %x, %next, %canceled : i32, i32, i1\n  }\n  %offset = arith.extui %r#0 : i32 to i64\n  %place = "
                "arith.addi %out, %offset : i64\n  ptx.store_global %place, %c0 if %one : i32");
-  expectError(unmarked(undefined), run, "outside");
+  expectError(unmarked(undefined), run, "is not a multiple of 4");
 }
 
 // ---- a pair of CTAs with operands by TMA
