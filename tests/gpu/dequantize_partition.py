@@ -9,7 +9,8 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ttg --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=SMALL
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --until schedule-loops --signature 'a=*fp8e4nv:16,b=*fp8e4nv:16,sa=*u8:16,sb=*u8:16,out=*fp16:16,M=i32:16,N=i32:16,K=i32:16,stride=i32:16,BLOCK_M=256,STORES=False' --num-warps 8 --num-stages 4 > %t.mlir
 # RUN: FileCheck %s --check-prefix=SCHEDULE < %t.mlir
-# RUN: sed 's/release 4>/release 2>/g' %t.mlir > %t.operand.mlir && not tilewright opt %t.operand.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OPERAND
+# RUN: sed 's/release 6>/release 4>/' %t.mlir > %t.operand.mlir && not tilewright opt %t.operand.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OPERAND
+# RUN: sed 's/tma depth 4 writers \[1\] release 2>/tma depth 4 writers [1] release 0>/' %t.mlir > %t.copies.mlir && not tilewright opt %t.copies.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=COPIES
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a='randint(0,120):u8[256x640]' --arg b='randint(0,120):u8[128x640]' --arg sa='randint(118,130):u8[256x20]' --arg sb='randint(118,130):u8[128x20]' --arg out=zeros:f16[256x128] --arg M=256 --arg N=128 --arg K=640 --arg stride=20 --arg BLOCK_M=256 --arg STORES=False
 # RUN: tilewright run %s --interpret --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --out out=%t.npy
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --check out=%t.npy --rtol 1e-3 --atol 1e-3
@@ -22,13 +23,14 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # CHECK: ttg.load_shared {{.*}} -> tensor<256x64xf8E4M3FN
 # CHECK-NOT: ttg.store_shared
 # CHECK: ttg.fence_async
+# CHECK-NEXT: ttg.barrier_arrive [[COPIED:%[0-9]+]][
 # CHECK-NEXT: ttg.barrier_wait
 # CHECK-NEXT: ttg.load_shared {{.*}} -> tensor<256x2xi8
 # CHECK-NOT: tt.load
 # CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
 # CHECK-NOT: tt.load
 # CHECK: ttg.mma_async_wait 1
-# CHECK: ttg.barrier_arrive [[EMPTY:%[0-9]+]][
+# CHECK: ttg.barrier_arrive [[RIGHT:%[0-9]+]][
 # CHECK: ttg.mma_async {{.*}} : tensor<128x64xf16
 # CHECK-NEXT: ttg.mma_async_wait 1
 # CHECK-NOT: ttg.cta_barrier
@@ -43,16 +45,17 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 
 # CHECK: partition0() num_warps(1) {
 # CHECK: scf.for
-# CHECK: ttg.barrier_wait [[EMPTY]][
+# CHECK: ttg.barrier_wait [[COPIED]][
 # CHECK: ttg.barrier_expect {{.*}}, 16384
 # CHECK: ttg.tma_load
 # CHECK: ttg.barrier_expect {{.*}}, 8192
 # CHECK: ttg.tma_load
 
-# The dequantize partition waits for the copies: they come after the MMAs have read the previous contents of its stage. A stage is full after all its
-# warps have fenced. It also releases the stages of the copies.
+# The dequantize partition waits until the MMAs have read the previous contents of its stage, and for the copies. A stage is full after all its warps
+# have fenced. It also releases the stages of the copies.
 # CHECK: partition1() num_warps(4) {
 # CHECK: scf.for
+# CHECK: ttg.barrier_wait [[RIGHT]][
 # CHECK: ttg.barrier_wait
 # CHECK: ttg.load_shared {{.*}} -> tensor<64x128xf8E4M3FN
 # CHECK-NOT: ttg.barrier_wait
@@ -70,9 +73,10 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # CHECK: ttg.store_shared {{.*}} : tensor<{{128|256}}x2xi8
 # CHECK-NEXT: ttg.barrier_arrive
 
-# The copies and the dequantized operand are released after the wait that drains the MMAs.
-# SCHEDULE: buffers [<tma depth 4 writers [1] release 4>, <tma depth 4 writers [2] release 4>, <threads depth 4 writers [5, 6] release 0>
+# The copies are released after the consumers' last read (order 1), the dequantized operand after the wait that drains its MMAs (order 5).
+# SCHEDULE: buffers [<tma depth 4 writers [1] release 2>, <tma depth 4 writers [3] release 2>, <threads depth 4 writers [6, 7] release 6>
 # OPERAND: error: its schedule is invalid: a stage of a computed operand is released while it is still being read
+# COPIES: error: its schedule is invalid: a stage is released while it is still being read
 
 # PTX: .reqntid 512
 # PTX: setmaxnreg.dec.sync.aligned.u32 88

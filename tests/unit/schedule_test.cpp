@@ -348,9 +348,10 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   EXPECT_EQ(verifyComputed(made), std::nullopt);
   made.operandPartition = true;
   EXPECT_EQ(verifyComputed(made), std::nullopt);
-  made.circularBuffers.front().releaseAfter = made.circularBuffers.front().firstReader; // the previous iteration's MMA is still in flight
+  made.computedReleaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
   made.edges.front().until = made.loop.getBody()->getTerminator();
   EXPECT_EQ(verifyComputed(made), "a stage of a computed operand is released while it is still being read");
+  made.computedReleaseAfter = nullptr;
   made.circularBuffers.front().releaseAfter = nullptr;
   EXPECT_EQ(verifyComputed(made), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;

@@ -44,8 +44,21 @@ static bool needsFence(const Expansion &e) {
   return e.fence && !e.schedule.operandPartition;
 }
 
+/// Releases this iteration's stages of copies that the consumers only read to registers: after the fence that follows their last read.
+static LogicalResult releaseCopiesEarly(Expansion &e, Value empty, Operation *lastRead) {
+  Operation *fence = firstFrom<ttg::FenceAsyncOp>(lastRead);
+  while (fence && ttg::partitionOf(fence) == ttg::Partition::operands)
+    fence = firstFrom<ttg::FenceAsyncOp>(fence->getNextNode());
+  if (!fence) return bug(lastRead, "no fence of the consumers stands between it and the release of its stage");
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPointAfter(fence);
+  arrive(e, empty, e.stageIndex, Value());
+  return success();
+}
+
 /// Where an iteration has read its stages, or those of the previous one if MMAs stay in flight, the warp arrives at their empty barriers.
-static void release(Expansion &e) {
+/// Operands that a partition computes may have empty barriers of their own. Then those of the copies are released earlier.
+static LogicalResult release(Expansion &e) {
   scf::ForOp loop = e.schedule.loop;
   OpBuilder &b = e.b;
   Value stageIndex = e.stageIndex, exists;
@@ -54,7 +67,7 @@ static void release(Expansion &e) {
     Operation *&after = releases[stageBuffers.empty];
     if (!after || after->isBeforeInBlock(circular.releaseAfter)) after = circular.releaseAfter;
   }
-  Operation *last = releases.back().second;
+  Operation *early = e.schedule.computedReleaseAfter, *last = early ? early : releases.back().second;
   e.drained = drainPrevious(e);
   b.setInsertionPointAfter(e.positionOf(last));
   if (!e.schedule.edges.empty()) {
@@ -62,21 +75,26 @@ static void release(Expansion &e) {
     exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
   }
   if (needsFence(e)) ttg::FenceAsyncOp::create(b, e.loc);
+  if (early) arrive(e, e.computedEmpty, stageIndex, exists);
   for (auto [empty, after] : releases) {
+    if (early) {
+      if (failed(releaseCopiesEarly(e, empty, after))) return failure();
+      continue;
+    }
     OpBuilder::InsertionGuard guard(b);
     if (after != last) b.setInsertionPointAfter(e.positionOf(after));
     arrive(e, empty, stageIndex, exists);
   }
+  return success();
 }
 
 FailureOr<ttg::BarrierWaitOp> expandPartitions(Expansion &e, ArrayRef<Value> state) {
   if (!e.schedule.continued) allocateEmpty(e);
   carryStage(e, state);
   takeStages(e);
-  if (failed(fillByProducer(e))) return failure();
-  release(e);
+  if (failed(fillByProducer(e)) || failed(release(e))) return failure();
   if (e.schedule.operandPartition) {
-    PartitionBarriers barriers{llvm::to_vector(emptyBarriers(e)), allocBarriers(e.function, e.stages, warpsOfGroup)};
+    PartitionBarriers barriers{llvm::to_vector(emptyBarriers(e)), allocBarriers(e.function, e.stages, warpsOfGroup), e.computedEmpty};
     if (failed(fillByPartition(e.schedule, e.stageIndex, e.parity, barriers))) return failure();
   }
   return waitForArrivals(e);
@@ -89,7 +107,12 @@ LogicalResult releaseLast(Expansion &e, ArrayRef<Value> state) {
   e.b.setInsertionPointAfter(*drain);
   Value stageIndex = stageAround(e.b, e.loc, state[0], -1, e.stages);
   if (needsFence(e)) ttg::FenceAsyncOp::create(e.b, e.loc);
-  for (Value empty : emptyBarriers(e))
+  llvm::SetVector<Value> unreleased;
+  if (e.computedEmpty)
+    unreleased.insert(e.computedEmpty); // the copies have been released
+  else
+    unreleased = emptyBarriers(e);
+  for (Value empty : unreleased)
     arrive(e, empty, stageIndex, LoopIterations(loop).existsIteration(e.b, 0));
   return success();
 }

@@ -36,10 +36,11 @@ struct Expansion {
   bool firstWarp;                                      ///< only the first warp waits for copies and releases stages
   std::vector<StageBuffers> stageBuffers;              ///< of each circular buffer
   std::vector<llvm::SmallVector<mlir::Value>> sources; ///< operands of each circular buffer's loads, in an iteration
-  mlir::Value stageIndex, parity;                      ///< of an iteration
-  mlir::Operation *lastStage = nullptr;                ///< the stages of an iteration stand at its top, up to here
-  mlir::Operation *top = nullptr;                      ///< and what else stands there, up to here
-  mlir::Operation *drained = nullptr;                  ///< the wait that drains the previous iteration's MMAs; null: none are in flight
+  mlir::Value computedEmpty;            ///< mbarriers at which readers of computed operands arrive; null: those of the copies
+  mlir::Value stageIndex, parity;       ///< of an iteration
+  mlir::Operation *lastStage = nullptr; ///< the stages of an iteration stand at its top, up to here
+  mlir::Operation *top = nullptr;       ///< and what else stands there, up to here
+  mlir::Operation *drained = nullptr;   ///< the wait that drains the previous iteration's MMAs; null: none are in flight
 
   /// Returns where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
   mlir::Operation *positionOf(mlir::Operation *op) const;

@@ -31,6 +31,7 @@ public:
       add(circular.copyAfter);
       add(circular.releaseAfter);
     }
+    add(schedule.computedReleaseAfter);
     inOrder = ops.takeVector();
     llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   }
@@ -110,7 +111,8 @@ private:
       stores.push_back(idOf(store));
       if (ttg::partitionOf(store) == ttg::Partition::operands) addOp(store, 0, 0, ttg::Partition::operands);
     }
-    if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, /*release=*/0);
+    if (!stores.empty())
+      addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, anchors.orderAfter(schedule.computedReleaseAfter));
     for (tt::LoadOp load : schedule.registerLoads) {
       addOp(load, 1, 0, ttg::Partition::consumers);
       loads.push_back(idOf(load));
@@ -212,7 +214,9 @@ private:
       schedule.computedStages = buffer.getDepth();
       for (Operation *writer : writers)
         schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
-      return success();
+      FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
+      if (succeeded(releaseAfter)) schedule.computedReleaseAfter = *releaseAfter;
+      return releaseAfter;
     }
     if (buffer.getKind() == ttg::BufferKind::registers) {
       for (Operation *writer : writers)

@@ -68,9 +68,12 @@ struct LoopSchedule {
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
   bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
-  llvm::SmallVector<tt::LoadOp> registerLoads;    ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;                  ///< of a thread, which widened register loads may hold in addition
-  bool loadsWholeRows = false; ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
+  /// After it, the consumers release what that partition stored, by empty barriers of its own. The copies' `releaseAfter` then releases the
+  /// stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
+  mlir::Operation *computedReleaseAfter = nullptr;
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
   /// With an operand partition: the consumers' fence after their reads of copies stands right after the last one, and their loads to
   /// registers after the fence. Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
   bool fencesEarly = false;

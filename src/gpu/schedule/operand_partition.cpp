@@ -62,6 +62,21 @@ void prefetchAroundPartition(LoopSchedule &schedule) {
   prefetchRegisterLoads(schedule, [&](tt::LoadOp load) { return fence && !ofPartition.contains(load) ? fence : first; });
 }
 
+/// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
+/// phase of parity 1.
+static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Value stageIndex, Value parity) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  auto isAccess = [&](Operation &op) {
+    return isa<ttg::LoadSharedOp>(op) ? ofPartition.contains(&op)
+                                      : isa<ttg::StoreSharedOp>(op) && ttg::partitionOf(&op) == ttg::Partition::operands;
+  };
+  OpBuilder b(&*llvm::find_if(*loop.getBody(), isAccess));
+  auto one = arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1));
+  Value before = arith::XOrIOp::create(b, loop.getLoc(), parity, one);
+  markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stageIndex, before));
+}
+
 LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, const PartitionBarriers &barriers) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
@@ -71,6 +86,7 @@ LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value pa
     b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
     replaceByStages(b, allocOf(store.getBuffer()), schedule.stages, loop, stageIndex);
   }
+  if (barriers.computedEmpty) waitUntilEmpty(schedule, barriers.computedEmpty, stageIndex, parity);
   Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
   if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
   b.setInsertionPointAfter(fence);

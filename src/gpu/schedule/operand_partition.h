@@ -4,6 +4,10 @@
 //   producer             wait: empty     start copies
 //   operand partition    wait: copied    read, compute, store    fence    arrive: empty, made
 //   consumers            wait: copied    read    wait: made    multiply, wait    arrive: empty
+// If the consumers read copies to registers only, a schedule may release the copies after that read (LoopSchedule::computedReleaseAfter).
+// The computed operand then has an empty barrier of its own:
+//   operand partition    wait: copied, computed empty    read, compute, store    fence    arrive: empty, made
+//   consumers            wait: copied    read    fence    arrive: empty    wait: made    multiply, wait    arrive: computed empty
 #pragma once
 
 #include "gpu/schedule/loop_schedule.h"
@@ -32,9 +36,11 @@ void prefetchAroundPartition(LoopSchedule &schedule);
 struct PartitionBarriers {
   llvm::SmallVector<mlir::Value> empty; ///< of the copies
   mlir::Value made;                     ///< the partition has stored a stage
+  mlir::Value computedEmpty;            ///< the consumers have read what it stored; null: `empty` says that, too
 };
 
-/// Gives the computed operands circular buffers with the stages of the copies. They are empty when those are. After its stores the
+/// Gives the computed operands circular buffers with the stages of the copies. They are empty when those are, or at `computedEmpty`, for
+/// which the partition waits before it fills a stage. After its stores the
 /// partition arrives at `empty`, because it has read the copies, and at `made`, for which the consumers wait before they read. Reports a
 /// bug if no fence follows the stores.
 mlir::LogicalResult fillByPartition(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, const PartitionBarriers &barriers);

@@ -132,7 +132,7 @@ private:
   /// partition.
   static int64_t barriersOf(const LoopSchedule &schedule) {
     llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = schedule.operandPartition;
+    int64_t barriers = schedule.operandPartition + (schedule.computedReleaseAfter != nullptr);
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);

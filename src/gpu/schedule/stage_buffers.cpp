@@ -38,6 +38,7 @@ void allocateStages(Expansion &e) {
       if (Attribute early = copy.alloc->getAttr(ttg::liveFromStartName)) stages->setAttr(ttg::liveFromStartName, early);
       stageBuffers.buffers.push_back(copyingAsMuch(stages, copy.alloc));
     }
+    if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
   }
 }
 

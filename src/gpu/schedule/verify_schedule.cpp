@@ -75,11 +75,27 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
   return end;
 }
 
+/// Copies that an operand partition and its consumers read to registers. The partition arrives where it has read them, and the consumers in
+/// the same iteration, so their last read must not come later.
+static std::optional<std::string> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  scf::ForOp loop = schedule.loop;
+  if (circular.mmasRead) return "a stage is released while an MMA reads it";
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  for (const Copy &copy : circular.copies)
+    for (Operation *access : accessesOf(copy.alloc)) {
+      if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
+      if (!circular.releaseAfter || !notBefore(circular.releaseAfter, loop.getBody()->findAncestorOpInBlock(*access)))
+        return "a stage is released while it is still being read";
+    }
+  return {};
+}
+
 /// The refill of a circular buffer comes after the last read of the stage that it fills, and all threads know that.
 static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != loop.getBody()) return "stages are filled or released outside the loop";
+  if (schedule.computedReleaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
@@ -170,7 +186,7 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
 /// The partition fills a stage of a computed operand again after the MMAs that read it have finished.
 static std::optional<std::string> verifyComputedRelease(const LoopSchedule &schedule) {
   if (schedule.circularBuffers.empty()) return "a partition computes an operand, but the loop copies nothing";
-  Operation *after = schedule.circularBuffers.front().releaseAfter;
+  Operation *after = schedule.computedReleaseAfter ? schedule.computedReleaseAfter : schedule.circularBuffers.front().releaseAfter;
   scf::ForOp loop = schedule.loop;
   if (!after || after->getBlock() != loop.getBody()) return "stages of a computed operand are not released in the loop";
   Point release{schedule.edges.empty() ? 0 : 1, after};

@@ -27,6 +27,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
+  schedule.computedReleaseAfter = {};
   schedule.loadsWholeRows = schedule.fencesEarly = false;
   schedule.policy = {};
   schedule.registerLoads.clear();
