@@ -85,7 +85,8 @@ typedef struct TwParameter {
   int32_t isVariadic;      /* *args: it takes any number of positional arguments */
   int32_t isConst;         /* declared as tl.const: the kernel does not store through this pointer */
   const char *defaultText; /* its default as Python prints it: "None", "128"; null: a call must give it */
-  const char *annotation;  /* the declared type: "int32", "pointer<fp32>"; null: the argument decides */
+  const char *annotation;  /* the declared type: "int32", "pointer<fp32>"; null: the argument decides. A number out of its range, or a
+                              pointer to other elements, is an error of the launch */
   TwKind kind;             /* of the declared type; TW_NONE: there is none */
   TwType type;             /* of the declared number, or of a declared pointer's elements */
 } TwParameter;
