@@ -25,12 +25,12 @@ SCHEDULE: ttg.mma_async {{.*}} {paired,
 
 The first CTA announces the bytes of both, and multiplies for both.
 
-CHECK: ttg.tensor_alloc 128 {paired,
+CHECK: ttg.tensor_alloc 256 {paired,
 CHECK: ttg.warp_specialize()
 CHECK: default {
-CHECK: ttg.barrier_wait %[[full:.*]][%{{.*}} {tensorMemory} : <1>
+CHECK: ttg.barrier_wait %[[full:.*]][%{{.*}} {tensorMemory} : <2>
 CHECK: ttg.tensor_load
-CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {inAllCtas} : <1>
+CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {inAllCtas} : <2>
 CHECK: ttg.tma_store
 CHECK: ttg.barrier_arrive %[[done:.*]][%{{.*}}] {inAllCtas} : <1>
 CHECK: ttg.barrier_wait %[[done]][
@@ -48,6 +48,9 @@ CHECK: ttg.tcgen05_mma {{.*}} {paired}
 CHECK: ttg.tcgen05_commit %[[read]][%{{.*}}] {paired}
 CHECK: ttg.tcgen05_commit %[[full]][%{{.*}}] {paired}
 CHECK: else
+CHECK: scf.for
+CHECK-NEXT: ttg.clc_program
+CHECK-NEXT: }
 
 EXPLAIN: the two CTAs multiply
 EXPLAIN-NEXT: together (cta_group::2), and each copies half of the second operand
