@@ -43,6 +43,7 @@ std::optional<gpu::LaunchPrediction> predictGpuLaunch(CompileRequest request, gp
   ModeledVersion own;
   request.onStep = [&](const StepDone &done) { own.see(done); };
   request.onExplained = {};
+  launch.fusesMultiplyAdd = request.options.fpFusion;
   constexpr int maxVersions = 3; // a version may have guards of its own
   for (int version = 0;; ++version) {
     if (!compiled || !compiled->artifact) {

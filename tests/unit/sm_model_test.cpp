@@ -132,6 +132,42 @@ TEST(SmModel, TensorCoresLimitALoopOfMmas) {
   EXPECT_NEAR(secondsWithoutLaunch(twice), 2 * secondsWithoutLaunch(loop), 0.1 * secondsWithoutLaunch(loop));
 }
 
+/// The seconds of a loop with these operations, each 32 times ('$' is the number), in 16 warps.
+double secondsOfOperations(const SmRates &gpu, const std::string &operations, bool fusesMultiplyAdd) {
+  std::string body = "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\nscf.for %i = %c0 to %n step %c1 : i32 {\n";
+  for (int number = 0; number < 32; ++number)
+    for (char c : operations)
+      body += c == '$' ? std::to_string(number) : std::string(1, c);
+  ModeledLaunch launch{{4096, std::nullopt}, {gpu.sms, 1, 1}, 64, {}};
+  launch.fusesMultiplyAdd = fusesMultiplyAdd;
+  LaunchPrediction loop = predictOn(gpu, 512, "%n: i32, %x: f32", body + "}", launch);
+  return loop.seconds - gpu.launchSeconds;
+}
+
+TEST(SmModel, MultiplicationsAndAdditionsAreMerged) {
+  const char *both = "%p$ = arith.mulf %x, %x : f32\n%s$ = arith.addf %p$, %x : f32\n";
+  double fused = secondsOfOperations(rates(), both, true), unfused = secondsOfOperations(rates(), both, false);
+  EXPECT_NEAR(fused / unfused, 0.5, 0.05);
+  // A product that something else needs, too, is computed.
+  std::string needed = std::string(both) + "%o$ = arith.negf %p$ : f32\n";
+  EXPECT_NEAR(secondsOfOperations(rates(), needed, true), secondsOfOperations(rates(), needed, false), 1e-9);
+}
+
+TEST(SmModel, MaximaOfThreeAreMerged) {
+  const char *chain = "%p$ = arith.maxnumf %x, %x : f32\n%s$ = arith.maxnumf %p$, %x : f32\n";
+  SmRates two = blackwell();
+  two.threeOperandMaximum = false;
+  EXPECT_NEAR(secondsOfOperations(blackwell(), chain, true) / secondsOfOperations(two, chain, true), 0.5, 0.05);
+  const char *different = "%p$ = arith.minnumf %x, %x : f32\n%s$ = arith.maxnumf %p$, %x : f32\n";
+  EXPECT_NEAR(secondsOfOperations(blackwell(), different, true), secondsOfOperations(two, different, true), 1e-9);
+}
+
+TEST(SmModel, ConversionsToHalvesAreMerged) {
+  const char *pair = "%p$ = arith.truncf %x : f32 to f16\n%q$ = arith.truncf %x : f32 to f16\n%s$ = ptx.pack %p$, %q$ : f16, f16 -> i32\n";
+  const char *one = "%p$ = arith.truncf %x : f32 to f16\n%q$ = arith.truncf %x : f32 to f16\n";
+  EXPECT_NEAR(secondsOfOperations(rates(), pair, true) / secondsOfOperations(rates(), one, true), 1, 0.03);
+}
+
 /// The cycles of a loop in which one thread issues four MMAs of this instruction and kind, and the first warp waits for them at an
 /// mbarrier.
 LaunchPrediction tensorLoop(int64_t iterations, const std::string &kind, const InstructionDescriptor &instruction) {

@@ -101,10 +101,54 @@ static bool isFloatArithmetic(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, ptx::FmaOp, math::FmaOp>(op);
 }
 
-static void setCosts(Node &node, const SmRates &rates) {
+//===----------------------------------------------------------------------------------------------------- merged instructions
+
+/// True for a multiplication whose users all add to the result: they become multiply-adds.
+static bool isFusedMultiplication(Operation *op) {
+  return isa<arith::MulFOp>(op) && op->getResult(0).getType().isF32() && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::AddFOp, arith::SubFOp>(user); });
+}
+
+static bool isMaximum(Operation *op) {
+  return isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp>(op) && op->getResult(0).getType().isF32();
+}
+static bool isMinimum(Operation *op) {
+  return isa_and_nonnull<arith::MinNumFOp, arith::MinimumFOp>(op) && op->getResult(0).getType().isF32();
+}
+
+/// The operand of a maximum or minimum that one instruction with three operands computes, too. Null if it takes two.
+static Operation *mergedOperand(Operation *op) {
+  if (!isMaximum(op) && !isMinimum(op)) return nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *from = operand.getDefiningOp();
+    bool isSame = isMaximum(op) ? isMaximum(from) : isMinimum(from);
+    if (isSame && from->hasOneUse() && from->getBlock() == op->getBlock() && !mergedOperand(from)) return from;
+  }
+  return nullptr;
+}
+
+static bool isMergedIntoUser(Operation *op, const SmRates &rates, bool fusesMultiplyAdd) {
+  if (fusesMultiplyAdd && isFusedMultiplication(op)) return true;
+  if (!rates.threeOperandMaximum || !(isMaximum(op) || isMinimum(op)) || !op->hasOneUse()) return false;
+  return mergedOperand(*op->getUsers().begin()) == op;
+}
+
+/// True for an f32 that is converted to 16 bits. Two of them are one instruction, whose result needs no packing.
+static bool isHalfOfConversion(Operation *op) {
+  auto convert = dyn_cast_or_null<arith::TruncFOp>(op);
+  return convert && convert.getIn().getType().isF32() && isa<Float16Type, BFloat16Type>(convert.getType());
+}
+
+static bool packsConversions(Operation *op) {
+  return isa<ptx::PackOp>(op) && llvm::all_of(op->getOperands(), [](Value value) { return isHalfOfConversion(value.getDefiningOp()); });
+}
+
+//===---------------------------------------------------------------------------------------------------------------- all costs
+
+static void setCosts(Node &node, const SmRates &rates, bool fusesMultiplyAdd) {
   Operation *op = node.op;
   bool isDouble = op->getNumResults() == 1 && ttg::elementBits(op->getResult(0).getType()) == 64;
-  if (isFree(op)) {
+  if (isMergedIntoUser(op, rates, fusesMultiplyAdd) || isFree(op) || packsConversions(op)) {
     node.unit = Unit::none, node.issue = 0, node.latency = 0;
   } else if (isFloatArithmetic(op)) {
     setUnit(node, Unit::fp32, isDouble ? lanesOfFp32 / 2 : lanesOfFp32);
@@ -119,6 +163,8 @@ static void setCosts(Node &node, const SmRates &rates) {
     setUnit(node, Unit::alu, lanesOfAlu, integerDivisionInstructions, integerDivisionLatency);
   } else if (isa<math::MathDialect>(op->getDialect())) {
     setUnit(node, Unit::alu, lanesOfAlu, functionInstructions);
+  } else if (isHalfOfConversion(op)) {
+    setUnit(node, Unit::alu, lanesOfAlu, 0.5);
   } else if (isa<arith::ArithDialect>(op->getDialect()) || isa<ptx::PackOp, ptx::PermuteOp, ptx::ConvertOp, ptx::ConvertPairOp>(op)) {
     setUnit(node, Unit::alu, lanesOfAlu, isDouble ? 2 : 1);
   } else if (isa<ptx::ShuffleOp, ptx::ReduxOp, ptx::BallotOp, ptx::MatchAnyOp>(op)) {
@@ -171,12 +217,20 @@ static int32_t define(Code &code, Value value, bool differsInWarp) {
   return number;
 }
 
-static void decodeInto(Region &region, Body &body, Code &code, const SmRates &rates);
+namespace {
+/// What the costs depend on, besides the operation.
+struct Costs {
+  const SmRates &rates;
+  bool fusesMultiplyAdd;
+};
+} // namespace
 
-static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
+static void decodeInto(Region &region, Body &body, Code &code, const Costs &costs);
+
+static Node decodeNode(Operation &op, Code &code, const Costs &costs) {
   Node node;
   node.op = &op;
-  setCosts(node, rates);
+  setCosts(node, costs.rates, costs.fusesMultiplyAdd);
   for (OpOperand &operand : op.getOpOperands()) {
     node.operands.push_back(code.number(operand.get()));
     if (isWaitedFor(&op, operand)) node.waits.push_back(node.operands.back());
@@ -189,7 +243,7 @@ static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
         auto init = loop.getTiedLoopInit(argument);
         define(code, argument, init && code.differsInWarp[static_cast<size_t>(code.number(init->get()))]);
       }
-    decodeInto(nested, into, code, rates);
+    decodeInto(nested, into, code, costs);
   }
   for (Value result : op.getResults())
     node.results.push_back(define(code, result, differing));
@@ -198,7 +252,7 @@ static Node decodeNode(Operation &op, Code &code, const SmRates &rates) {
   return node;
 }
 
-static void decodeInto(Region &region, Body &body, Code &code, const SmRates &rates) {
+static void decodeInto(Region &region, Body &body, Code &code, const Costs &costs) {
   if (region.empty()) return;
   Block &block = region.front();
   for (BlockArgument argument : block.getArguments())
@@ -210,7 +264,7 @@ static void decodeInto(Region &region, Body &body, Code &code, const SmRates &ra
         body.yielded.push_back(code.number(operand));
       continue;
     }
-    body.nodes.push_back(decodeNode(op, code, rates));
+    body.nodes.push_back(decodeNode(op, code, costs));
     bool holdsLoop = isa<scf::ForOp, scf::WhileOp>(op);
     ++body.size;
     for (const Body &nested : body.nodes.back().bodies)
@@ -261,9 +315,9 @@ static void orderNodes(Body &body, const SmRates &rates) {
   }
 }
 
-Code decode(Region &region, const SmRates &rates) {
+Code decode(Region &region, const SmRates &rates, bool fusesMultiplyAdd) {
   Code code;
-  decodeInto(region, code.body, code, rates);
+  decodeInto(region, code.body, code, {rates, fusesMultiplyAdd});
   orderNodes(code.body, rates);
   code.differsInWarp.resize(static_cast<size_t>(code.values), false);
   return code;

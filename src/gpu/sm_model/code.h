@@ -49,7 +49,8 @@ struct Code {
   int32_t number(mlir::Value value);
 };
 
-Code decode(mlir::Region &region, const SmRates &rates);
+/// `fusesMultiplyAdd`: a * b + c is one instruction.
+Code decode(mlir::Region &region, const SmRates &rates, bool fusesMultiplyAdd);
 
 /// Returns the bytes of one value of each type; a bool takes one.
 int64_t bytesOf(mlir::TypeRange types);

@@ -10,21 +10,22 @@ namespace tilewright::gpu {
 
 /// One GPU. "per cycle" means per cycle of one SM.
 struct SmRates {
-  std::string_view target;        ///< GpuTarget::name
-  std::string_view gpu;           ///< "H200"
-  int64_t sms = 0;                ///< SMs of the GPU
-  int64_t ctasPerSM = 32;         ///< CTAs that an SM holds at most
-  double clock = 0;               ///< Hz, with idle tensor cores
-  double busyClock = 0;           ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
-  double memoryBytes = 0;         ///< bytes per second that memory sustains
-  double l2BytesPerCycle = 0;     ///< bytes from the L2 cache to one SM per cycle
-  double mmaBytesPerCycle = 0;    ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
-  double tensorBytesPerCycle = 0; ///< of tensor memory that the warps of one scheduler load or store per cycle; 0: there is none
-  double warpMmaFraction = 1;     ///< the rate of mma.sync as a fraction of the above
-  double specialPerCycle = 4;     ///< special functions of one scheduler per cycle
-  double l2Latency = 0;           ///< cycles of a load from the L2 cache
-  double memoryLatency = 0;       ///< more cycles of a load from memory
-  double launchSeconds = 0;       ///< from an event before a launch to an event after it, for an empty kernel
+  std::string_view target;          ///< GpuTarget::name
+  std::string_view gpu;             ///< "H200"
+  int64_t sms = 0;                  ///< SMs of the GPU
+  int64_t ctasPerSM = 32;           ///< CTAs that an SM holds at most
+  double clock = 0;                 ///< Hz, with idle tensor cores
+  double busyClock = 0;             ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
+  double memoryBytes = 0;           ///< bytes per second that memory sustains
+  double l2BytesPerCycle = 0;       ///< bytes from the L2 cache to one SM per cycle
+  double mmaBytesPerCycle = 0;      ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
+  double tensorBytesPerCycle = 0;   ///< of tensor memory that the warps of one scheduler load or store per cycle; 0: there is none
+  double warpMmaFraction = 1;       ///< the rate of mma.sync as a fraction of the above
+  double specialPerCycle = 4;       ///< special functions of one scheduler per cycle
+  double l2Latency = 0;             ///< cycles of a load from the L2 cache
+  double memoryLatency = 0;         ///< more cycles of a load from memory
+  bool threeOperandMaximum = false; ///< the maximum or minimum of three f32 is one instruction
+  double launchSeconds = 0;         ///< from an event before a launch to an event after it, for an empty kernel
 };
 
 /// Returns the row of a target whose GPU is part of this text ("NVIDIA H200"), else the target's first row. Null if it has none.

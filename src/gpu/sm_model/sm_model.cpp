@@ -613,7 +613,7 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   std::optional<GpuTarget> target = gpuTarget(rates.target);
   if (!kernel || !target) return prediction;
-  Code code = decode(function.getBody(), rates);
+  Code code = decode(function.getBody(), rates, described.fusesMultiplyAdd);
   ModeledLaunch launch = withAddresses(described, function);
   int64_t cluster = std::max<int64_t>(kernel.getCluster(), 1);
   int64_t all = launch.grid[0] * launch.grid[1] * launch.grid[2] * cluster;

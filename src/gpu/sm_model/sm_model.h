@@ -31,6 +31,7 @@ struct ModeledLaunch {
   std::array<int64_t, 3> grid{1, 1, 1};                ///< programs
   int64_t registers = 0;                               ///< of a thread, as the assembler has chosen; 0: the limit of one CTA per SM
   llvm::SmallVector<double> tensorBytes;               ///< for each argument: the bytes of its tensor; 0: not known, or none
+  bool fusesMultiplyAdd = true;                        ///< option enable_fp_fusion
 };
 
 struct LaunchPrediction {
