@@ -32,6 +32,9 @@ STEPS_OF = {
     SCHEDULE + "shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "mma_partition.cpp": {"place-accumulators"},
     SCHEDULE + "chain_partition.cpp": {"place-accumulators"},
+    SCHEDULE + "chain_plan.cpp": {"place-accumulators"},
+    SCHEDULE + "chain_threads.cpp": {"place-accumulators"},
+    SCHEDULE + "chain_mmas.cpp": {"place-accumulators"},
     SCHEDULE + "shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
     SCHEDULE + "microscaling/policy.cpp": {"schedule-loops"},
 }

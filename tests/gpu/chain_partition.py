@@ -2,6 +2,10 @@
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s
 RUN: tilewright compile %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=64, M=128, N=64' \
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s --check-prefix=TWO
+RUN: tilewright compile %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=256, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 8 --num-stages 2 --until specialize-warps | FileCheck %s --check-prefix=ROWS
+RUN: tilewright compile %s --kernel attention --signature '*fp8e4nv:16, *fp8e4nv:16, *fp8e4nv:16, *fp16:16, fp32, i32:16, HEAD=128, M=128, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s --check-prefix=SHARED
 RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=128, N=128' \
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 | FileCheck %s --check-prefix=EXPLAIN
 
@@ -12,7 +16,7 @@ CHECK-DAG: %[[scores:.*]] = ttg.tensor_tile %[[memory]], 0 {depth = 2 : i32} : <
 CHECK-DAG: %[[sums:.*]] = ttg.tensor_tile %[[memory]], 256 : <128x128xf32>
 CHECK-DAG: %[[weights:.*]] = ttg.tensor_tile %[[memory]], 384 : <128x128xf16>
 CHECK-DAG: %[[factors:.*]] = ttg.alloc {{.*}}ttg.live_throughout{{.*}} <2 x f32
-CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 96, 48>}
+CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 88, 24>}
 CHECK: default {
 CHECK: ttg.tensor_store %{{.*}}, %[[sums]]
 CHECK: ttg.barrier_arrive
@@ -48,11 +52,53 @@ CHECK: ttg.tcgen05_commit %[[done]][
 
 Two CTAs fit on an SM: one multiplies while the other corrects its sums itself.
 TWO: ttg.tensor_alloc 256
-TWO: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 48>}
+TWO: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 24>}
 TWO: default {
 TWO: ttg.tensor_scale
 TWO: partition0() num_warps(1)
 TWO: partition1() num_warps(1)
+
+Each of two warp groups has 128 rows, and MMAs and barriers of its own. P is in the columns of the scores, so the next MMA that writes there
+waits for the last one that reads P.
+ROWS: ttg.tensor_alloc 512
+ROWS-DAG: %[[scores:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf32>
+ROWS-DAG: %[[weights:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf16, 128>
+ROWS-DAG: %[[sums:.*]] = ttg.tensor_tile %{{.*}}, 256 : <256x128xf32>
+ROWS: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 24, 88>}
+ROWS: default {
+ROWS: scf.for
+ROWS: ttg.barrier_wait %[[scored:.*]][%{{.*}}], %{{.*}} {perWarpGroup, tensorMemory} : <2>
+ROWS: ttg.tensor_load %[[scores]]
+ROWS-NOT: ttg.cta_barrier
+ROWS: ttg.barrier_arrive %[[full:.*]][%{{.*}}] {perWarpGroup} : <4>
+ROWS: ttg.barrier_wait %[[done:.*]][%{{.*}}], %{{.*}} {perWarpGroup, tensorMemory} : <2>
+ROWS-NOT: ttg.cta_barrier
+ROWS: ttg.tensor_store %{{.*}}, %[[weights]]
+ROWS: ttg.barrier_arrive %[[ready:.*]][%{{.*}}] {perWarpGroup} : <2>
+ROWS: partition0() num_warps(1)
+ROWS: ttg.tma_load
+ROWS: partition1() num_warps(1)
+ROWS: ttg.barrier_wait %[[ready]][
+ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {rowBlock = 0 : i32}
+ROWS: ttg.tcgen05_commit %[[done]][
+ROWS: scf.if
+ROWS: ttg.barrier_wait %[[done]][
+ROWS: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[scores]] if %{{.*}} {rowBlock = 0 : i32}
+ROWS: ttg.barrier_wait %[[ready]][
+ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {rowBlock = 1 : i32}
+ROWS: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[scores]] if %{{.*}} {rowBlock = 1 : i32}
+ROWS: partition2() num_warps(4)
+ROWS: ttg.barrier_wait %[[full]][
+ROWS: ttg.tensor_scale %{{.*}}, %[[sums]] {rowBlock = 0 : i32}
+ROWS: ttg.barrier_arrive %[[ready]][
+ROWS: ttg.view %{{.*}} {first = 128 : i32
+ROWS: ttg.tensor_scale %{{.*}}, %[[sums]] {rowBlock = 1 : i32}
+
+With operands of 8 bits, two CTAs fit on an SM, if P is in the columns of the scores.
+SHARED: ttg.tensor_alloc 256
+SHARED-DAG: ttg.tensor_tile %{{.*}}, 0 : <128x128xf32>
+SHARED-DAG: ttg.tensor_tile %{{.*}}, 0 : <128x128xf8E4M3FN, 128>
+SHARED-DAG: ttg.tensor_tile %{{.*}}, 128 : <128x128xf32>
 
 EXPLAIN: warp specialization: 1 warp for copies, 4 warps for the correction of sums, 1 warp for MMAs
 EXPLAIN: tcgen05.mma m128n128k16, A and B in shared memory
@@ -78,7 +124,7 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, scale, keys, HEAD: tl.constexpr, M: tl
         weights = tl.exp2(scores * scale - new[:, None])
         change = tl.exp2(highest - new)
         total = total * change + tl.sum(weights, 1)
-        acc = tl.dot(weights.to(tl.float16), vs.load([start, 0]), acc * change[:, None])
+        acc = tl.dot(weights.to(v_ptr.dtype.element_ty), vs.load([start, 0]), acc * change[:, None])
         highest = new
     out = tl.make_tensor_descriptor(o_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD])
     out.store([first, 0], (acc / total[:, None]).to(tl.float16))

@@ -7,7 +7,7 @@ While a tile is stored, a warp of its own multiplies the next one in other colum
 
 CHECK: %[[memory:.*]] = ttg.tensor_alloc 256
 CHECK-DAG: %[[sums:.*]] = ttg.tensor_tile %[[memory]], 0 {depth = 2 : i32} : <128x128xf32>
-CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 48>}
+CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 24>}
 CHECK: default {
 CHECK: scf.for
 CHECK-NOT: scf.for

@@ -53,7 +53,29 @@ def attention(
         os.store([block * M, 0], (acc / total[:, None]).to(o_ptr.dtype.element_ty))
 
 
-def attend(tile, kind, sizes, programs=None, causal=False, **options):
+@triton.jit
+def attention_of_block(
+    q_ptr, k_ptr, v_ptr, o_ptr, scale, queries, keys, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr, CAUSAL: tl.constexpr,
+):
+    """One loop, and one block of queries for each program."""
+    first = tl.program_id(0) * M
+    q = tl.make_tensor_descriptor(q_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD]).load([first, 0])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    acc = tl.zeros((M, HEAD), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    highest = tl.full((M,), -float("inf"), tl.float32)
+    last = min(first + M, keys) if CAUSAL else keys
+    for start in range(0, last, N):
+        columns = start + tl.arange(0, N)
+        seen = (columns < keys)[None, :]
+        if CAUSAL:
+            seen = seen & (columns[None, :] <= first + tl.arange(0, M)[:, None])
+        acc, total, highest = step(acc, total, highest, q, ks.load([start, 0]), vs.load([start, 0]), scale, seen, True)
+    tl.make_tensor_descriptor(o_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD]).store([first, 0], acc / total[:, None])
+
+
+def attend(tile, kind, sizes, programs=None, causal=False, kernel=attention, **options):
     """Compares with float64. The error is that of P in the operands' type, and of the result's."""
     (m, n, head), (queries, keys) = tile, sizes
     rng = np.random.default_rng(queries + keys)
@@ -62,7 +84,7 @@ def attend(tile, kind, sizes, programs=None, causal=False, **options):
     scale = 1.4426950408889634 / head**0.5
     arguments = (q, k, v, out, scale, queries, keys, head, m, n, causal)
     with device("sm_100a"):
-        attention[(programs or triton.cdiv(queries, m),)](*arguments, **options)
+        kernel[(programs or triton.cdiv(queries, m),)](*arguments, **options)
     scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
     if causal:
         scores = np.where(np.arange(keys)[None, :] <= np.arange(queries)[:, None], scores, -np.inf)
@@ -73,11 +95,11 @@ def attend(tile, kind, sizes, programs=None, causal=False, **options):
     # exp2's argument is rounded to float32, and P to the operands' type (e4m3: down to 2^-10 of the maximum).
     limit = weights @ np.abs(values) * (rounding + 2.0**-14) + (2.0**-9 if kind == "e4m3" else 2.0**-20)
     assert np.all(np.abs(out - weights @ values) <= limit)
-    return attention.warmup(*arguments, grid=(1,), arch="sm_100a", **options).asm["ttgir"]
+    return kernel.warmup(*arguments, grid=(1,), arch="sm_100a", **options).asm["ttgir"]
 
 
 def partitions(text):
-    """The numbers of warps of the partitions: [1, 1] are those of copies and of MMAs, [1, 4, 1] also that of corrections."""
+    """The numbers of warps of the partitions: [1, 1] are those of copies and of MMAs, [1, 4, 1] and [1, 1, 4] also that of corrections."""
     return [int(warps) for warps in re.findall(r"partition\d+\(.*?\) num_warps\((\d+)\)", text)]
 
 
@@ -87,7 +109,27 @@ def partitions(text):
 def test_attention(tile, warps, kind, sizes):
     text = attend(tile, kind, sizes, num_warps=warps, num_stages=2)
     if sizes[1] != 1:  # with one key there is no loop
-        assert partitions(text) == ([1, 4, 1] if tile != (128, 64, 64) else [1, 1])
+        assert partitions(text) == {4: [1, 1] if tile == (128, 64, 64) else [1, 4, 1], 8: [1, 1, 4]}[warps]
+
+
+@pytest.mark.parametrize("sizes", [(256, 128), (512, 1024), (300, 450), (1, 129), (257, 383)], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tile", [(256, 128, 128), (256, 128, 64), (256, 64, 128), (256, 32, 64)], ids=str)
+def test_row_groups(tile, causal, sizes):
+    """Each of two warp groups has 128 rows, with MMAs and barriers of its own. With 128 columns, P is in the columns of the scores."""
+    queries, keys = sizes if not causal else (sizes[1], sizes[1])
+    text = attend(tile, "bf16", (queries, keys), causal=causal, num_warps=8, num_stages=2)
+    assert "perWarpGroup" in text and "rowBlock = 1" in text
+    assert ("xbf16, 128>" in text) == (tile == (256, 128, 128))
+
+
+@pytest.mark.parametrize("sizes", [(128, 128), (256, 320), (200, 77), (128, 640)], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+def test_shared_columns(causal, sizes):
+    """With 8 bits two CTAs fit on an SM if P is in the columns of the scores."""
+    queries, keys = sizes if not causal else (sizes[1], sizes[1])
+    text = attend((128, 128, 128), "e4m3", (queries, keys), causal=causal, kernel=attention_of_block, num_warps=4, num_stages=2)
+    assert "xf8E4M3FN, 128>" in text and partitions(text) == [1, 1]
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
@@ -103,7 +145,7 @@ def test_causal_attention(tile, warps, queries):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("tile, warps", [((128, 64, 64), 4), ((128, 128, 128), 4)], ids=str)
+@pytest.mark.parametrize("tile, warps", [((128, 64, 64), 4), ((128, 128, 128), 4), ((256, 128, 64), 8)], ids=str)
 def test_persistent_attention(tile, warps, causal):
     attend(tile, "bf16", (700, 700), programs=2, causal=causal, num_warps=warps, num_stages=2)
 

@@ -40,9 +40,16 @@ TEST(LayoutTables, mmaOperands) {
 TEST(LayoutTables, tensorMemory) {
   EXPECT_EQ(textOf(Layout::tensorMemory({128, 16}, 4)),
             "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0]] block=[]");
-  // The second warp group has the second half of the columns; each further 128 rows follow in registers.
+  // The second warp group has the second half of the columns, or the second 128 rows.
+  EXPECT_EQ(textOf(Layout::tensorMemory({128, 16}, 8)),
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[0,8]] block=[]");
   EXPECT_EQ(textOf(Layout::tensorMemory({256, 16}, 8)),
-            "reg=[[0,1],[0,2],[0,4],[128,0]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[0,8]] block=[]");
+            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]] block=[]");
+  EXPECT_EQ(textOf(Layout::tensorMemory({256, 16}, 16)),
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0],[0,8]] block=[]");
+  // Further rows follow in registers.
+  EXPECT_EQ(textOf(Layout::tensorMemory({512, 16}, 8)),
+            "reg=[[0,1],[0,2],[0,4],[0,8],[256,0]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]] block=[]");
   // 64 rows are in half of the lanes: lanes 16 to 31 have the second half of a warp's columns.
   EXPECT_EQ(textOf(Layout::tensorMemory({64, 32}, 8)),
             "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[0,8]] warp=[[16,0],[32,0],[0,16]] block=[]");

@@ -85,7 +85,7 @@ public:
   static Layout wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBits);
   /// Accumulators [M, N] of tcgen05.mma as warps load them from tensor memory: warp w of a warp group accesses lanes 32 w to 32 w + 31. M =
   /// 64 or a multiple of 128. A thread holds columns of one row of each 128 rows; of M = 64, lanes 16 to 31 hold later columns of the rows
-  /// of lanes 0 to 15. Warp groups split the columns.
+  /// of lanes 0 to 15. Each warp group has rows of its own if there are 128 for each; further groups split the columns.
   static Layout tensorMemory(const Dims &shape, int64_t warps);
 
   //------------------------------------------------------------------------------------------------------------ layouts from layouts

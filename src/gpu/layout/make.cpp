@@ -199,12 +199,14 @@ Layout Layout::wgmmaOperandA(const Dims &shape, int64_t warps, int64_t elementBi
 
 Layout Layout::tensorMemory(const Dims &shape, int64_t warps) {
   int64_t groups = warps / warpsOfGroup, halves = shape[0] < tensorMemoryLanes ? 2 : 1;
+  int64_t groupsOfRows = std::min(groups, std::max<int64_t>(1, shape[0] / tensorMemoryLanes)), groupsOfColumns = groups / groupsOfRows;
   Maker maker(shape);
-  maker.take(Axis::reg, 1, std::max<int64_t>(1, shape[1] / groups / halves));
+  maker.take(Axis::reg, 1, std::max<int64_t>(1, shape[1] / groupsOfColumns / halves));
   maker.take(Axis::lane, 0, 32 / halves);
   maker.take(Axis::lane, 1, halves);
   maker.take(Axis::warp, 0, warpsOfGroup);
-  maker.take(Axis::warp, 1, groups);
+  maker.take(Axis::warp, 0, groupsOfRows);
+  maker.take(Axis::warp, 1, groupsOfColumns);
   return maker.rest({1, 0});
 }
 

@@ -2,6 +2,7 @@
 
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/scratch.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 using namespace mlir;
 
@@ -35,11 +36,24 @@ static bool isPerWarpGroup(const SharedAccess &access) {
          });
 }
 
+/// True if each thread stores the elements that it has stored before, and only the correction partition reads them: barriers order that.
+static bool storesOwnElements(const SharedAccess &earlier, const SharedAccess &later) {
+  auto first = dyn_cast<ttg::StoreSharedOp>(earlier.op), second = dyn_cast<ttg::StoreSharedOp>(later.op);
+  auto alloc = dyn_cast<ttg::AllocOp>(earlier.owner);
+  if (!first || !second || !alloc || later.owner != alloc || first.getSrc().getType() != second.getSrc().getType()) return false;
+  Layout layout = ttg::layoutOf(first.getSrc().getType());
+  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return false;
+  return llvm::all_of(accessesOf(alloc), [](Operation *access) {
+    return isa<ttg::StoreSharedOp>(access) || ttg::partitionOf(access) == ttg::Partition::correction;
+  });
+}
+
 bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
   if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
   // A thread loads and stores the same part of a tile in tensor memory.
   bool byThreads = earlier.accessor == Accessor::threads && later.accessor == Accessor::threads;
   if (byThreads && earlier.inTensorMemory && earlier.owner == later.owner) return false;
+  if (storesOwnElements(earlier, later)) return false;
   // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
   if (earlier.partition == ttg::Partition::mmas) return later.partition != ttg::Partition::consumers && earlier.owner != later.owner;
   if (earlier.accessor == Accessor::tmaLoad || earlier.partition != ttg::Partition::consumers) return false;

@@ -251,7 +251,8 @@ private:
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
       Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
       assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
-                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), paired));
+                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), paired,
+                                       IntegerAttr()));
       if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
     if (its.scales) {

@@ -244,7 +244,7 @@ private:
     }
     if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
     ttg::Tcgen05MmaOp::create(b, mma.getLoc(), a, mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
-                              mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr());
+                              mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr(), /*paired=*/false, IntegerAttr());
   }
 
   /// Loads each value that something needs in registers, where it is complete.

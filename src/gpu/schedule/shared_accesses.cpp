@@ -90,11 +90,24 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
       op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, ttg::partitionOf(op)};
 }
 
+/// An operand in the columns of a result, row by row, belongs to the result's tile: a thread accesses the same rows of both.
+static ttg::TensorTileOp ownerOf(ttg::TensorTileOp tile) {
+  ttg::TensorMemoryType type = tile.getType();
+  for (Operation *user : tile.getAddress().getUsers()) {
+    auto other = dyn_cast<ttg::TensorTileOp>(user);
+    if (!other || other.getColumn() != tile.getColumn()) continue;
+    ttg::TensorMemoryType of = other.getType();
+    bool isWider = of.getElementType().getIntOrFloatBitWidth() > type.getElementType().getIntOrFloatBitWidth();
+    if (isWider && of.getShape()[0] == type.getShape()[0] && of.getBlockColumns() == type.getBlockColumns()) return other;
+  }
+  return tile;
+}
+
 static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Accessor accessor) {
   if (auto stage = tile.getDefiningOp<ttg::TensorStageOp>()) tile = stage.getTile();
   auto place = tile.getDefiningOp<ttg::TensorTileOp>();
   int64_t first = place.getColumn(), end = first + place.getDepth() * place.getType().columns();
-  return {op, place, first, end, {}, writes, accessor, ttg::partitionOf(op), /*inTensorMemory=*/true};
+  return {op, ownerOf(place), first, end, {}, writes, accessor, ttg::partitionOf(op), /*inTensorMemory=*/true};
 }
 
 bool hasBarrierInside(Operation *op) {

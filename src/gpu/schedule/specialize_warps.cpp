@@ -275,21 +275,28 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
   return program;
 }
 
-static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function) {
+static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
   auto has = [&](ttg::Partition partition) {
     return function
         .walk(
             [&](Operation *op) { return WalkResult(ttg::partitionOf(op) == partition ? WalkResult::interrupt() : WalkResult::advance()); })
         .wasInterrupted();
   };
+  auto registersOfOperands = function->getAttrOfType<IntegerAttr>(ttg::operandRegistersName);
+  bool multiplies = has(ttg::Partition::mmas), corrects = has(ttg::Partition::correction);
+  // The warps that start copies and MMAs share a warp group, which leaves the consumers more registers. A single consumer group next to a
+  // correction partition cannot use them.
+  bool shared = multiplies && !registersOfOperands && (config.getWarps() > warpsOfGroup || !corrects);
   SmallVector<Partition, 2> partitions{{programOf(function, ttg::Partition::producer, /*tiles=*/false), 1, producerRegisters}};
-  if (auto registers = function->getAttrOfType<IntegerAttr>(ttg::operandRegistersName))
-    partitions.push_back(
-        {programOf(function, ttg::Partition::operands, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registers.getInt())});
-  if (has(ttg::Partition::correction))
-    partitions.push_back({programOf(function, ttg::Partition::correction, /*tiles=*/true), warpsOfGroup, correctionRegisters});
-  if (has(ttg::Partition::mmas))
+  auto addMmas = [&] {
     partitions.push_back({programOf(function, ttg::Partition::mmas, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
+  };
+  if (shared) addMmas();
+  if (registersOfOperands)
+    partitions.push_back(
+        {programOf(function, ttg::Partition::operands, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registersOfOperands.getInt())});
+  if (corrects) partitions.push_back({programOf(function, ttg::Partition::correction, /*tiles=*/true), warpsOfGroup, correctionRegisters});
+  if (multiplies && !shared) addMmas();
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
@@ -350,7 +357,7 @@ static bool isOfPartition(Operation *op) {
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
-  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function);
+  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())

@@ -9,6 +9,7 @@
 #include "gpu/passes.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/thread/shared.h"
 #include "gpu/thread/math.h"
 #include "ir/refusal.h"
 
@@ -96,6 +97,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     return failure();
   }
   tt::ReturnOp::create(t.b, ValueRange());
+  if (t.usesTensorMemory) pipelineTensorStores(lowered);
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);

@@ -1,7 +1,8 @@
 // Partitions become branches on the number of the warp:
 //   before: ttg.warp_specialize() default { A } partition0() num_warps(1) { B } partition1() num_warps(4) { C }      in a kernel of 8 warps
 //   after:  if warp >= 8 { if warp >= 12 { C } else { if warp == 8 { B } } } else { A }
-// Each warp first sets the number of its registers. In a partition, warps and threads are numbered from 0.
+// Each warp first sets the number of its registers; partitions that share a warp group do so before they branch. In a partition, warps and
+// threads are numbered from 0.
 #include "gpu/cost_model/registers.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/thread/control_flow.h"
@@ -44,8 +45,8 @@ private:
 };
 } // namespace
 
-static Value isFromWarp(ThreadContext &t, int64_t first) {
-  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, t.warp, t.i32(first));
+static Value isFromWarp(ThreadContext &t, Value warp, int64_t first) {
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, warp, t.i32(first));
 }
 
 /// The default region waits for its registers until the other warps have released theirs. What it does before it reads the first tile, as
@@ -62,20 +63,24 @@ static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
   ptx::MaxRegistersOp::create(b, op.getLoc(), /*increase=*/registers > first, static_cast<uint32_t>(registers));
 }
 
-/// All warps of the partition's warp groups set their registers; those beyond its number of warps do nothing else.
+/// All warps of the partition's warp groups set their registers.
+static void setRegisters(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
+  if (!op.getRequestedRegisters()) return;
+  int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
+  int64_t registers = (*op.getRequestedRegisters())[i];
+  ptx::MaxRegistersOp::create(t.b, registers > first, static_cast<uint32_t>(registers));
+}
+
+/// Warps of the partition's warp groups beyond its number of warps do nothing.
 static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
   int64_t firstWarp = op.firstWarp(t.config.getWarps(), i), warps = op.getPartitionNumWarps()[i];
   Value warp = t.warp;
   PartitionScope scope(t, firstWarp, warps, partitionBarrier + i);
-  if (op.getRequestedRegisters()) {
-    int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
-    int64_t registers = (*op.getRequestedRegisters())[i];
-    ptx::MaxRegistersOp::create(t.b, registers > first, static_cast<uint32_t>(registers));
-  }
   OpBuilder::InsertionGuard guard(t.b);
   if (warps < warpsOfGroup) {
     auto predicate = warps == 1 ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ult;
     Value runs = arith::CmpIOp::create(t.b, predicate, warp, t.i32(warps == 1 ? firstWarp : firstWarp + warps));
+    if (warps > 1 && firstWarp % warpsOfGroup != 0) runs = arith::AndIOp::create(t.b, runs, isFromWarp(t, warp, firstWarp));
     t.b.setInsertionPointToStart(scf::IfOp::create(t.b, runs, /*withElseRegion=*/false).thenBlock());
   }
   AccessLog::Mark before = t.sinceBarrier.mark();
@@ -84,22 +89,29 @@ static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, 
   return lowered;
 }
 
-/// The branches of the partitions from number `i` on, at the insertion point.
+/// The branches of the partitions from number `i` on, at the insertion point. Partitions of one warp group set its registers together.
 static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
-  if (i + 1 == op.getPartitions().size()) return lowerPartition(t, op, i);
-  Value isLater = isFromWarp(t, op.firstWarp(t.config.getWarps(), i + 1));
-  auto branch = scf::IfOp::create(t.b, isLater, /*withElseRegion=*/true);
+  unsigned end = i + 1;
+  while (op.sharesWarpGroup(end))
+    ++end;
   OpBuilder::InsertionGuard guard(t.b);
-  t.b.setInsertionPointToStart(branch.thenBlock());
-  if (failed(lowerPartitions(t, op, i + 1))) return failure();
-  t.b.setInsertionPointToStart(branch.elseBlock());
-  return lowerPartition(t, op, i);
+  if (end < op.getPartitions().size()) {
+    Value isLater = isFromWarp(t, t.warp, op.firstWarp(t.config.getWarps(), end));
+    auto branch = scf::IfOp::create(t.b, isLater, /*withElseRegion=*/true);
+    t.b.setInsertionPointToStart(branch.thenBlock());
+    if (failed(lowerPartitions(t, op, end))) return failure();
+    t.b.setInsertionPointToStart(branch.elseBlock());
+  }
+  setRegisters(t, op, i);
+  for (; i < end; ++i)
+    if (failed(lowerPartition(t, op, i))) return failure();
+  return success();
 }
 
 static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
   if (op != t.partitions) return bug(op, "partitions must be the last operation of their kernel");
   waitAtBarrier(t);
-  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.config.getWarps()), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.warp, t.config.getWarps()), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(branch.thenBlock());
   if (failed(lowerPartitions(t, op, 0))) return failure();

@@ -122,14 +122,23 @@ static LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
   return success();
 }
 
-/// The same address.
+/// The same address, or that of a later element.
 static LogicalResult lowerView(ThreadContext &t, ttg::ViewOp op) {
-  t.set(op.getResult(), {t.getScalar(op.getBuffer())});
+  Value address = t.getScalar(op.getBuffer());
+  int64_t bytes = op.getFirst() * sharedOf(op.getBuffer()).elementBytes();
+  if (bytes) address = arith::AddIOp::create(t.b, address, t.i32(bytes));
+  t.set(op.getResult(), {address});
   return success();
 }
 
 static Value barrierAt(ThreadContext &t, Value barriers, Value index) {
   return arith::AddIOp::create(t.b, t.getScalar(barriers), arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(3)));
+}
+
+/// The barrier of the thread's warp group.
+static Value barrierOfGroup(ThreadContext &t, Value barriers, Value index) {
+  Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(warpGroupBit));
+  return arith::AddIOp::create(t.b, barrierAt(t, barriers, index), arith::ShLIOp::create(t.b, group, t.i32(3)));
 }
 
 /// Packs values of 1 to 8 bytes in total into an integer, and back.
@@ -402,7 +411,7 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
 }
 
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
-  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+  Value barrier = op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
   inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity())); });
   if (op.getTensorMemory()) fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
@@ -415,7 +424,8 @@ static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp o
     ptx::WarpBarrierOp::create(t.b);
     Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
     if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-    Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
+    Value barrier =
+        op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
     IntegerAttr ctas = op.getInAllCtas() ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
     ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
   });

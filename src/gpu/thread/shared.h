@@ -21,5 +21,7 @@ Value loopVariantZero(ThreadContext &t, mlir::Operation *op, Value buffer);
 /// If the next operation follows stores of values computed from tiles in shared memory: interleaves the stores with their producers
 /// (interleave_stores.cpp).
 void interleaveStores(ThreadContext &t);
+/// Pipelines what loops compute by special functions and store to tensor memory (pipeline_tensor_stores.cpp).
+void pipelineTensorStores(mlir::Operation *kernel);
 
 } // namespace tilewright::gpu

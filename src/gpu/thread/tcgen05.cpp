@@ -72,36 +72,44 @@ struct TensorAccess {
 } // namespace
 
 /// The column of an element within its tile. `ofColumn`: elements of one row in a column.
-static int64_t columnOf(const Layout &layout, int64_t ofColumn, uint32_t flat) {
+static int64_t columnOf(const Layout &layout, int64_t blockColumns, int64_t ofColumn, uint32_t flat) {
   Dims at = coordinatesOf(layout.shape, flat);
-  return (at[0] / tensorMemoryLanes * layout.shape[1] + at[1]) / ofColumn;
+  return at[0] / tensorMemoryLanes * blockColumns + at[1] / ofColumn;
+}
+
+/// The adjacent elements of one row that a thread holds.
+static int64_t elementsOfRow(const Layout &layout) {
+  int64_t elements = 1;
+  for (uint32_t basis : layout.basesOf(Axis::reg))
+    if (basis < uint32_t(layout.shape[1])) elements *= 2;
+  return elements;
 }
 
 static int64_t elementsOfColumn(Type tile) {
   return registerBits / getElementTypeOrSelf(tile).getIntOrFloatBitWidth();
 }
 
-static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type tile, Value memory) {
+/// `start`: the address of the tile, a part of `memory`.
+static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type tile, ttg::TensorMemoryType memory, Value start) {
   Layout layout = ttg::layoutOf(tile);
   if (layout != Layout::tensorMemory(layout.shape, t.warps)) return bug(op, "this tile is not in the layout of tensor memory"), failure();
   TensorAccess access;
   constexpr int64_t maxRegisters = 32; // of one tcgen05.ld: a CTA with partitions starts with few, and ptxas needs all at once
-  int64_t ofColumn = elementsOfColumn(tile), ofRow = llvm::divideCeil(layout.shape[1] * warpsOfGroup, t.warps * ofColumn);
+  int64_t ofColumn = elementsOfColumn(tile), ofRow = llvm::divideCeil(elementsOfRow(layout), ofColumn);
   if (layout.shape[0] < tensorMemoryLanes) {
-    ofRow /= 2;
     access.shape = ptx::TensorShape::m16x32bx2;
     access.halfOffset = t.b.getI32IntegerAttr(static_cast<int32_t>(ofRow));
   }
   access.registers = layout.registersPerThread() / ofColumn;
   access.count = std::min(maxRegisters, ofRow);
+  auto column = [&](uint32_t flat) { return columnOf(layout, memory.getBlockColumns(), ofColumn, flat); };
   for (int64_t reg = 0; reg < access.registers; reg += access.count)
-    access.columns.push_back(columnOf(layout, ofColumn, layout.apply(reg * ofColumn, 0, 0, 0)));
+    access.columns.push_back(column(layout.apply(reg * ofColumn, 0, 0, 0)));
   std::vector<uint32_t> ofWarp;
   for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp)))
-    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(columnOf(layout, ofColumn, basis)));
+    ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(column(basis)));
   Value lane = arith::ShLIOp::create(t.b, arith::AndIOp::create(t.b, t.warp, t.i32(warpsOfGroup - 1)), t.i32(16 + laneBits));
-  Value start = arith::AddIOp::create(t.b, t.getScalar(memory), lane);
-  access.start = arith::AddIOp::create(t.b, start, xorBases(t, t.warp, ofWarp));
+  access.start = arith::AddIOp::create(t.b, arith::AddIOp::create(t.b, start, lane), xorBases(t, t.warp, ofWarp));
   return access;
 }
 
@@ -110,7 +118,7 @@ static Value addressAt(ThreadContext &t, const TensorAccess &access, int64_t col
 }
 
 static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
-  FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource());
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource().getType(), t.getScalar(op.getSource()));
   if (failed(access)) return failure();
   SmallVector<Type> types(static_cast<size_t>(access->count), getElementTypeOrSelf(op.getType()));
   if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != registerBits) return bug(op, "it loads elements that are no words");
@@ -126,8 +134,17 @@ static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
 }
 
 static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
-  FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget());
+  FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget().getType(), t.getScalar(op.getTarget()));
   if (failed(access)) return failure();
+  // Parts of a loop's computation are stored one after the other (pipelineTensorStores).
+  constexpr int64_t registersOfPart = 8;
+  if (isa<scf::ForOp>(op->getParentOp()) && access->count > registersOfPart) {
+    SmallVector<int64_t> columns;
+    for (int64_t column : access->columns)
+      for (int64_t part = 0; part < access->count; part += registersOfPart)
+        columns.push_back(column + part);
+    access->columns = columns, access->count = registersOfPart;
+  }
   ThreadValues words = asRegisters(t, t.get(op.getSrc()), elementsOfColumn(op.getSrc().getType()));
   ValueRange values = words;
   for (int64_t column : access->columns) {
@@ -143,9 +160,15 @@ static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
 /// The warp's rows, 64 columns at a time. The factors of a thread's rows are those of its registers, in order.
 static LogicalResult lowerTensorScale(ThreadContext &t, ttg::TensorScaleOp op) {
   ttg::TensorMemoryType memory = op.getTile().getType();
-  Layout layout = Layout::tensorMemory(Dims(memory.getShape()), t.warps);
-  auto tile = RankedTensorType::get(memory.getShape(), memory.getElementType(), ttg::LayoutAttr::get(t.b.getContext(), layout));
-  FailureOr<TensorAccess> access = accessOf(t, op, tile, op.getTile());
+  Dims shape(memory.getShape());
+  Value start = t.getScalar(op.getTile());
+  if (std::optional<uint32_t> block = op.getRowBlock()) {
+    shape[0] = tensorMemoryLanes;
+    start = arith::AddIOp::create(t.b, start, t.i32(*block * memory.getBlockColumns()));
+  }
+  Layout layout = Layout::tensorMemory(shape, t.warps);
+  auto tile = RankedTensorType::get(shape, memory.getElementType(), ttg::LayoutAttr::get(t.b.getContext(), layout));
+  FailureOr<TensorAccess> access = accessOf(t, op, tile, memory, start);
   if (failed(access)) return failure();
   ThreadValues factors = t.get(op.getFactors());
   Layout rows = ttg::layoutOf(op.getFactors().getType());
@@ -196,8 +219,8 @@ struct OperandMatrix {
   /// The descriptor of the matrix whose first element is at `at`, or its address in tensor memory.
   Value at(ThreadContext &t, const Dims &at) const {
     if (tensorMemory) {
-      int64_t block = tensorMemory.columns() * tensorMemoryLanes / tensorMemory.getShape()[0];
-      int64_t column = at[0] / tensorMemoryLanes * block + at[1] * tensorMemory.getElementType().getIntOrFloatBitWidth() / registerBits;
+      int64_t column = at[0] / tensorMemoryLanes * tensorMemory.getBlockColumns() +
+                       at[1] * tensorMemory.getElementType().getIntOrFloatBitWidth() / registerBits;
       return column ? Value(arith::AddIOp::create(t.b, start, t.i32(column))) : start;
     }
     int64_t offset = shared.inverse().apply(flatOf(shared.shape, at)) * shared.elementBytes();
@@ -355,9 +378,9 @@ static void addScales(ThreadContext &t, ttg::Tcgen05MmaOp op, Dot &dot) {
 
 /// Emits the instructions of one 128 (or 64) rows and up to 256 columns from `row` and `column` on; of a pair, rows of each CTA.
 static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot, int64_t row, int64_t column, Value one) {
-  ArrayRef<int64_t> shape = op.getD().getType().getShape();
   ttg::BufferType second = op.getB().getType();
-  int64_t at = row / tensorMemoryLanes * shape[1] + column, step = mmaDepthBytes * 8 / second.getElementType().getIntOrFloatBitWidth();
+  int64_t at = row / tensorMemoryLanes * op.getD().getType().getBlockColumns() + column,
+          step = mmaDepthBytes * 8 / second.getElementType().getIntOrFloatBitWidth();
   Value sums = at ? Value(arith::AddIOp::create(t.b, dot.d, t.i32(at))) : dot.d;
   InstructionDescriptor instruction = dot.instruction;
   for (int64_t k = 0, number = 0; k < second.getShape()[0]; k += step, number += depthOf(instruction.kind)) {
@@ -397,7 +420,9 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
       copyScales(t, dot.secondScales, ctaGroup, one);
     }
     Dims shape = dotShapeOf(op);
-    for (int64_t row = 0; row < shape[0]; row += dot.instruction.m / ctaGroup)
+    int64_t first = op.getRowBlock() ? *op.getRowBlock() * tensorMemoryLanes : 0,
+            end = op.getRowBlock() ? first + tensorMemoryLanes : shape[0];
+    for (int64_t row = first; row < end; row += dot.instruction.m / ctaGroup)
       for (int64_t column = 0; column < shape[1]; column += dot.instruction.n)
         multiplyTile(t, op, dot, row, column, one);
     if (barrier) ptx::Tcgen05CommitOp::create(t.b, barrier, Value(), one, ctaGroup);

@@ -265,7 +265,9 @@ LogicalResult ReadClusterOp::verify() {
 void TensorMemoryType::print(AsmPrinter &printer) const {
   printer << "<";
   printShape(printer, getShape());
-  printer << "x" << getElementType() << ">";
+  printer << "x" << getElementType();
+  if (getBlockColumns() != packedColumns(getShape(), getElementType())) printer << ", " << getBlockColumns();
+  printer << ">";
 }
 
 Type TensorMemoryType::parse(AsmParser &parser) {
@@ -273,19 +275,30 @@ Type TensorMemoryType::parse(AsmParser &parser) {
   Type element;
   if (parser.parseLess()) return {};
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseGreater()) return {};
+  int64_t blockColumns = 0;
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element)) return {};
+  bool hasGaps = succeeded(parser.parseOptionalComma());
+  if ((hasGaps && parser.parseInteger(blockColumns)) || parser.parseGreater()) return {};
   bool hasRows = shape.size() == 2 && (shape[0] == gpu::tcgen05MinRows || shape[0] % gpu::tensorMemoryLanes == 0);
   bool hasBits = element.isIntOrFloat() && llvm::is_contained({8u, 16u, 32u}, element.getIntOrFloatBitWidth());
   if (!hasRows || !hasBits || !llvm::isPowerOf2_64(uint64_t(shape[0])) || !llvm::isPowerOf2_64(uint64_t(shape[1]))) {
     parser.emitError(loc, "a tile in tensor memory has 64 or a multiple of 128 rows, and elements of 8, 16 or 32 bits");
     return {};
   }
-  return TensorMemoryType::get(parser.getContext(), shape, element);
+  int64_t packed = packedColumns(shape, element);
+  if (hasGaps && blockColumns < packed) {
+    parser.emitError(loc, "128 rows take ") << packed << " columns";
+    return {};
+  }
+  return TensorMemoryType::get(parser.getContext(), shape, element, hasGaps ? blockColumns : packed);
+}
+
+int64_t TensorMemoryType::packedColumns(ArrayRef<int64_t> shape, Type elementType) {
+  return llvm::divideCeil(shape[1] * elementType.getIntOrFloatBitWidth(), gpu::registerBits);
 }
 
 int64_t TensorMemoryType::columns() const {
-  int64_t bits = getElementType().getIntOrFloatBitWidth();
-  return llvm::divideCeil(getShape()[0], gpu::tensorMemoryLanes) * llvm::divideCeil(getShape()[1] * bits, gpu::registerBits);
+  return llvm::divideCeil(getShape()[0], gpu::tensorMemoryLanes) * getBlockColumns();
 }
 
 /// A tile that moves between tensor memory and registers.

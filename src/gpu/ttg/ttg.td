@@ -197,10 +197,16 @@ def TTG_Barriers : TTGType<"Barriers", "barriers"> {
 def TTG_TensorMemory : TTGType<"TensorMemory", "tensor_memory"> {
   let summary = "a tile [M, N] of accumulators, or of an operand A, in tensor memory: an address, the lane in the upper 16 bits, the column in "
                 "the lower 16. Element (m, n) of 32 bits is, for M = 64, in lane 32 (m / 16) + m mod 16 and column n; for more rows, in lane "
-                "m mod 128 and column m / 128 * N + n. Of smaller elements, a column has several of one row, the first in the lowest bits";
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
-  let hasCustomAssemblyFormat = 1; // !ttg.tensor_memory<128x256xf32>
+                "m mod 128 and column m / 128 * N + n. Of smaller elements, a column has several of one row, the first in the lowest bits. "
+                "`blockColumns`: columns from 128 rows to the next ones, N of 32 bits unless stated";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$blockColumns);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+    return $_get($_ctxt, shape, elementType, packedColumns(shape, elementType));
+  }]>];
+  let hasCustomAssemblyFormat = 1; // !ttg.tensor_memory<128x256xf32>, <256x128xf16, 128>
   let extraClassDeclaration = [{
+    /// Columns of 128 rows, without gaps.
+    static int64_t packedColumns(::llvm::ArrayRef<int64_t> shape, ::mlir::Type elementType);
     /// Columns of tensor memory that the tile takes.
     int64_t columns() const;
   }];
@@ -257,8 +263,9 @@ def TTG_StageOp : TTGOp<"stage", [Pure]> {
   let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
 }
 def TTG_ViewOp : TTGOp<"view", [Pure]> {
-  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]. Without `order`: as a reshaped tile, or with its padding";
-  let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order);
+  let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]. Without `order`: as a reshaped tile, or with its padding. `first`: "
+                "where the bytes begin in a tile of one dimension, in elements";
+  let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order, DefaultValuedAttr<I32Attr, "0">:$first);
   let results = (outs TTG_Buffer:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
 }
@@ -303,15 +310,16 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
   let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
                 "read what has arrived. `tensorMemory`: accesses to tensor memory before the arrivals come "
-                "before those after the wait";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory);
+                "before those after the wait. `perWarpGroup`: the index is `index` plus the number of the thread's warp group";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory, UnitAttr:$perWarpGroup);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
 def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
-                "of all CTAs of the cluster. `firstWarp`: only the first warp arrives, which issues all MMAs that read the stage";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp);
+                "of all CTAs of the cluster. `firstWarp`: only the first warp arrives, which issues all MMAs that read the stage. "
+                "`perWarpGroup`: as in barrier_wait";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp, UnitAttr:$perWarpGroup);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 
@@ -463,8 +471,9 @@ def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
 }
 def TTG_TensorScaleOp : TTGOp<"tensor_scale", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "multiplies each row of a tile of f32 in tensor memory by its factor; complete when it ends. `factors`: one for each row, in the "
-                "rows' layout of Layout::tensorMemory. A warp skips rows while all of its factors are 1";
-  let arguments = (ins TTG_Tile:$factors, TTG_TensorMemory:$tile);
+                "rows' layout of Layout::tensorMemory. A warp skips rows while all of its factors are 1. `rowBlock`: the factors "
+                "are those of 128 rows, with this number";
+  let arguments = (ins TTG_Tile:$factors, TTG_TensorMemory:$tile, OptionalAttr<I32Attr>:$rowBlock);
   let assemblyFormat = "$factors `,` $tile attr-dict `:` type($factors) `,` type($tile)";
 }
 def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
@@ -472,10 +481,11 @@ def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
                 "in tensor memory, b [K, N] a buffer. `issued`: how many MMAs the program has started before; that of number i arrives at barrier i mod their number, "
                 "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
                 "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
-                "columns, so all but the latest must be complete. `paired`: as in wgmma; a thread of the pair's first CTA starts it, for both";
+                "columns, so all but the latest must be complete. `paired`: as in mma_async; a thread of the pair's first CTA starts it, for both. "
+                "`rowBlock`: multiplies 128 rows of a only, with this number";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
                        Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
-                       OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired);
+                       OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired, OptionalAttr<I32Attr>:$rowBlock);
   let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
                        "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d)";
 }
@@ -503,8 +513,8 @@ def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[M
 
 def TTG_WarpSpecializeOp : TTGOp<"warp_specialize", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "the kernel's warps run the default region, and other warps run the partitions, all at the same time. The number of warps of "
-                "a partition is a power of two. Each partition begins a new warp group, because registers move between whole warp groups. "
-                "`requestedRegisters`: of a thread of each partition; the default region gets the rest. A region may use values from outside; "
+                "a partition is a power of two. A partition begins a new warp group, because registers move between whole warp groups, unless it "
+                "requests as many as the one before and fits in that one's group. `requestedRegisters`: of a thread of each partition; the default region gets the rest. A region may use values from outside; "
                 "with `captures` every partition has an argument for each of them. Upstream Triton's text form is read";
   let arguments = (ins Variadic<TTG_Any>:$captures, DenseI32ArrayAttr:$partitionNumWarps,
                        OptionalAttr<DenseI32ArrayAttr>:$requestedRegisters);
@@ -513,6 +523,8 @@ def TTG_WarpSpecializeOp : TTGOp<"warp_specialize", [RecursiveMemoryEffects, Sin
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// True if a partition runs in the last warp group of the one before it.
+    bool sharesWarpGroup(size_t partition);
     /// The first warp of a partition, where the default region has `defaultWarps`; after the last partition, the number of all warps.
     int64_t firstWarp(int64_t defaultWarps, size_t partition);
     /// The requested registers of each warp group of the partitions; empty if there is no request.

@@ -21,17 +21,28 @@ static int64_t groupsOf(int64_t warps) {
   return llvm::divideCeil(warps, gpu::warpsOfGroup);
 }
 
+bool WarpSpecializeOp::sharesWarpGroup(size_t partition) {
+  if (partition == 0 || partition >= getPartitionNumWarps().size() || !getRequestedRegisters()) return false;
+  llvm::ArrayRef<int32_t> registers = *getRequestedRegisters();
+  int64_t before = firstWarp(0, partition - 1) + getPartitionNumWarps()[partition - 1];
+  int64_t left = groupsOf(before) * gpu::warpsOfGroup - before;
+  return registers[partition] == registers[partition - 1] && getPartitionNumWarps()[partition] <= left;
+}
+
 int64_t WarpSpecializeOp::firstWarp(int64_t defaultWarps, size_t partition) {
-  for (int64_t warps : getPartitionNumWarps().take_front(partition))
-    defaultWarps += groupsOf(warps) * gpu::warpsOfGroup;
-  return defaultWarps;
+  int64_t next = 0;
+  for (size_t i = 0; i <= partition; ++i) {
+    if (!sharesWarpGroup(i)) next = groupsOf(next) * gpu::warpsOfGroup;
+    if (i < partition) next += getPartitionNumWarps()[i];
+  }
+  return defaultWarps + next;
 }
 
 SmallVector<int64_t> WarpSpecializeOp::registersOfGroups() {
   SmallVector<int64_t> all;
   if (getRequestedRegisters())
-    for (auto [warps, registers] : llvm::zip(getPartitionNumWarps(), *getRequestedRegisters()))
-      all.append(static_cast<size_t>(groupsOf(warps)), registers);
+    for (auto [i, registers] : llvm::enumerate(*getRequestedRegisters()))
+      if (!sharesWarpGroup(i)) all.append(static_cast<size_t>(groupsOf(getPartitionNumWarps()[i])), registers);
   return all;
 }
 

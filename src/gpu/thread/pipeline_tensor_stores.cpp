@@ -1,0 +1,134 @@
+// Pipelines what a thread computes by special functions and stores to tensor memory, as the exponentials of attention. ptxas starts all
+// operations whose operands are known, then those that depend on them: the special function unit is idle before and after its part. Stores
+// to tensor memory keep their order with everything else, so parts of the computation between them stay apart:
+//   before: f0 f1 f2 f3    ex2 0 ex2 1 ex2 2 ex2 3    cvt 0 cvt 1 cvt 2 cvt 3    st 0 st 1 st 2 st 3     (f: before the special function)
+//   after:  f0 ex2 0 f1    ex2 1 f2 cvt 0  st 0    ex2 2 f3 cvt 1  st 1    ex2 3 cvt 2  st 2    cvt 3  st 3
+// Between two stores, all operands are known at first, and the special functions alternate with the other operations.
+#include "gpu/thread/shared.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+class TensorStorePipeline {
+public:
+  /// `first`: the first of adjacent stores, perhaps with computation of addresses between them.
+  explicit TensorStorePipeline(ptx::Tcgen05StOp first) {
+    for (Operation *op = first; op && (isa<ptx::Tcgen05StOp>(op) || isMemoryEffectFree(op)); op = op->getNextNode())
+      if (isa<ptx::Tcgen05StOp>(op)) stores.push_back(op);
+    findMovable();
+    assignParts();
+  }
+
+  Operation *last() const { return stores.back(); }
+
+  /// True if each store has special functions of its own.
+  bool pays() const {
+    return stores.size() > 1 && llvm::all_of(parts, [](const Part &part) { return !part.special.empty(); });
+  }
+
+  void reorder() {
+    emit(parts[0].before, stores[0]);
+    emit(parts[0].special, stores[0]);
+    if (parts.size() > 1) emit(parts[1].before, stores[0]);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      SmallVector<Operation *> others = parts[i].after, special;
+      if (i + 2 < parts.size()) others.append(parts[i + 2].before);
+      if (i + 1 < parts.size()) special = parts[i + 1].special;
+      alternate(special, others, stores[i]);
+    }
+  }
+
+private:
+  /// What one store needs that no earlier one does. `after`: also what depends on nothing but its values and earlier ones.
+  struct Part {
+    SmallVector<Operation *> before, special, after;
+  };
+
+  bool isAfterFirst(Operation *op) const { return op == stores[0] || stores[0]->isBeforeInBlock(op); }
+
+  /// Operations that are used only by one another, by the stores, or after the first of these.
+  void findMovable() {
+    Block *block = stores[0]->getBlock();
+    for (Operation *op = stores[0]->getPrevNode(); op; op = op->getPrevNode()) {
+      if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->use_empty()) continue;
+      bool moves = llvm::all_of(op->getUsers(), [&](Operation *user) {
+        Operation *around = block->findAncestorOpInBlock(*user);
+        return around && (movable.contains(around) || isAfterFirst(around));
+      });
+      if (moves) movable.insert(op), ordered.push_back(op);
+    }
+    std::reverse(ordered.begin(), ordered.end());
+  }
+
+  void assignParts() {
+    size_t count = stores.size();
+    DenseMap<Operation *, size_t> partOf; // the first store that needs it
+    for (auto [number, store] : llvm::enumerate(stores))
+      partOf[store] = number;
+    for (Operation *op : llvm::reverse(ordered)) {
+      size_t part = count;
+      for (Operation *user : op->getUsers())
+        if (auto known = partOf.find(user); known != partOf.end()) part = std::min(part, known->second);
+      partOf[op] = part;
+    }
+    parts.resize(count);
+    DenseSet<Operation *> special; // special functions, and what depends on them
+    for (Operation *op : ordered) {
+      bool dependsOnSpecial = false;
+      size_t ofOperands = 0;
+      for (Value operand : op->getOperands()) {
+        Operation *from = operand.getDefiningOp();
+        if (!from || !movable.contains(from)) continue;
+        dependsOnSpecial |= special.contains(from);
+        ofOperands = std::max(ofOperands, partOf[from]);
+      }
+      size_t &part = partOf[op];
+      if (part == count) part = ofOperands;
+      bool isSpecial = isa<ptx::SpecialOp>(op) && !dependsOnSpecial;
+      if (isSpecial || dependsOnSpecial) special.insert(op);
+      (isSpecial ? parts[part].special : dependsOnSpecial ? parts[part].after : parts[part].before).push_back(op);
+    }
+  }
+
+  static void emit(ArrayRef<Operation *> operations, Operation *end) {
+    for (Operation *op : operations)
+      op->moveBefore(end);
+  }
+
+  /// Spreads `others` evenly among `special`.
+  static void alternate(ArrayRef<Operation *> special, ArrayRef<Operation *> others, Operation *end) {
+    size_t next = 0;
+    for (auto [number, op] : llvm::enumerate(special)) {
+      op->moveBefore(end);
+      for (; next < others.size() * (number + 1) / special.size(); ++next)
+        others[next]->moveBefore(end);
+    }
+    emit(others.drop_front(next), end);
+  }
+
+  SmallVector<Operation *> stores, ordered;
+  DenseSet<Operation *> movable;
+  std::vector<Part> parts;
+};
+
+} // namespace
+
+void pipelineTensorStores(Operation *kernel) {
+  SmallVector<ptx::Tcgen05StOp> firsts;
+  kernel->walk([&](ptx::Tcgen05StOp store) {
+    Operation *before = store->getPrevNode();
+    while (before && !isa<ptx::Tcgen05StOp>(before) && isMemoryEffectFree(before))
+      before = before->getPrevNode();
+    bool isFirst = !isa_and_nonnull<ptx::Tcgen05StOp>(before);
+    if (isFirst && isa<scf::ForOp>(store->getParentOp())) firsts.push_back(store);
+  });
+  for (ptx::Tcgen05StOp first : firsts)
+    if (TensorStorePipeline pipeline(first); pipeline.pays()) pipeline.reorder();
+}
+
+} // namespace tilewright::gpu
