@@ -9,8 +9,8 @@
 #include "gpu/passes.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/shared.h"
 #include "gpu/thread/math.h"
+#include "gpu/thread/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
