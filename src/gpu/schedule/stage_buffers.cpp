@@ -38,7 +38,6 @@ void allocateStages(Expansion &e) {
       if (Attribute early = copy.alloc->getAttr(ttg::liveFromStartName)) stages->setAttr(ttg::liveFromStartName, early);
       stageBuffers.buffers.push_back(copyingAsMuch(stages, copy.alloc));
     }
-    if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
   }
 }
 
@@ -53,6 +52,7 @@ void allocateEmpty(Expansion &e) {
     if (!empty) empty = allocBarriers(e.function, e.stages, readers);
     stageBuffers.empty = empty;
   }
+  if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
 }
 
 llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
