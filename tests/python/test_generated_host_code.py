@@ -4,7 +4,9 @@
 import copy
 import importlib.util
 import os
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -119,6 +121,12 @@ def test_ttgir_has_tritons_names():
     for name in ("ttng.warp_group_dot", "ttng.async_tma_copy_global_to_local", "ttng.wait_barrier", "ttg.local_alloc"):
         assert f"{name} " in text, name
     assert "ttg.mma_async " not in text and "#ttg.layout<" in text
+
+
+def test_the_names_are_of_operations():
+    from tilewright.compiler.ttgir import _NAMES
+    dialect = (pathlib.Path(__file__).resolve().parents[2] / "src/gpu/ttg/ttg.td").read_text()
+    assert set(_NAMES) <= set(re.findall(r'TTG(?:Op|Effect)<"(\w+)"', dialect))
 
 
 def test_private_names_that_generated_helpers_import():

@@ -11,13 +11,13 @@ import re
 # (our operation of the dialect `ttg`, Triton's name for the same operation)
 _NAMES = {
     "alloc": "ttg.local_alloc",
-    "slot": "ttg.memdesc_index",
+    "stage": "ttg.memdesc_index",
     "load_shared": "ttg.local_load",
     "store_shared": "ttg.local_store",
     "copy_async": "ttg.async_copy_global_to_local",
     "copy_commit": "ttg.async_commit_group",
     "copy_wait": "ttg.async_wait",
-    "sync": "ttg.barrier",
+    "cta_barrier": "ttg.barrier",
     "fence_async": "ttng.fence_async_shared",
     "barrier_expect": "ttng.barrier_expect",
     "barrier_wait": "ttng.wait_barrier",
@@ -25,8 +25,13 @@ _NAMES = {
     "tma_load": "ttng.async_tma_copy_global_to_local",
     "tma_store": "ttng.async_tma_copy_local_to_global",
     "tma_store_wait": "ttng.async_tma_store_wait",
-    "wgmma": "ttng.warp_group_dot",
-    "wgmma_wait": "ttng.warp_group_dot_wait",
+    "mma_async": "ttng.warp_group_dot",
+    "mma_async_wait": "ttng.warp_group_dot_wait",
+    "tensor_alloc": "ttng.tmem_alloc",
+    "tensor_load": "ttng.tmem_load",
+    "tensor_store": "ttng.tmem_store",
+    "tcgen05_mma": "ttng.tc_gen5_mma",
+    "tcgen05_commit": "ttng.tc_gen5_commit",
 }
 _OPERATION = re.compile(r"^(\s*(?:%[^=]* = )?)ttg\.(\w+)", re.MULTILINE)
 
