@@ -162,7 +162,7 @@ def launch(worker, kernel, grid, *args, **kwargs):
         return compiled
     types, constants, _ = compiled.description
     values = kernel._bind(*args, **kwargs)
-    code = compiled.standalone(worker.level)
+    code = compiled.standalone(worker.level, "programs")
     if callable(grid):
         grid = grid(values)
     grid = [*(grid if isinstance(grid, (tuple, list)) else [grid]), 1, 1][:3]
