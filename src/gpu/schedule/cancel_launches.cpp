@@ -13,6 +13,7 @@
 #include "gpu/schedule/prefetchable_loads.h"
 #include "gpu/schedule/program_loop.h"
 #include "gpu/schedule/tensor_accumulators.h"
+#include "ir/slice.h"
 #include "support/result.h"
 #include "support/target.h"
 
@@ -43,10 +44,12 @@ static llvm::SetVector<Operation *> loopsWithMmas(tt::FuncOp function) {
 
 /// True if the value may differ between programs.
 static bool mayDiffer(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op) return !isa<tt::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
-  if (isa<tt::GetProgramIdOp>(op) || op->getNumRegions() != 0 || !isMemoryEffectFree(op)) return true;
-  return llvm::any_of(op->getOperands(), mayDiffer);
+  return tt::dependsOn(value, [](Value source) {
+    Operation *op = source.getDefiningOp();
+    bool differs = op ? isa<tt::GetProgramIdOp>(op) || op->getNumRegions() != 0 || !isMemoryEffectFree(op)
+                      : !isa<tt::FuncOp>(cast<BlockArgument>(source).getOwner()->getParentOp());
+    return differs ? tt::Search::found : tt::Search::follow;
+  });
 }
 
 /// Returns why the programs of a kernel stay as they are, apart from the schedules of its loops.

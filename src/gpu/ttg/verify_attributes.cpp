@@ -8,12 +8,12 @@ using namespace tilewright;
 using namespace tilewright::ttg;
 
 namespace {
-/// A discardable attribute of the dialect (ttg_attributes.h): its type, and where it stands.
+/// A discardable attribute of the dialect (ttg_attributes.h): its type, and the operations that may have it; any, without `standsOn`.
 struct KnownAttribute {
   StringRef name, type;
   bool (*hasType)(Attribute);
-  StringRef place;
-  bool (*standsOn)(Operation *);
+  StringRef place = "";
+  bool (*standsOn)(Operation *) = nullptr;
 };
 } // namespace
 
@@ -25,45 +25,34 @@ template <typename T> static bool is(Operation *op) {
 }
 
 static ArrayRef<KnownAttribute> knownAttributes() {
-  auto any = [](StringRef name, StringRef type, bool (*hasType)(Attribute)) {
-    return KnownAttribute{name, type, hasType, "", [](Operation *) { return true; }};
-  };
-  auto ofKernel = [](StringRef name, StringRef type, bool (*hasType)(Attribute)) {
-    return KnownAttribute{name, type, hasType, "a tt.func", is<tt::FuncOp>};
-  };
-  auto ofLoop = [](StringRef name, StringRef type, bool (*hasType)(Attribute)) {
-    return KnownAttribute{name, type, hasType, "an scf.for", is<scf::ForOp>};
-  };
-  auto ofLoad = [](StringRef name, StringRef type, bool (*hasType)(Attribute)) {
-    return KnownAttribute{name, type, hasType, "a tt.load", is<tt::LoadOp>};
-  };
   static const KnownAttribute known[] = {
-      ofKernel(configName, "a config", is<ConfigAttr>),
-      ofKernel(guardsName, "a list", is<ArrayAttr>),
-      ofKernel(failedGuardsName, "a list", is<ArrayAttr>),
-      ofKernel(remarksName, "a list", is<ArrayAttr>),
-      ofKernel(sharedBytesName, "an integer", is<IntegerAttr>),
-      ofKernel(warpSpecializedName, "a unit attribute", is<UnitAttr>),
-      ofKernel(notWarpSpecializedName, "a string", is<StringAttr>),
-      ofKernel(operandRegistersName, "an integer", is<IntegerAttr>),
-      ofLoop(loopScheduleName, "a loop_schedule", is<LoopScheduleAttr>),
-      ofLoop(mmaScheduleName, "an mma_schedule", is<MmaScheduleAttr>),
+      {configName, "a config", is<ConfigAttr>, "a tt.func", is<tt::FuncOp>},
+      {guardsName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
+      {failedGuardsName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
+      {remarksName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
+      {sharedBytesName, "an integer", is<IntegerAttr>, "a tt.func", is<tt::FuncOp>},
+      {warpSpecializedName, "a unit attribute", is<UnitAttr>, "a tt.func", is<tt::FuncOp>},
+      {notWarpSpecializedName, "a string", is<StringAttr>, "a tt.func", is<tt::FuncOp>},
+      {operandRegistersName, "an integer", is<IntegerAttr>, "a tt.func", is<tt::FuncOp>},
+      {loopScheduleName, "a loop_schedule", is<LoopScheduleAttr>, "an scf.for", is<scf::ForOp>},
+      {mmaScheduleName, "an mma_schedule", is<MmaScheduleAttr>, "an scf.for", is<scf::ForOp>},
       {drainsName, "a unit attribute", is<UnitAttr>, "a ttg.mma_async_wait", is<MmaAsyncWaitOp>},
-      ofLoad(unalignedName, "a unit attribute", is<UnitAttr>),
-      ofLoad(alignedWordsName, "a unit attribute", is<UnitAttr>),
-      ofLoad(hoistedName, "a unit attribute", is<UnitAttr>),
+      {unalignedName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
+      {alignedWordsName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
+      {hoistedName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
       {dotChoiceName, "a dot_choice", is<DotChoiceAttr>, "a tt.dot", is<tt::DotOp>},
       {liveThroughoutName, "a unit attribute", is<UnitAttr>, "a ttg.alloc", is<AllocOp>},
-      any(vectorName, "an integer", is<IntegerAttr>),
-      any(blockRepeatsName, "an array of integers", is<DenseI64ArrayAttr>),
-      any(noWrapName, "a unit attribute", is<UnitAttr>),
-      any(notPipelinedName, "a string", is<StringAttr>),
-      any(copiedExtentName, "an array of integers", is<DenseI64ArrayAttr>),
-      any(firstCtaName, "a unit attribute", is<UnitAttr>),
-      any(offsetName, "an integer", is<IntegerAttr>),
-      any(idName, "an integer", is<IntegerAttr>),
-      any(iterationOffsetName, "an integer", is<IntegerAttr>),
-      any(partitionName, "a partition", is<PartitionAttr>),
+      {liveFromStartName, "a unit attribute", is<UnitAttr>, "a ttg.alloc", is<AllocOp>},
+      {vectorName, "an integer", is<IntegerAttr>},
+      {blockRepeatsName, "an array of integers", is<DenseI64ArrayAttr>},
+      {noWrapName, "a unit attribute", is<UnitAttr>},
+      {notPipelinedName, "a string", is<StringAttr>},
+      {copiedExtentName, "an array of integers", is<DenseI64ArrayAttr>},
+      {firstCtaName, "a unit attribute", is<UnitAttr>},
+      {offsetName, "an integer", is<IntegerAttr>},
+      {idName, "an integer", is<IntegerAttr>},
+      {iterationOffsetName, "an integer", is<IntegerAttr>},
+      {partitionName, "a partition", is<PartitionAttr>},
   };
   return known;
 }
@@ -72,6 +61,6 @@ LogicalResult TTGDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   const KnownAttribute *known = llvm::find_if(knownAttributes(), [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
   if (known == knownAttributes().end()) return success(); // upstream's, on modules for instance
   if (!known->hasType(attribute.getValue())) return op->emitOpError() << known->name << " must be " << known->type;
-  if (!known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
+  if (known->standsOn && !known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
   return success();
 }
