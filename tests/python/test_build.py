@@ -118,21 +118,28 @@ def test_the_runtime_needs_no_llvm_and_is_small():
     assert "twArtifactLaunch" in names and all(name.startswith("tw") for name in names)
 
 
-def test_an_example_in_c_and_rust(tmp_path):
+def build_example(folder):
+    """Builds the example's library and header in the folder. Returns what a program links."""
     signature = "*fp32{0}, *fp32{0}, *fp32{0}, *fp32{0}, i32{0}, i32{0}, i32{0}, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32"
     command("build", EXAMPLE / "matmul_bias.py", "--signature", signature.format(":16"), "--signature", signature.format(""), "--target", LEVELS,
-            "--grid", "cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)", "-o", tmp_path / "libmatmul_bias.a", "--header", tmp_path / "matmul_bias.h")
-    libraries = [tmp_path / "libmatmul_bias.a", LIBRARIES / "libtilewright_rt.a"]
+            "--grid", "cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)", "-o", folder / "libmatmul_bias.a", "--header", folder / "matmul_bias.h")
+    return [folder / "libmatmul_bias.a", LIBRARIES / "libtilewright_rt.a", "-lstdc++", "-lm"]
+
+
+def test_an_example_in_c(tmp_path):
+    libraries = build_example(tmp_path)
     for compiler in ("clang-22", "gcc"):
-        subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-O1", f"-I{ROOT / 'include'}", f"-I{tmp_path}", EXAMPLE / "main.c", *libraries, "-lstdc++", "-lm",
+        subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-O1", f"-I{ROOT / 'include'}", f"-I{tmp_path}", EXAMPLE / "main.c", *libraries,
                         "-o", tmp_path / compiler], check=True)
     for level in ("sse2", "avx2", "avx512"):
         done = subprocess.run([tmp_path / "gcc"], env={**os.environ, "TILEWRIGHT_CPU": level}, capture_output=True, text=True)
         assert done.returncode == 0 and done.stdout.count("right") == 2, done.stdout + done.stderr
     assert subprocess.run([tmp_path / "clang-22"]).returncode == 0
-    if not shutil.which("rustc"):
-        return
-    flags = [word for library in [*libraries, "-lstdc++", "-lm"] for word in ("-C", f"link-arg={library}")]
+
+
+@pytest.mark.skipif(not shutil.which("rustc"), reason="there is no rustc")
+def test_an_example_in_rust(tmp_path):
+    flags = [word for library in build_example(tmp_path) for word in ("-C", f"link-arg={library}")]
     subprocess.run(["rustc", EXAMPLE / "main.rs", *flags, "-o", tmp_path / "rust"], check=True)
     assert "right" in subprocess.run([tmp_path / "rust"], capture_output=True, text=True, check=True).stdout
 

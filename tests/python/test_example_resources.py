@@ -1,4 +1,4 @@
-"""ptxas's report on the examples' kernels for an H100: no register is spilled, and no MMA is serialized. And a kernel's code is
+"""ptxas's report on the examples' kernels for an H100 and a B200: no register is spilled, and no MMA is serialized. And a kernel's code is
 the same each time it is compiled."""
 
 import pathlib
@@ -19,18 +19,19 @@ from example_kernels import HEAVY  # noqa: E402
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("example, kernel, signature, warps, stages", HEAVY)
-def test_no_spills(example, kernel, signature, warps, stages, tmp_path):
+def test_no_spills(example, kernel, signature, warps, stages, target, tmp_path):
     if not COMMAND.exists():
         pytest.skip("the command is not built")
     ptx = tmp_path / "kernel.ptx"
-    made = subprocess.run([COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--target", "cuda:sm_90a", "--emit",
+    made = subprocess.run([COMMAND, "compile", ROOT / "examples" / f"{example}.py", "--kernel", kernel, "--target", f"cuda:{target}", "--emit",
                            "ptx", "--num-warps", str(warps), "--num-stages", str(stages), "--signature", signature, "-o", ptx],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "out of resource" in made.stdout:
         return  # tuners also skip it
     assert made.returncode == 0, made.stdout
-    report = subprocess.run(["ptxas", "-v", "-arch=sm_90a", ptx, "-o", tmp_path / "kernel.cubin"], stdout=subprocess.PIPE,
+    report = subprocess.run(["ptxas", "-v", f"-arch={target}", ptx, "-o", tmp_path / "kernel.cubin"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True).stdout
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
     assert spills and all(stores == loads == "0" for stores, loads in spills), report

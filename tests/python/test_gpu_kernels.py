@@ -1,6 +1,6 @@
 """Kernels of the examples for GPUs that have not been at hand: assembled by ptxas, and right on the simulator, at five sizes each.
 
-Each size runs on sm_100a, and on two others with a part of the sizes; with TILEWRIGHT_ALL_SIZES=1 all sizes run on all targets."""
+test_block_scaled_kernels.py does the same for matmuls with descriptors: persistent ones, and those of scaled numbers."""
 
 import importlib.util
 import itertools
@@ -37,11 +37,9 @@ KERNELS = {
     "15_grouped_matmul": (GROUPS, ("fp16",), (), 0),
     "16_fp8_matmul": (SCALED, (), (), 0),
 }
-FOR_ALL_TARGETS = range(5) if os.environ.get("TILEWRIGHT_ALL_SIZES") else (2,)
 CASES = [
     pytest.param(name, number, target, id=f"{name}-{'x'.join(map(str, KERNELS[name][0][number]))}-{target}")
     for name, number, target in itertools.product(KERNELS, range(5), ("sm_100a", "sm_103a", "sm_120a"))
-    if target == "sm_100a" or number in FOR_ALL_TARGETS
 ]
 
 

@@ -37,10 +37,10 @@ def matmul(
     tl.store(c_ptr + m[:, None] * columns + n[None, :], acc, mask=(m[:, None] < rows) & (n[None, :] < columns))
 
 
-def device(target):
-    """The simulator with the target's code, or the machine's GPU (tests/gpu/run --blackwell)."""
+def device(target, **options):
+    """The simulator with the target's code and these options, or the machine's GPU (tests/gpu/run --blackwell)."""
     if not os.environ.get("TILEWRIGHT_TESTS_ON_GPU"):
-        return triton.engine("simulate", target=f"cuda:{target}")
+        return triton.engine("simulate", target=f"cuda:{target}", **options)
     import gpu_device
 
     return gpu_device.engine()

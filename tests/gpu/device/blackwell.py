@@ -1,73 +1,112 @@
-"""The first run on a GPU with tcgen05 (B200, B300): a result for each group of kernels, in ten minutes.
+"""The first run on a GPU with tcgen05 (B200, B300): a result for each test function of FILES, in ten minutes.
 
     tests/gpu/run --blackwell               kernels with tcgen05.mma on the GPU of this machine, compared with float64
     tests/gpu/run --blackwell --simulate    the same on the simulator, without a GPU
 
-A line for each test function of the files of FILES in tests/python, and for each file of tests/run about dots. Another GPU runs the same kernels
-with its own instructions, which shows that the script works. Exit code 1 if a result is wrong or a launch fails.
+Each test function runs in a process of its own. A case that fails ends its process, because a CUDA error makes later launches fail; a new process
+runs the cases after it. A case that hangs is named when its process is killed. Other functions do not notice either. Another GPU runs the same
+kernels with its own instructions, which shows that the script works. Exit code 1 if a result is wrong, or a launch fails or hangs.
 """
 
 import collections
+import concurrent.futures
 import os
+import re
 import subprocess
 import sys
-import tempfile
 import time
-import xml.etree.ElementTree as xml
 
 from loading import ROOT
 
-SECONDS = 600
-FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "python/test_scaled_pairs.py", "python/test_chain_partition.py", "python/test_gpu_kernels.py",
-         "run/test_dot.py", "run/test_scaled_dot.py", "run/test_tensor_cores.py", "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py", "run/test_examples.py"]
+SECONDS, SECONDS_OF_A_FUNCTION, FAILURES = 600, 150, 3
+FILES = ["python/test_tcgen05.py", "python/test_cta_pairs.py", "python/test_scaled_pairs.py", "python/test_block_scaled_kernels.py",
+         "python/test_chain_partition.py", "python/test_launch_control.py", "python/test_scaled_mma.py", "python/test_gpu_kernels.py", "run/test_dot.py",
+         "run/test_scaled_dot.py", "run/test_tensor_cores.py", "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py",
+         "run/test_examples.py"]
 
 
-def command(path, only, simulate, report):
-    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junit-xml", report, os.path.join(ROOT, "tests", path)]
-    select = [f"({' or '.join(only)})"] if only else []
-    if path.startswith("run/"):
-        arguments += ["--gpu-target", "cuda:sm_100a"] if simulate else []
-        select += [] if simulate else ["cuda"]
-    return arguments + (["-k", " and ".join(select)] if select else [])
+class Pytest:
+    """Runs pytest on cases, on the GPU or the simulator."""
+
+    def __init__(self, only, simulate):
+        self.environment = {**os.environ, "TILEWRIGHT_TESTS_ON_GPU": "" if simulate else "1"}
+        self.select = [f"({' or '.join(only)})"] if only else []
+        self.simulate = simulate
+
+    def command(self, file, *more):
+        arguments = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *more]
+        select = list(self.select)
+        if file.startswith("run/"):
+            arguments += ["--gpu-target", "cuda:sm_100a"] if self.simulate else []
+            select += [] if self.simulate else ["cuda"]
+        return arguments + (["-k", " and ".join(select)] if select else [])
+
+    def collect(self, file):
+        """({test function: its cases in order}, what pytest says if it cannot collect the file)."""
+        done = subprocess.run(self.command(file, "--collect-only", "-q", os.path.join(ROOT, "tests", file)), capture_output=True, text=True,
+                              cwd=os.path.join(ROOT, "tests"), env=self.environment, check=False)
+        cases = collections.defaultdict(list)
+        for line in done.stdout.splitlines():
+            if "::" in line and not line.startswith(("ERROR", " ")):
+                case = line.partition("::")[2]
+                cases[case.partition("[")[0]].append(f"{file}::{case}")
+        return cases, "" if done.returncode in (0, 5) else (done.stdout + done.stderr).strip()[-300:]
+
+    def run_until_failure(self, file, cases, seconds):
+        """Yields (case, outcome, message) for each case that ends; the last one may be "HUNG" or "CRASHED"."""
+        process = subprocess.Popen(self.command(file, "-v", "-x", "--tb=line", *cases), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, cwd=os.path.join(ROOT, "tests"), env=self.environment)
+        try:
+            text = process.communicate(timeout=max(seconds, 1))[0]
+            stopped = "CRASHED"
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, stopped = process.communicate()[0], "HUNG"
+        error = re.search(r"(?m)^(?:/.*?:\d+|E  ): (.*)", text)
+        ended = dict(re.findall(r"(?m)^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", text))
+        for case in cases:
+            outcome = next((ended[name] for name in ended if name.endswith(case)), stopped)
+            message = error[1][:200] if error and outcome in ("FAILED", "ERROR") else ""
+            yield case, outcome, message
+            if outcome not in ("PASSED", "SKIPPED", "XFAIL", "XPASS"):
+                return
 
 
-def results_of(report):
-    """{name: [cases, wrong cases, first line of the first error]} of a JUnit report: by function, or by file for tests/run."""
-    groups = collections.defaultdict(lambda: [0, 0, ""])
-    for case in xml.parse(report).iter("testcase"):
-        file = case.get("classname").rpartition(".")[2]
-        group = groups[case.get("name").partition("[")[0] if f"python/{file}.py" in FILES else file]
-        problem = next((child for child in case if child.tag in ("failure", "error")), None)
-        if case.find("skipped") is not None:
-            continue
-        group[0] += 1
-        group[1] += problem is not None
-        if problem is not None and not group[2]:
-            group[2] = (problem.get("message") or "").strip().split("\n")[0][:200]
-    return groups
+def run_function(pytest, file, cases, end):
+    """(cases that ran, [(case, outcome, message) of each that is wrong], cases that did not run)."""
+    wrong, ran, limit = [], 0, min(end, time.time() + SECONDS_OF_A_FUNCTION)
+    while cases and len(wrong) < FAILURES and time.time() < limit:
+        for case, outcome, message in pytest.run_until_failure(file, cases, limit - time.time()):
+            cases = cases[1:]
+            ran += outcome != "SKIPPED"
+            if outcome in ("FAILED", "ERROR", "HUNG", "CRASHED"):
+                wrong.append((case, outcome, message))
+    return ran, wrong, len(cases)
+
+
+def result_line(name, ran, wrong, left):
+    line = f"{name}: {ran - len(wrong)} of {ran} right"
+    if left:
+        line += f", {left} not run" + (f" after {FAILURES} failures" if len(wrong) == FAILURES else ": out of time")
+    for case, outcome, message in wrong:
+        line += f"\n    {outcome} {case.partition('::')[2]}" + (f": {message}" if message else "")
+    return line
 
 
 def run(only, simulate):
-    end, ran, wrong = time.time() + SECONDS, 0, 0
-    environment = {**os.environ, "TILEWRIGHT_TESTS_ON_GPU": "" if simulate else "1"}
-    with tempfile.TemporaryDirectory() as folder:
-        for number, path in enumerate(FILES):
-            report = os.path.join(folder, f"{number}.xml")
-            try:
-                subprocess.run(command(path, only, simulate, report), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT,
-                               env=environment, timeout=max(1, end - time.time()), check=False)
-            except subprocess.TimeoutExpired:
-                print(f"{path}: not finished in {SECONDS} s")
-                wrong += 1
-                continue
-            if not os.path.exists(report):
-                print(f"{path}: the process failed without a report")
-                wrong += 1
-                continue
-            for name, (cases, bad, error) in results_of(report).items():
-                if cases:
-                    print(f"{name}: {cases - bad} of {cases} right" + (f"; {error}" if bad else ""), flush=True)
-                ran += cases
-                wrong += bad
-    print("nothing ran" if not ran and not wrong else f"{ran} ran, {wrong} wrong")
-    return 1 if wrong or not ran else 0
+    pytest, end = Pytest(only, simulate), time.time() + SECONDS
+    total = wrong_cases = left_cases = 0
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        jobs = []
+        for file, (functions, problem) in zip(FILES, pool.map(pytest.collect, FILES)):
+            if problem:
+                print(f"{file}: {problem}")
+                wrong_cases += 1
+            jobs += [(name, pool.submit(run_function, pytest, file, cases, end)) for name, cases in functions.items()]
+        for name, job in jobs:
+            ran, wrong, left = job.result()
+            if ran or left:
+                print(result_line(name, ran, wrong, left), flush=True)
+            total, wrong_cases, left_cases = total + ran, wrong_cases + len(wrong), left_cases + left
+    print(f"{total} ran, {wrong_cases} wrong" + (f", {left_cases} not run" if left_cases else "") if total or wrong_cases or left_cases else "nothing ran")
+    return 1 if wrong_cases or left_cases or not total else 0
