@@ -17,3 +17,44 @@ def run(only):
 def test_results():
     done = run("smaller_dots")
     assert done.returncode == 0 and done.stdout == "test_smaller_dots_use_mma_sync: 3 of 3 right\n3 ran, 0 wrong\n", done.stdout + done.stderr
+
+
+CASES = """
+import os, time, pytest
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_second_is_wrong(n):
+    assert n != 2
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_first_ends_its_process(n):
+    n == 1 and os.abort()
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_second_hangs(n):
+    n == 2 and time.sleep(1000)
+
+@pytest.mark.parametrize("n", range(9))
+def test_all_are_wrong(n):
+    raise RuntimeError("CUDA error: misaligned address")
+"""
+
+
+def test_failures_and_hangs_do_not_hide_other_cases(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "gpu" / "device"))
+    import blackwell
+
+    for folder, text in (("python", CASES), ("run", "def test_other():\n    pass\n")):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / f"test_{folder}_cases.py").write_text(text)
+    (tmp_path / "tests" / "conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--gpu-target')\n")
+    monkeypatch.setattr(blackwell, "ROOT", str(tmp_path))
+    monkeypatch.setattr(blackwell, "FILES", ["python/test_python_cases.py", "run/test_run_cases.py"])
+    monkeypatch.setattr(blackwell, "SECONDS_OF_A_FUNCTION", 20)
+    assert blackwell.run([], simulate=True) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "test_second_is_wrong: 3 of 4 right" and lines[1].startswith("    FAILED test_second_is_wrong[2]: "), lines
+    assert lines[2:4] == ["test_first_ends_its_process: 2 of 3 right", "    CRASHED test_first_ends_its_process[1]"], lines
+    assert lines[4:6] == ["test_second_hangs: 1 of 2 right", "    HUNG test_second_hangs[2]"], lines
+    assert lines[6] == "test_all_are_wrong: 0 of 3 right, 6 not run after 3 failures" and "misaligned address" in lines[7], lines
+    assert lines[-2:] == ["test_other: 1 of 1 right", "13 ran, 6 wrong, 6 not run"], lines

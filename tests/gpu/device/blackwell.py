@@ -33,28 +33,31 @@ class Pytest:
         self.select = [f"({' or '.join(only)})"] if only else []
         self.simulate = simulate
 
-    def command(self, file, *more):
+    def command(self, folder, *more):
+        """pytest for files of tests/python or tests/run."""
         arguments = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *more]
         select = list(self.select)
-        if file.startswith("run/"):
+        if folder == "run":
             arguments += ["--gpu-target", "cuda:sm_100a"] if self.simulate else []
             select += [] if self.simulate else ["cuda"]
         return arguments + (["-k", " and ".join(select)] if select else [])
 
-    def collect(self, file):
-        """({test function: its cases in order}, what pytest says if it cannot collect the file)."""
-        done = subprocess.run(self.command(file, "--collect-only", "-q", os.path.join(ROOT, "tests", file)), capture_output=True, text=True,
+    def collect(self, folder):
+        """({(file, test function): its cases in order}, what pytest says if it cannot collect a file), for the FILES of a folder."""
+        files = [file for file in FILES if file.startswith(folder)]
+        done = subprocess.run(self.command(folder, "--collect-only", "-q", "--continue-on-collection-errors", *files), capture_output=True, text=True,
                               cwd=os.path.join(ROOT, "tests"), env=self.environment, check=False)
         cases = collections.defaultdict(list)
         for line in done.stdout.splitlines():
-            if "::" in line and not line.startswith(("ERROR", " ")):
-                case = line.partition("::")[2]
-                cases[case.partition("[")[0]].append(f"{file}::{case}")
-        return cases, "" if done.returncode in (0, 5) else (done.stdout + done.stderr).strip()[-300:]
+            path, colons, case = line.partition("::")
+            file = next((file for file in files if colons and path.endswith(file)), None)
+            if file:
+                cases[file, case.partition("[")[0]].append(f"{file}::{case}")
+        return cases, "" if done.returncode in (0, 5) else (done.stdout + done.stderr).strip()[-1000:]
 
     def run_until_failure(self, file, cases, seconds):
         """Yields (case, outcome, message) for each case that ends; the last one may be "HUNG" or "CRASHED"."""
-        process = subprocess.Popen(self.command(file, "-v", "-x", "--tb=line", *cases), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        process = subprocess.Popen(self.command(file.partition("/")[0], "-v", "-x", "--tb=line", *cases), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    text=True, cwd=os.path.join(ROOT, "tests"), env=self.environment)
         try:
             text = process.communicate(timeout=max(seconds, 1))[0]
@@ -98,11 +101,11 @@ def run(only, simulate):
     total = wrong_cases = left_cases = 0
     with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         jobs = []
-        for file, (functions, problem) in zip(FILES, pool.map(pytest.collect, FILES)):
+        for cases, problem in pool.map(pytest.collect, ("python", "run")):
             if problem:
-                print(f"{file}: {problem}")
+                print(problem)
                 wrong_cases += 1
-            jobs += [(name, pool.submit(run_function, pytest, file, cases, end)) for name, cases in functions.items()]
+            jobs += [(name, pool.submit(run_function, pytest, file, cases[file, name], end)) for file, name in cases]
         for name, job in jobs:
             ran, wrong, left = job.result()
             if ran or left:
