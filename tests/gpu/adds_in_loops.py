@@ -34,7 +34,7 @@ import triton.language as tl
 # CHECK-NEXT: ttg.store_shared %[[left]]#0
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.cta_barrier
-# CHECK-NEXT: ttg.tma_store reduce fadd
+# CHECK-NEXT: ttg.tma_store reduce add
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 # TMA has read the last store's buffer before its bytes are reused.

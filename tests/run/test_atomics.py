@@ -172,6 +172,34 @@ def test_a_descriptor_combines_bits(op, function):
     np.testing.assert_array_equal(out, expected)
 
 
+@triton.jit
+def overlapping_kernel(x_ptr, out_ptr, rows, columns, steps, STEP: tl.constexpr, OP: tl.constexpr):
+    block = tl.make_tensor_descriptor(out_ptr, shape=[rows, columns], strides=[columns, 1], block_shape=[32, 64])
+    at = tl.arange(0, 32)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    for step in range(steps):
+        x = tl.load(x_ptr + (tl.program_id(0) * steps + step) * 2048 + at)
+        if OP == "max":
+            block.atomic_max([tl.program_id(0) * STEP, step * 48], x)
+        else:
+            block.atomic_add([tl.program_id(0) * STEP, step * 48], x)
+
+
+@pytest.mark.parametrize("op, dtype", [("add", "float32"), ("add", "int32"), ("max", "int32"), ("max", "uint64"), ("add", "float16")])
+@pytest.mark.parametrize("rows, columns, programs, steps, step", [(64, 128, 1, 1, 8), (100, 112, 4, 3, 16), (77, 200, 5, 4, 8), (31, 64, 7, 2, 0)])
+def test_tiles_of_a_descriptor_overlap(op, dtype, rows, columns, programs, steps, step):
+    """Tiles of other programs and iterations overlap, and tiles cross the tensor's bounds."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 50, (programs, steps, 32, 64)).astype(dtype)
+    out = rng.integers(0, 50, (rows, columns)).astype(dtype)
+    expected = out.copy()
+    for program in range(programs):
+        for number in range(steps):
+            part = expected[program * step : program * step + 32, number * 48 : number * 48 + 64]
+            part[:] = FUNCTIONS[op](part, x[program, number][: part.shape[0], : part.shape[1]])
+    overlapping_kernel[(programs,)](x, out, rows, columns, steps, STEP=step, OP=op)
+    np.testing.assert_array_equal(out, expected)
+
+
 @pytest.mark.parametrize("op", ["max", "min"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_descriptor_compares_halves(op, dtype):

@@ -180,6 +180,11 @@ void Explainer::Impl::seeReduction(tt::ReduceOp reduce) {
   reductions.push_back({reduce.getLoc(), text + splitText(reduce)});
 }
 
+static const char *verbOf(std::optional<ttg::Reduction> reduction) {
+  if (!reduction) return " to ";
+  return *reduction == ttg::Reduction::add ? " added to " : " atomically combined with ";
+}
+
 void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
   Value pointer, mask;
   Type type;
@@ -190,7 +195,7 @@ void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
       .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
       .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
       .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
-      .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = o.getAdds() ? " added to " : " to "; });
+      .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = verbOf(o.getReduce()); });
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile) return; // a scalar
   std::string text = tileText(type) + verb;

@@ -357,12 +357,12 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
 }
 
 /// True if TMA stores of an earlier iteration may still be in flight, which are not ordered with this one. Stores of one iteration are
-/// disjoint, and additions commute.
+/// disjoint, and reductions commute.
 static bool mayOvertake(ttg::TmaStoreOp op) {
-  if (op.getAdds()) return false;
+  if (op.getReduce()) return false;
   if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return false;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getAdds())
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(before); store && !store.getReduce())
       return false; // that store has waited for all earlier ones
   return true;
 }
@@ -391,7 +391,8 @@ static LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
       coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows.row);
       address = arith::AddIOp::create(t.b, address, rows.offset);
     }
-    auto reduce = op.getAdds() ? ptx::ReduxAttr::get(t.b.getContext(), ptx::Redux::add) : ptx::ReduxAttr();
+    auto reduce = op.getReduce() ? ptx::ReduxAttr::get(t.b.getContext(), *ptx::symbolizeRedux(ttg::stringifyReduction(*op.getReduce())))
+                                 : ptx::ReduxAttr();
     ptx::TmaStoreOp::create(t.b, t.getScalar(op.getMap()), coordinates, address, predicate, reduce);
   });
   if (succeeded(done)) ptx::TmaCommitOp::create(t.b); // the other threads commit empty groups

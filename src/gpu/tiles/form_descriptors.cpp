@@ -9,13 +9,13 @@
 // tensor_accesses.h says which tensors may have a map. A store that overwrites a tile, in a branch after all previous stores, stays a store
 // by threads, which waits for the TMA stores.
 //
-// TMA can also add to memory. An atomic addition becomes
-//   ttg.descriptor_store %x to %map[k0, m0] {adds}
-// if its tile is computed from a dot, its result is unused and its ordering is relaxed, or there is nothing that it could order. TMA
-// additions to one tensor have no order, so the kernel must not access that tensor in any other way.
+// TMA can also combine tiles with memory (add, min, max, and, or, xor). An atomic addition becomes
+//   ttg.descriptor_store reduce add %x to %map[k0, m0]
+// if its result is unused and its ordering is relaxed, or there is nothing that it could order. TMA reductions of one tensor have no order,
+// so the kernel must not access that tensor in any other way, or by different operations.
 //
-// A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
-// copies each tile once keeps its loads and stores.
+// A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop, and for
+// reductions, which threads perform element by element. A kernel that copies each tile once keeps its loads and stores.
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
@@ -193,14 +193,14 @@ private:
     return {};
   }
 
-  /// True for loads of operands of dots and their scales, and for stores and additions of results of dots.
+  /// True for loads of operands of dots and their scales, for stores of results of dots, and for atomic operations.
   bool isCandidate(Operation *op) {
     if (auto load = dyn_cast<tt::LoadOp>(op))
       return isTmaTile(load.getType()) && (feedsDot(load) || isDequantized(load) || feedsScales(load));
     auto store = dyn_cast<tt::StoreOp>(op); // overwriting stores stay: they wait for the previous ones
     if (store && !store->hasAttr(tt::overwritesName)) return isTmaTile(store.getValue().getType()) && comesFromDot(store.getValue());
     auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
-    return atomic && isTmaTile(atomic.getVal().getType()) && comesFromDot(atomic.getVal());
+    return atomic && isTmaTile(atomic.getVal().getType());
   }
 
   Result<void> checkWorth() {
@@ -213,12 +213,6 @@ private:
     int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
     if (bits == 8 || bits == 16 || bits == 32 || bits == 64) return {};
     return Failure{"its elements are not 1, 2, 4 or 8 bytes wide"};
-  }
-
-  static Result<void> checkAddition(Type tile) {
-    Type element = getElementTypeOrSelf(tile);
-    if (element.isF16() || element.isBF16() || element.isF32() || element.isInteger(32) || element.isInteger(64)) return {};
-    return Failure{"TMA cannot add elements of this type"};
   }
 
   Result<void> convertLoad(tt::LoadOp op) {
@@ -266,28 +260,38 @@ private:
   Result<void> convert(Operation *op) {
     return llvm::TypeSwitch<Operation *, Result<void>>(op)
         .Case([&](tt::LoadOp load) { return convertLoad(load); })
-        .Case([&](tt::StoreOp store) { return convertStore(op, store.getPtr(), store.getMask(), store.getValue(), /*adds=*/false); })
-        .Case([&](tt::AtomicRMWOp add) {
-          Result<void> only = checkOnlyAdds(add);
-          return only ? convertStore(op, add.getPtr(), add.getMask(), add.getVal(), /*adds=*/true) : only;
+        .Case([&](tt::StoreOp store) {
+          Result<void> fits = checkElement(store.getValue().getType());
+          return fits ? convertStore(op, store.getPtr(), store.getMask(), store.getValue(), ttg::ReductionAttr()) : fits;
+        })
+        .Case([&](tt::AtomicRMWOp atomic) {
+          Result<ttg::Reduction> kind = tmaReduction(atomic);
+          if (!kind) return Result<void>(Failure{kind.error()});
+          return convertStore(op, atomic.getPtr(), atomic.getMask(), atomic.getVal(), ttg::ReductionAttr::get(b.getContext(), *kind));
         });
   }
 
-  Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, bool adds) {
-    if (Result<void> fits = adds ? checkAddition(tile.getType()) : checkElement(tile.getType()); !fits) return fits;
+  /// The type of a tensor map's elements. It decides whether TMA compares integers as signed numbers.
+  Type mapElement(Type element, ttg::ReductionAttr reduce) {
+    auto integer = dyn_cast<IntegerType>(element);
+    if (!integer || !reduce || reduce.getValue() == ttg::Reduction::min || reduce.getValue() == ttg::Reduction::max) return element;
+    return b.getIntegerType(integer.getWidth(), /*isSigned=*/false);
+  }
+
+  Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, ttg::ReductionAttr reduce) {
     if (ttg::bytesOfTile(tile.getType()) / config.getCtas() > target.sharedBytes) return Failure{"shared memory is too small for its tile"};
     Indices indices(function, failedGuards);
     Result<MapPlan> plan = planVerifiedMap(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
-    Result<LaunchGuards> disjoint = accesses.checkWrite(plan->base, adds);
+    Result<LaunchGuards> disjoint = reduce ? accesses.checkReductions(plan->base) : accesses.checkStore(plan->base);
     if (!disjoint) return Failure{disjoint.error()};
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
-    if (Result<void> worth = checkWorth(); !worth) return worth;
+    if (Result<void> worth = checkWorth(); !worth && !reduce) return worth;
     ttg::relyOn(function, *disjoint);
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
-    Value map = addMap(indices, *plan, cast<RankedTensorType>(tile.getType()).getElementType());
-    ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), adds);
+    Value map = addMap(indices, *plan, mapElement(cast<RankedTensorType>(tile.getType()).getElementType(), reduce));
+    ttg::DescriptorStoreOp::create(b, op->getLoc(), tile, map, coordinates(indices, *plan, op->getLoc()), order(*plan), reduce);
     op->erase();
     return {};
   }

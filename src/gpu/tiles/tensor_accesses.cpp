@@ -32,13 +32,21 @@ static bool ordersNothing(tt::AtomicRMWOp op) {
   return !walk.wasInterrupted();
 }
 
-Result<void> checkOnlyAdds(tt::AtomicRMWOp op) {
-  bool adds = op.getAtomicRmwOp() == tt::RMWOp::ADD || op.getAtomicRmwOp() == tt::RMWOp::FADD;
-  if (!adds) return Failure{"TMA only replaces atomic additions"};
+/// Min and max of 16-bit floats are pairs of integer operations by now.
+static std::optional<ttg::Reduction> reductionOf(tt::RMWOp kind, Type element) {
+  if (kind == tt::RMWOp::FADD)
+    return element.isF16() || element.isBF16() || element.isF32() ? std::optional(ttg::Reduction::add) : std::nullopt;
+  if (!element.isInteger(32) && !element.isInteger(64)) return std::nullopt;
+  return ttg::symbolizeReduction(tt::stringifyRMWOp(kind)); // none for exch
+}
+
+Result<ttg::Reduction> tmaReduction(tt::AtomicRMWOp op) {
+  std::optional<ttg::Reduction> kind = reductionOf(op.getAtomicRmwOp(), getElementTypeOrSelf(op.getVal().getType()));
+  if (!kind) return Failure{"TMA does not have this atomic operation for elements of this type"};
   if (!op.use_empty()) return Failure{"its result is used"};
   if (op.getSem() != tt::MemSemantic::RELAXED && !ordersNothing(op)) return Failure{"it orders other accesses; sem=\"relaxed\" does not"};
   if (op.getScope() == tt::MemSyncScope::SYSTEM) return Failure{"it is atomic for the whole system"};
-  return {};
+  return *kind;
 }
 
 //===------------------------------------------------------------------------------------------------------------- counting
@@ -61,9 +69,10 @@ void TensorAccesses::count(Operation *op) {
   if (auto store = dyn_cast<tt::StoreOp>(op); store && !store->hasAttr(tt::overwritesName))
     count(store.getPtr(), 0, 1).stores.push_back(store);
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
-  bool adds = atomic && checkOnlyAdds(atomic);
-  if (adds) ++count(atomic.getPtr(), 0, 0).adds;
-  if (!adds && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) count(op->getOperand(0), 1, 1);
+  std::optional<ttg::Reduction> reduction;
+  if (Result<ttg::Reduction> kind = atomic ? tmaReduction(atomic) : Failure{}) reduction = *kind;
+  if (reduction) count(atomic.getPtr(), 0, 0).reductions.insert(*reduction);
+  if (!reduction && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) count(op->getOperand(0), 1, 1);
   auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
   maySignal |= assembly && !assembly.getPure();
 }
@@ -162,14 +171,28 @@ Result<LaunchGuards> TensorAccesses::checkRead(BlockArgument base) const {
   return checkOtherAccesses(base, /*writes=*/false);
 }
 
-Result<LaunchGuards> TensorAccesses::checkWrite(BlockArgument base, bool adds) const {
-  const Accesses count = byArgument.lookup(base);
+/// Returns what the kernel does with the tensor, if it does not read it.
+Result<TensorAccesses::Accesses> TensorAccesses::checkOnlyWritten(BlockArgument base) const {
+  Accesses accesses = byArgument.lookup(base);
   if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
-  if (count.reads) return Failure{"the kernel also reads " + nameOf(base)};
-  if (adds && count.writes) return Failure{"the kernel also stores to " + nameOf(base)};
-  if (!adds && count.adds) return Failure{"the kernel also adds to " + nameOf(base)};
-  if (count.writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
-  if (adds && maySignal) return Failure{"inline assembly may signal other programs before the TMA addition completes"};
+  if (accesses.reads) return Failure{"the kernel also reads " + nameOf(base)};
+  return accesses;
+}
+
+Result<LaunchGuards> TensorAccesses::checkStore(BlockArgument base) const {
+  Result<Accesses> accesses = checkOnlyWritten(base);
+  if (!accesses) return Failure{accesses.error()};
+  if (!accesses->reductions.empty()) return Failure{"the kernel also changes " + nameOf(base) + " by atomic operations"};
+  if (accesses->writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
+  return checkOtherAccesses(base, /*writes=*/true);
+}
+
+Result<LaunchGuards> TensorAccesses::checkReductions(BlockArgument base) const {
+  Result<Accesses> accesses = checkOnlyWritten(base);
+  if (!accesses) return Failure{accesses.error()};
+  if (accesses->writes) return Failure{"the kernel also stores to " + nameOf(base)};
+  if (accesses->reductions.size() > 1) return Failure{"the kernel changes " + nameOf(base) + " by different atomic operations"};
+  if (maySignal) return Failure{"inline assembly may signal other programs before the TMA reduction completes"};
   return checkOtherAccesses(base, /*writes=*/true);
 }
 

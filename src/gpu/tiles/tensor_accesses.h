@@ -6,13 +6,15 @@
 #include "gpu/ttg/ttg.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace tilewright::gpu {
 
 /// True for tiles that TMA copies, if their addresses permit.
 bool isTmaTile(mlir::Type type);
-/// Succeeds if an atomic operation is an addition that does not order other accesses, and its result is unused.
-Result<void> checkOnlyAdds(tt::AtomicRMWOp op);
+/// Returns how TMA combines the tile of an atomic operation with memory. Fails if the operation orders other accesses, if its result is
+/// used, or if TMA does not have it for this type (PTX ISA, cp.reduce.async.bulk.tensor).
+Result<ttg::Reduction> tmaReduction(tt::AtomicRMWOp op);
 
 class TensorAccesses {
 public:
@@ -23,20 +25,24 @@ public:
   LaunchGuards mergeDisjointStores();
   /// Returns the guards under which TMA may read the tensor of an argument.
   Result<LaunchGuards> checkRead(mlir::BlockArgument base) const;
-  /// Returns the guards under which TMA may write to the tensor, or add to it.
-  Result<LaunchGuards> checkWrite(mlir::BlockArgument base, bool adds) const;
+  /// Returns the guards under which TMA may store to the tensor.
+  Result<LaunchGuards> checkStore(mlir::BlockArgument base) const;
+  /// Returns the guards under which TMA may combine tiles with the tensor by atomic operations.
+  Result<LaunchGuards> checkReductions(mlir::BlockArgument base) const;
 
 private:
-  /// Counts the reads, writes and additions of one tensor.
+  /// Counts the reads, writes and reductions of one tensor.
   struct Accesses {
-    int64_t reads = 0, writes = 0, adds = 0;
+    int64_t reads = 0, writes = 0;
     llvm::SmallVector<tt::StoreOp> stores;
-    bool changes() const { return writes || adds; }
+    llvm::SmallSet<ttg::Reduction, 2> reductions; ///< those of one kind commute
+    bool changes() const { return writes || !reductions.empty(); }
   };
 
   Accesses &count(mlir::Value pointer, int64_t reads, int64_t writes);
   void count(mlir::Operation *op);
   std::optional<LaunchGuards> disjointStoresGuards(const Accesses &accesses) const;
+  Result<Accesses> checkOnlyWritten(mlir::BlockArgument base) const;
   Result<LaunchGuards> checkOtherAccesses(mlir::BlockArgument base, bool writes) const;
 
   tt::FuncOp function;

@@ -20,8 +20,8 @@ static std::optional<MapElement> elementOf(Type type) {
   switch (type.getIntOrFloatBitWidth()) { // 8-bit floats as bytes
   case 8: return MapElement::u8;
   case 16: return MapElement::u16;
-  case 32: return MapElement::s32;
-  case 64: return MapElement::s64;
+  case 32: return type.isUnsignedInteger() ? MapElement::u32 : MapElement::s32;
+  case 64: return type.isUnsignedInteger() ? MapElement::u64 : MapElement::s64;
   default: return std::nullopt;
   }
 }

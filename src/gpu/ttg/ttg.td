@@ -114,6 +114,11 @@ def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
   let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, EnumParameter<TTG_Partition>:$partition);
   let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
 }
+def TTG_Reduction : I32EnumAttr<"Reduction", "how TMA combines each element of a tile with memory; umin and umax compare unsigned integers",
+  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"min", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"umin", 3>, I32EnumAttrCase<"umax", 4>,
+   I32EnumAttrCase<"and_", 5, "and">, I32EnumAttrCase<"or_", 6, "or">, I32EnumAttrCase<"xor_", 7, "xor">]> {
+  let cppNamespace = "::tilewright::ttg";
+}
 def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TMA, cp.async or threads; or, loads to registers",
   [I32EnumAttrCase<"tma", 0>, I32EnumAttrCase<"copy_async", 1>, I32EnumAttrCase<"threads", 2>, I32EnumAttrCase<"registers", 3>]> {
   let cppNamespace = "::tilewright::ttg";
@@ -366,10 +371,10 @@ def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
 }
 def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
   let summary = "one thread starts the copy of a buffer to memory, as a separate bulk group; fence_async and a barrier must come before. "
-                "With `adds` each element is added to memory atomically, in no order. `perWarpGroup`: one thread of each warp group starts "
-                "the copy of the rows that its group computed";
-  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, UnitAttr:$adds, UnitAttr:$perWarpGroup);
-  let assemblyFormat = "$buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
+                "With `reduce` each element is combined with memory atomically, in no order. `perWarpGroup`: one thread of each warp group "
+                "starts the copy of the rows that its group computed";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, OptionalAttr<TTG_Reduction>:$reduce, UnitAttr:$perWarpGroup);
+  let assemblyFormat = "(`reduce` $reduce^)? $buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
 }
 def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
   let summary = "the thread that started the stores waits until all but `pending` of them have read their buffers; a barrier must follow "
@@ -387,9 +392,9 @@ def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> 
   let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
 }
 def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "stores a tile through a tensor map, but nothing outside its bounds. `adds`: as in tma_store";
-  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order, UnitAttr:$adds);
-  let assemblyFormat = "$src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
+  let summary = "stores a tile through a tensor map, but nothing outside its bounds. `reduce`: as in tma_store";
+  let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order, OptionalAttr<TTG_Reduction>:$reduce);
+  let assemblyFormat = "(`reduce` $reduce^)? $src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
 }
 
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
