@@ -57,16 +57,16 @@ TEST(SimulateRules, ParitiesAreZeroOrOne) {
   expectText(text, noArguments, "the parity of a phase is 0 or 1, not 2");
 }
 
-TEST(SimulateRules, EachPhaseIsSeenBeforeTheNextArrival) {
+TEST(SimulateRules, EachPhaseIsSeenBeforeTheNextOneCompletes) {
   std::string twice =
       "  ptx.mbarrier_arrive %bar if %one\n  ptx.mbarrier_wait %bar, %c0\n  ptx.barrier\n  ptx.mbarrier_arrive %bar if %one\n"
       "  ptx.mbarrier_wait %bar, %c1\n";
   EXPECT_EQ(simulateText(withBarrier(1, twice), noArguments), "");
-  std::string rule = "an arrival in phase 1 of the mbarrier, and no wait has seen phase 0 complete";
+  std::string rule = "phase 1 of the mbarrier completes, and no wait has seen phase 0 complete";
   expectText(withBarrier(1, without(twice, "  ptx.mbarrier_wait %bar, %c0\n")), noArguments, rule);
   std::string thrice = twice + "  ptx.barrier\n  ptx.mbarrier_arrive %bar if %one\n  ptx.mbarrier_wait %bar, %c0\n";
   EXPECT_EQ(simulateText(withBarrier(1, thrice), noArguments), "");
-  expectText(withBarrier(1, without(thrice, "  ptx.mbarrier_wait %bar, %c1\n")), noArguments, "an arrival in phase 2 of the mbarrier");
+  expectText(withBarrier(1, without(thrice, "  ptx.mbarrier_wait %bar, %c1\n")), noArguments, "phase 2 of the mbarrier completes");
 }
 
 TEST(SimulateRules, BarriersAreInitializedFirst) {

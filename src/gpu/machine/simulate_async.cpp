@@ -184,10 +184,11 @@ static bool fenceInits(Warp &warp, const Step &) {
   return true;
 }
 
-/// An arrival needs a wait that has seen the phase before. Nothing can be wrong with an mbarrier that no thread waits for.
+/// Reports a phase that completes before a wait has seen the one before: a waiting thread cannot tell which phase it sees. Nothing can be
+/// wrong with an mbarrier that no thread waits for. The ISA's text is stricter: not even an arrival in the next phase may come first.
 static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrier &barrier) {
   return warp.fail(step,
-                   "an arrival in phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier, and no wait has seen phase " +
+                   "phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier completes, and no wait has seen phase " +
                        llvm::Twine(barrier.seen) + " complete (PTX ISA 9.7.13.15.4)",
                    lane);
 }
@@ -195,7 +196,8 @@ static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrie
 bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &barrier, const std::vector<Clock> &known, int64_t count) {
   if (barrier.pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
-  if (barrier.isWaitedFor && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
+  bool completes = barrier.pending == count && !barrier.transactions;
+  if (barrier.isWaitedFor && completes && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
   join(barrier.arriving, known[size_t(cta.rank)]);
   for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
     join(into, from);
