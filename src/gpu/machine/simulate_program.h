@@ -135,7 +135,7 @@ struct Mbarrier {
   std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
   std::map<int64_t, int64_t> mirrors; // by rank of another CTA: the component of its clocks that counts the phases of this barrier
   uint32_t seen = 0;                  // completed phases when a wait passed last
-  bool isWaitedFor = false;
+  bool isWaitedFor = false, isOfCommits = false;
   bool fenced = false;
   int64_t fence = -1;      // component of its CTA's clocks: mbarrier_init_fences of the warp that initialized it
   uint32_t fenceCount = 0; // of them, that make it visible
