@@ -2,6 +2,7 @@
 #include "runtime/simulated.h"
 
 #include "driver/program.h"
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/simulate.h"
 #include "runtime/cuda/maps.h"
 #include "runtime/version_search.h"
@@ -9,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tilewright {
@@ -65,6 +67,13 @@ static gpu::SimulatedTensorMap tensorMapFor(const gpu::TensorMapSpec &spec, cons
   map.swizzle = spec.swizzle;
   map.nanFill = spec.nanFill;
   return map;
+}
+
+/// Returns the CTAs of a kernel that an SM may hold, whatever registers they need.
+static int64_t ctasPerSM(const GpuTarget &target, const GpuArtifact &artifact) {
+  constexpr int64_t maxCtas = 32, lanes = 32;
+  int64_t byShared = (target.sharedBytes + gpu::reservedSharedBytes) / (artifact.sharedBytes + gpu::reservedSharedBytes);
+  return std::max<int64_t>(1, std::min({maxCtas, byShared, target.threadsPerSM / (lanes * artifact.warps)}));
 }
 
 /// Returns the guards of `artifact` that a launch fails, by the names of GpuKernel::guardsFailedBy.
@@ -130,6 +139,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
     owners.assign(slots.size(), -1);
   }
   options.checkRaces = launch.checkBounds;
+  options.ctasPerSM = ctasPerSM(*impl->request.gpu, artifact);
   options.print = launch.print;
   options.stop = launch.stop;
   gpu::SimulatedArguments args;

@@ -94,7 +94,7 @@ TEST(InstructionDescriptor, RulesOfShapes) {
   EXPECT_TRUE(valid(MmaKind::mxf4, F::e2m1, 2, 128, 64));
   EXPECT_FALSE(valid(MmaKind::f16, F::f16, 2, 64, 64));
   EXPECT_TRUE(valid(MmaKind::f16, F::f16, 2, 128, 64));
-  EXPECT_FALSE(valid(MmaKind::f16, F::f16, 3, 128, 64));
+  EXPECT_EQ(brokenRule(shape(MmaKind::f16, 128, 64, F::f16, F::f16), {3, false, 0}), "cta_group is 1 or 2");
 }
 
 TEST(InstructionDescriptor, RulesOfFormats) {
@@ -136,9 +136,10 @@ TEST(InstructionDescriptor, RulesOfScales) {
   }
   EXPECT_EQ(says(MmaKind::mxf4nvf4, F::ue8m0, 16, 0), "");
   EXPECT_EQ(says(MmaKind::mxf4nvf4, F::ue8m0, 32, 2), "");
-  EXPECT_NE(says(MmaKind::mxf4nvf4, F::ue4m3, 32, 0), "");
+  EXPECT_EQ(says(MmaKind::mxf4nvf4, F::ue4m3, 32, 0), "kind mxf4nvf4 has no scales of ue4m3 for blocks of 32");
   EXPECT_NE(says(MmaKind::mxf4, F::ue4m3, 32, 0), "");
-  EXPECT_NE(says(MmaKind::mxf4, F::ue8m0, 16, 0), "");
+  EXPECT_EQ(says(MmaKind::mxf4, F::ue8m0, 16, 0), "kind mxf4 has no scales for blocks of 16");
+  EXPECT_EQ(says(MmaKind::mxf4, F::ue8m0, 32, 1), "the scale factor id 1 is not a multiple of the 2 scales of a row, below 4");
   EXPECT_NE(says(MmaKind::mxf8f6f4, F::ue8m0, 0, 0), "");
 }
 
@@ -157,7 +158,7 @@ TEST(MatrixDescriptor, BitsAndReading) {
   };
   EXPECT_NE(says(0x4000004000010040u).find("0b001"), std::string::npos); // Hopper's descriptors lack the constant
   for (uint64_t mode : {3, 5, 7})
-    EXPECT_NE(says(uint64_t(1) << 46 | mode << 61).find("swizzle mode " + std::to_string(mode)), std::string::npos);
+    EXPECT_EQ(says(uint64_t(1) << 46 | mode << 61), "the swizzle mode " + std::to_string(mode) + " of a matrix descriptor is invalid");
   for (int bit : {14, 15, 30, 31, 53, 60})
     EXPECT_NE(says(uint64_t(1) << 46 | uint64_t(1) << bit).find("reserved field"), std::string::npos) << bit;
 }

@@ -121,7 +121,7 @@ TEST(Simulate, Multicast) {
   std::string unmade = multicast, ended = multicast;
   expectError(unmarked(unmade.replace(unmade.find(meeting), meeting.size(), "  ptx.barrier")), run, "mbarrier");
   expectError(unmarked(ended.erase(ended.rfind(meeting), meeting.size())), run, "has ended, and its shared memory with it");
-  expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the cluster has fewer CTAs");
+  expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the multicast names a CTA that the cluster does not have");
 }
 
 } // namespace

@@ -185,6 +185,14 @@ TEST(SimulateScaledMma, FormsThatDoNotExist) {
   says({e2m1, e2m1, 64, 4, ue8m0, 0, 0, 0, 0}, "takes 2 scales of ue8m0, or 4 of ue4m3");
   says({e2m1, e2m1, 64, 2, ue8m0, 1, 0, 0, 0}, "takes scales from a byte that is a multiple of their number");
   says({e4m3, e4m3, 32, 1, ue4m3, 0, 0, 0, 0}, "takes scales of ue8m0 for K = 32");
+  Form good{e4m3, e4m3, 32, 1, ue8m0, 0, 0, 0, 0};
+  Operands any(good);
+  std::vector<float> unused(128);
+  Launch launch;
+  launch.pointer(any.registers()).pointer(unused);
+  EXPECT_EQ(simulateText(kernelOf(good), launch), "");
+  expectError(replaced(kernelOf(good), "aThread = 0", "aThread = 2"), launch, "selects scales by bytes 0 to 3, threads 0 to 1 for A");
+  expectError(replaced(kernelOf(good), "array<i32: 4, 2, 4", "array<i32: 5, 1, 4"), launch, "takes 4, 2 and 4 registers");
   Form negative{e2m1, e2m1, 64, 4, ue4m3, 0, 0, 0, 0};
   Operands operands(negative);
   operands.word(8, 12) |= 0x80;

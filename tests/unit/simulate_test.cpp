@@ -385,7 +385,7 @@ TEST(Simulate, Tma) {
       EXPECT_EQ(out[i], i < in.size() ? in[i] : 0) << i;
 
     expectError(without(tmaCopy, "  ptx.mbarrier_wait %bar, %c0\n"), run, "race: ");
-    expectError(without(tmaCopy, "  ptx.fence_async\n"), run, "fence_async is missing");
+    expectError(without(tmaCopy, "  ptx.fence_async\n"), run, " wrote these bytes (ptx.store_shared");
     expectError(without(tmaCopy, "  ptx.mbarrier_init_fence\n"), run, "mbarrier_init_fence is missing");
     expectError(without(tmaCopy, "  ptx.tma_wait 0\n"), run, "without a tma_wait");
     expectError(replaced(tmaCopy, "expect %bar, 1024 if", "expect %bar, 2048 if"), run,

@@ -20,6 +20,8 @@ struct Launch {
   std::vector<SimulatedTensorMap> maps;
   std::vector<SimulatedMemory> memory;
   std::array<int64_t, 3> grid{1, 1, 1};
+  bool checkRaces = false;
+  int64_t ctasPerSM = 1;
 
   template <class T> Launch &pointer(std::vector<T> &data) {
     auto begin = reinterpret_cast<uint64_t>(data.data());
@@ -57,6 +59,8 @@ inline std::string simulateOnce(const std::string &text, const Launch &run, uint
   options.seed = seed;
   options.timing = timing;
   options.maxSteps = 1'000'000;
+  options.checkRaces = run.checkRaces;
+  options.ctasPerSM = run.ctasPerSM;
   auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options);
   return error ? error->message() : "";
 }

@@ -372,6 +372,7 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
     warp->clock.assign(size_t(components), 0);
     warp->clock[size_t(index)] = 1;
     warp->others.assign(cluster.ctas.size(), {});
+    warp->program = uint32_t(cluster.number);
     warp->stored.assign(program.ops.size(), 0);
     size_t slot = 0, map = 0;
     FunctionType type = cast<FunctionType>(

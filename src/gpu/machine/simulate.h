@@ -67,6 +67,8 @@ struct SimulateOptions {
   /// Determines the order in which warps run and asynchronous copies complete.
   uint64_t seed = 0;
   AsyncTiming timing = AsyncTiming::random;
+  /// CTAs of this kernel that an SM may hold at the same time. They share its tensor memory.
+  int64_t ctasPerSM = 1;
   /// After this many instructions the simulator reports that the warp waits for something that never happens.
   int64_t maxSteps = 200'000'000;
   /// Another thread sets it to true to end the run with an error.

@@ -85,6 +85,8 @@ static bool copyWait(Warp &warp, const Step &step) {
 
 // ---- mbarriers
 
+constexpr int64_t maxOfMbarrier = (1 << 20) - 1; // arrivals or bytes that a phase counts
+
 void completePhase(Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.transactions != 0) return;
   join(barrier.completed, barrier.arriving);
@@ -105,6 +107,15 @@ void completePhase(Mbarrier &barrier) {
     count(barrier.completedOthers[size_t(rank)], component);
 }
 
+bool addTransactions(Warp &warp, const Step &step, int64_t lane, Mbarrier &barrier, int64_t bytes) {
+  barrier.transactions += bytes;
+  if (std::abs(barrier.transactions) <= maxOfMbarrier) return true;
+  return warp.fail(step,
+                   "the mbarrier counts " + llvm::Twine(barrier.transactions) + " bytes: at most " + llvm::Twine(maxOfMbarrier) +
+                       " in one phase (PTX ISA 9.7.13.15.2)",
+                   lane);
+}
+
 Mbarrier *findBarrier(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address) {
   auto it = cta.mbarriers.find(address);
   if (it == cta.mbarriers.end()) {
@@ -114,7 +125,9 @@ Mbarrier *findBarrier(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint
   }
   Mbarrier &barrier = it->second;
   bool isOwn = &cta == &warp.cta && barrier.initWarp == warp.index;
-  if (!isOwn && at(warp.knownOf(cta), barrier.initWarp) < barrier.initEpoch) {
+  const Clock &known = warp.knownOf(cta);
+  bool isFenced = barrier.fence >= 0 && at(known, barrier.fence) >= barrier.fenceCount; // all that a relaxed barrier orders
+  if (!isOwn && !isFenced && at(known, barrier.initWarp) < barrier.initEpoch) {
     warp.fail(step,
               "race: warp " + llvm::Twine(barrier.initWarp) + " initialized this mbarrier (" + warp.cta.locationOf(barrier.initOp) +
                   "), and nothing orders the two accesses",
@@ -131,7 +144,7 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierInitOp>(step.op);
   uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 : -1);
   int64_t count = op.getCount();
-  if (count < 1 || count >= 1 << 20) return warp.fail(step, "a count is 1 to 1048575");
+  if (count < 1 || count > maxOfMbarrier) return warp.fail(step, "the arrivals of a phase are 1 to 1048575 (PTX ISA 9.7.13.15.2)");
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
     uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
@@ -156,9 +169,41 @@ static void fenceBarriers(Warp &warp) {
     if (barrier.initWarp == warp.index) barrier.fenced = true;
 }
 
+/// Makes the warp's initializations visible to the threads that a later barrier orders after it, even a relaxed one.
+static bool fenceInits(Warp &warp, const Step &) {
+  fenceBarriers(warp);
+  if (warp.initFence < 0) warp.initFence = warp.cta.components++;
+  Clock count(size_t(warp.initFence) + 1);
+  count.back() = ++warp.initFences;
+  join(warp.clock, count);
+  for (auto &[address, barrier] : warp.cta.mbarriers)
+    if (barrier.initWarp == warp.index && barrier.fence < 0) {
+      barrier.fence = warp.initFence;
+      barrier.fenceCount = warp.initFences;
+    }
+  return true;
+}
+
+/// True if a wait has to see each phase. Nothing can be wrong with an mbarrier that no thread waits for. Commits of tcgen05 may arrive for
+/// MMAs that a later commit covers; the order of the arrivals is random here, so a wait that takes one phase for another shows as a race.
+static bool needsWaits(const Mbarrier &barrier) {
+  return barrier.isWaitedFor && !barrier.isOfCommits;
+}
+
+/// Reports a phase that completes before a wait has seen the one before: a waiting thread cannot tell which phase it sees. The ISA's text
+/// is stricter: not even an arrival in the next phase may come first.
+static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrier &barrier) {
+  return warp.fail(step,
+                   "phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier completes, and no wait has seen phase " +
+                       llvm::Twine(barrier.seen) + " complete (PTX ISA 9.7.13.15.4)",
+                   lane);
+}
+
 bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &barrier, const std::vector<Clock> &known, int64_t count) {
   if (barrier.pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
+  bool completes = barrier.pending == count && !barrier.transactions;
+  if (needsWaits(barrier) && completes && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
   join(barrier.arriving, known[size_t(cta.rank)]);
   for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
     join(into, from);
@@ -174,7 +219,7 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64
     return warp.fail(step, "CTA " + llvm::Twine(cta.rank) + " of the cluster has ended, and its shared memory with it", lane);
   Mbarrier *barrier = findBarrier(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
   if (!barrier) return false;
-  barrier->transactions += bytes;
+  if (!addTransactions(warp, step, lane, *barrier, bytes)) return false;
   std::vector<Clock> known;
   for (const auto &other : cta.cluster.ctas)
     known.push_back(warp.knownOf(*other));
@@ -200,6 +245,8 @@ static bool mbarrierExpect(Warp &warp, const Step &step) {
 }
 static bool mbarrierArrive(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierArriveOp>(step.op);
+  if (op.getCount() < 1 || op.getCount() > maxOfMbarrier)
+    return warp.fail(step, "the count of an arrival is 1 to 1048575 (PTX ISA 9.7.13.15.13)");
   return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0, op.getInCtas().has_value());
 }
 
@@ -207,17 +254,15 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
-    if (!find(warp, step, lane, address)) return false;
-    if (parity > 1) return warp.fail(step, "a parity is 0 or 1, not " + llvm::Twine(parity), lane);
-    // The mbarrier may be gone when this warp continues; the check below finds that.
-    auto passed = [&] {
-      auto it = warp.cta.mbarriers.find(address);
-      return it == warp.cta.mbarriers.end() || (it->second.phase & 1) != parity;
-    };
-    std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
-    if (!passed() && !warp.waitUntil(step, what, passed)) return false;
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;
+    barrier->isWaitedFor = true;
+    if (parity > 1) return warp.fail(step, "the parity of a phase is 0 or 1, not " + llvm::Twine(parity), lane);
+    auto passed = [&] { return (barrier->phase & 1) != parity; };
+    std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
+    if (!passed() && !warp.waitUntil(step, what, passed)) return false;
+    if (needsWaits(*barrier) && barrier->phase > barrier->seen + 1) return failUnseen(warp, step, lane, *barrier);
+    barrier->seen = barrier->phase;
     join(warp.clock, barrier->completed);
     for (const auto &other : warp.cta.cluster.ctas)
       if (other.get() != &warp.cta) join(warp.others[size_t(other->rank)], barrier->completedOthers[size_t(other->rank)]);
@@ -255,7 +300,6 @@ static const char *problemOfPairs(const SimulatedTensorMap &map) {
     if (stride % alignment) return "a stride of a tensor map of 4-bit numbers with padding is not a multiple of 32 bytes";
   if (map.dims[0] * 2 % numbers) return "the inner extent of a tensor map of 4-bit numbers with padding is not a multiple of 128 numbers";
   if (map.box[0] * 2 != numbers) return "the inner extent of a box of 4-bit numbers with padding is not 128 numbers";
-  if (map.swizzle && map.swizzle != 128) return "the swizzle of a tensor map of 4-bit numbers with padding is not 0 or 128";
   return nullptr;
 }
 
@@ -286,6 +330,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   auto copy = std::make_shared<EngineCopy>();
   copy->step = &step;
   copy->warp = &warp;
+  copy->program = warp.program;
   copy->map = &map;
   for (size_t dim = 0; dim < rank; ++dim)
     copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
@@ -355,8 +400,9 @@ static bool startLoad(Warp &warp, const Step &step, int64_t lane, Cta &target, c
     return warp.fail(step, "mbarrier_init_fence is missing after the initialization (" + warp.cta.locationOf(barrier->initOp) + ")", lane,
                      barrier->initOp);
   const Chunk &chunk = copy->chunks[0];
-  bool fits = &target == &warp.cta ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, 128)
-                                   : warp.touchTarget(step, lane, target, chunk);
+  constexpr int64_t alignment = 128;
+  bool fits = &target == &warp.cta ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, alignment)
+                                   : warp.touchTarget(step, lane, target, chunk, alignment, Warp::Access::asyncWrite);
   if (!fits) return false;
   copy->id = target.newCopy(step.number);
   for (int64_t i = 0; i < chunk.bytes; ++i)
@@ -377,7 +423,7 @@ static bool tmaLoad(Warp &warp, const Step &step) {
     copy->isLoad = true;
     copy->issued = warp.clock;
     copy->barrier = warp.cta.local(warp.get(step, rank + 2)[size_t(lane)]);
-    if (targets >> warp.cta.cluster.ctas.size()) return warp.fail(step, "the cluster has fewer CTAs", lane);
+    if (targets >> warp.cta.cluster.ctas.size()) return warp.fail(step, "the multicast names a CTA that the cluster does not have", lane);
     for (const auto &cta : warp.cta.cluster.ctas)
       if (targets >> cta->rank & 1 && !startLoad(warp, step, lane, *cta, *copy)) return false;
   }
@@ -539,16 +585,14 @@ static int64_t componentIn(Cta &cta, const Cta &owner, Mbarrier &barrier) {
 
 /// Reports the arrived bytes of a load to its mbarrier.
 static bool arrive(Cta &cta, const EngineCopy &copy) {
-  auto found = copy.barrierCta->mbarriers.find(copy.barrier);
-  if (found == copy.barrierCta->mbarriers.end())
-    return copy.warp->fail(*copy.step, "its mbarrier was invalidated before the copy was over");
-  Mbarrier &barrier = found->second;
+  Mbarrier &barrier = copy.barrierCta->mbarriers.at(copy.barrier);
   if (!noteLoad(copy, barrier)) return false;
   const Chunk &chunk = copy.chunks[0];
   for (int64_t i = 0; i < chunk.bytes; ++i)
     cta.state(chunk.address + uint64_t(i)).owner = 0;
   cta.noteWrite(chunk.address, chunk.bytes, componentIn(cta, *copy.barrierCta, barrier), barrier.phase + 1, 0, copy.step->number);
-  barrier.transactions -= copy.elements * bytesOf(copy.map->element); // padding does not count
+  int64_t bytes = copy.elements * bytesOf(copy.map->element); // padding does not count
+  if (!addTransactions(*copy.warp, *copy.step, -1, barrier, -bytes)) return false;
   completePhase(barrier);
   return true;
 }
@@ -573,7 +617,7 @@ bool Cta::runEngine() {
     int64_t inShared = spread(map) == 1 ? element * bytes : element / 8 * 16 + element % 8;
     uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(inShared), map.swizzle);
     std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
-    Warp::GlobalAccess access{global, bytes, !copy->isLoad, combined.has_value(), combined.has_value(), nullptr};
+    Warp::GlobalAccess access{global, bytes, !copy->isLoad, combined.has_value(), combined.has_value(), nullptr, copy->program};
     if (!address || (inside && !warp.noteLaunch(step, -1, access))) return false;
     void *memory = inside ? reinterpret_cast<void *>(*address) : nullptr;
     if (copy->isLoad) {
@@ -614,8 +658,14 @@ static bool clusterArrive(Warp &warp, const Step &step) {
   warp.clusterTicket = cluster.generation;
   for (auto [into, known] : llvm::zip(cluster.arriving, warp.others))
     join(into, known);
-  // A relaxed arrival also counts: the initialization of mbarriers comes before it, with a fence.
-  warp.release(cluster.arriving[size_t(warp.cta.rank)]);
+  Clock &into = cluster.arriving[size_t(warp.cta.rank)];
+  if (cast<ptx::ClusterArriveOp>(step.op).getRelaxed()) { // orders no memory but mbarriers whose initialization is fenced
+    Clock fenced = warp.clock;
+    std::fill_n(fenced.begin(), warp.cta.warps.size(), 0);
+    join(into, fenced);
+  } else {
+    warp.release(into);
+  }
   cluster.arrived += 1;
   if (cluster.arrived == int64_t(warp.cta.warps.size() * cluster.ctas.size())) {
     cluster.released = cluster.arriving;
@@ -641,10 +691,7 @@ void addAsyncHandlers(HandlerTable &table) {
   handlers["ptx.copy_commit"] = copyCommit;
   handlers["ptx.copy_wait"] = copyWait;
   handlers["ptx.mbarrier_init"] = mbarrierInit;
-  handlers["ptx.mbarrier_init_fence"] = [](Warp &warp, const Step &) {
-    fenceBarriers(warp);
-    return true;
-  };
+  handlers["ptx.mbarrier_init_fence"] = fenceInits;
   handlers["ptx.mbarrier_expect"] = mbarrierExpect;
   handlers["ptx.mbarrier_arrive"] = mbarrierArrive;
   handlers["ptx.mbarrier_wait"] = mbarrierWait;

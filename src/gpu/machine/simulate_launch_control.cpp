@@ -33,7 +33,7 @@ static bool startRequest(Warp &warp, const Step &step, int64_t lane, Cta &target
   if (!findBarrier(warp, step, lane, target, barrier)) return false;
   Chunk chunk{response, responseBytes};
   bool fits = &target == &warp.cta ? warp.touch(step, lane, response, responseBytes, Warp::Access::asyncWrite, responseBytes)
-                                   : warp.touchTarget(step, lane, target, chunk);
+                                   : warp.touchTarget(step, lane, target, chunk, responseBytes, Warp::Access::asyncWrite);
   if (!fits || !checkFences(warp, step, lane, target, response)) return false;
   uint32_t id = target.newCopy(step.number);
   for (int64_t i = 0; i < responseBytes; ++i)
@@ -65,14 +65,13 @@ static bool tryCancel(Warp &warp, const Step &step) {
 
 /// Writes the response and reports its bytes, as a TMA load does.
 static bool respond(Cta &cta, const LaunchRequest &request, const std::array<uint32_t, 4> &words) {
-  auto barrier = cta.mbarriers.find(request.barrier);
-  if (barrier == cta.mbarriers.end()) return request.warp->fail(*request.step, "its mbarrier was invalidated before the response came");
+  Mbarrier &barrier = cta.mbarriers.at(request.barrier);
   std::memcpy(cta.at(request.response), words.data(), sizeof words);
   for (int64_t i = 0; i < responseBytes; ++i)
     cta.state(request.response + uint64_t(i)).owner = 0;
-  cta.noteWrite(request.response, responseBytes, barrier->second.component, barrier->second.phase + 1, 0, request.step->number);
-  barrier->second.transactions -= responseBytes;
-  completePhase(barrier->second);
+  cta.noteWrite(request.response, responseBytes, barrier.component, barrier.phase + 1, 0, request.step->number);
+  if (!addTransactions(*request.warp, *request.step, -1, barrier, -responseBytes)) return false;
+  completePhase(barrier);
   return true;
 }
 
@@ -92,6 +91,7 @@ bool runLaunchRequest(Cta &cta) {
 }
 
 static bool query(Warp &warp, const Step &step) {
+  const Launch &launch = warp.cta.cluster.launch;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     uint64_t response = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
@@ -100,6 +100,7 @@ static bool query(Warp &warp, const Step &step) {
     std::memcpy(words.data(), warp.cta.at(response), sizeof words);
     bool canceled = words[3] == 1;
     if (!canceled) warp.cta.refusedCancel = step.number;
+    if (canceled) warp.program = uint32_t(launch.numberAt({words[0], words[1], words[2]}, warp.cta.program.kernel.getCluster()));
     warp.result(step, 0)[size_t(lane)] = canceled;
     for (size_t i = 0; i < 3; ++i)
       warp.result(step, 1 + i)[size_t(lane)] = canceled ? words[i] : 0xdeadbeef;
@@ -122,6 +123,10 @@ std::optional<int64_t> Launch::takeCluster() {
 
 std::array<int64_t, 3> Launch::positionOf(int64_t number, int64_t ctas) const {
   return {number % clusters[0] * ctas, number / clusters[0] % clusters[1], number / (clusters[0] * clusters[1])};
+}
+
+int64_t Launch::numberAt(std::array<int64_t, 3> position, int64_t ctas) const {
+  return position[0] / ctas + clusters[0] * (position[1] + clusters[1] * position[2]);
 }
 
 void addLaunchControlHandlers(HandlerTable &table) {

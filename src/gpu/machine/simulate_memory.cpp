@@ -175,8 +175,9 @@ static bool checkByte(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint
   return checkLastWrite(warp, step, lane, cta, at, access) && (!writes || checkReaders(warp, step, lane, cta, at));
 }
 
-bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access) {
+bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, int64_t alignment, Access access) {
   if (!target.inShared(chunk.address, chunk.bytes)) return fail(step, hex(chunk.address) + " is outside of shared memory", lane);
+  if (chunk.address % uint64_t(alignment)) return fail(step, hex(chunk.address) + " is not a multiple of " + llvm::Twine(alignment), lane);
   if (target.isDone())
     return fail(step, "CTA " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
   for (uint64_t at = chunk.address; at < chunk.address + uint64_t(chunk.bytes); ++at)
@@ -279,7 +280,7 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
   if (!launch.history) return true;
   uint64_t address = access.pointer & interp::addressMask;
   std::optional<AccessHistory::Clash> clash = launch.history->note(
-      uint32_t(cta.cluster.number), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
+      access.program.value_or(program), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
   if (!clash || clash->sameStore) return true; // lanes of one store are compared in the store itself
   std::array<int64_t, 3> grid = launch.clusters;
   const SimulatedMemory *range = rangeOf(cta.options, access.pointer);
@@ -528,7 +529,7 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes, bytes);
   if (!address) return std::nullopt;
   Launch &launch = warp.cta.cluster.launch;
-  uint32_t program = uint32_t(warp.cta.cluster.number);
+  uint32_t program = warp.program;
   bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
   if (launch.history && acquires && forAll) launch.history->acquire(program, *address);
   void *data = reinterpret_cast<void *>(*address);

@@ -134,7 +134,11 @@ struct Mbarrier {
   Clock arriving, completed;
   std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
   std::map<int64_t, int64_t> mirrors; // by rank of another CTA: the component of its clocks that counts the phases of this barrier
+  uint32_t seen = 0;                  // completed phases when a wait passed last
+  bool isWaitedFor = false, isOfCommits = false;
   bool fenced = false;
+  int64_t fence = -1;      // component of its CTA's clocks: mbarrier_init_fences of the warp that initialized it
+  uint32_t fenceCount = 0; // of them, that make it visible
   uint16_t initWarp = 0;
   uint32_t initEpoch = 0, initOp = 0;
 };
@@ -157,6 +161,7 @@ struct EngineCopy {
   int64_t elements = 0;
   uint64_t barrier = 0;
   Cta *barrierCta = nullptr; // of a load
+  uint32_t program = 0;      // that issued it
   bool isLoad = false;
   bool done = false;
   std::vector<Chunk> chunks;
@@ -207,6 +212,8 @@ struct Launch {
   std::optional<int64_t> takeCluster();
   /// Returns the block indices of the first CTA of a cluster of `ctas` CTAs.
   std::array<int64_t, 3> positionOf(int64_t number, int64_t ctas) const;
+  /// The inverse: the number of the cluster of a CTA.
+  int64_t numberAt(std::array<int64_t, 3> position, int64_t ctas) const;
 };
 
 /// CTAs that run together.
@@ -251,6 +258,9 @@ public:
   Clock clock;
   std::vector<Clock> others;                              // for the CTAs of the cluster; its own entry is unused
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
+  uint32_t program = 0;   // the number of the cluster whose work it does: its own one, or one whose launch it has canceled
+  int64_t initFence = -1; // component of its CTA's clocks: its mbarrier_init_fences
+  uint32_t initFences = 0;
 
   // cp.async and bulk groups, by lane
   std::array<std::vector<ThreadCopy>, 32> openCopies;
@@ -321,8 +331,8 @@ public:
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
   /// Checks bounds, alignment and races of a read from another CTA's shared memory.
   bool touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes);
-  /// Checks bounds and races of an access through the async proxy to another CTA's shared memory.
-  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access = Access::asyncWrite);
+  /// Checks bounds, alignment and races of an access through the async proxy to another CTA's shared memory.
+  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, int64_t alignment, Access access);
   /// Returns this warp's clock for a CTA's warps.
   const Clock &knownOf(const Cta &other) const;
   /// True if a byte of the kernel's memory exists.
@@ -337,6 +347,7 @@ public:
     bool atomic = false;   // for its own program
     bool isForAll = false; // for all programs of the launch
     const void *value = nullptr;
+    std::optional<uint32_t> program{}; // that issued a TMA instruction; none: the warp's
   };
   /// Records an access to global memory; false if it races with another cluster's or another warp's.
   bool noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access);
@@ -415,6 +426,8 @@ public:
 
 /// Completes the phase of a barrier that has all its arrivals and bytes.
 void completePhase(Mbarrier &barrier);
+/// Adds to the bytes that a phase expects. False if the mbarrier cannot count them.
+bool addTransactions(Warp &warp, const Step &step, int64_t lane, Mbarrier &barrier, int64_t bytes);
 /// Returns the mbarrier of a CTA at a lane's address, or null after an error.
 Mbarrier *findBarrier(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint64_t address);
 /// Executes `count` arrivals, which tell the waiting threads the clocks `known` of each CTA. False after an error.

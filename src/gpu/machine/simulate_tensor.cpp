@@ -93,12 +93,25 @@ static bool checkAlloc(Warp &warp, const Step &step, int64_t columns) {
   return true;
 }
 
+/// Checks that this allocation cannot wait forever for another CTA of the SM: one that holds columns and waits itself, for more columns or
+/// for a CTA of its cluster that has none yet.
+static bool checkSharing(Warp &warp, const Step &step, int64_t columns, int64_t ctaGroup) {
+  int64_t held = 0, ctas = warp.cta.options.ctasPerSM;
+  for (const TensorAllocation &allocation : warp.cta.tensor.allocations)
+    held += allocation.columns;
+  bool waitsForOthers = held || int64_t(warp.cta.cluster.ctas.size()) > ctaGroup;
+  if (ctas == 1 || !waitsForOthers || ctas * (held + columns) <= tensorColumns) return true;
+  return warp.fail(step, "an SM holds " + llvm::Twine(ctas) + " CTAs of this kernel with " + llvm::Twine(held + columns) +
+                             " columns of tensor memory each: they may wait for each other's columns forever (PTX ISA 9.7.16.7.1)");
+}
+
 static bool alloc(Warp &warp, const Step &step) {
   auto op = cast<ptx::Tcgen05AllocOp>(step.op);
   int64_t columns = op.getColumns();
   std::optional<size_t> number = startManagement(warp, step, columns);
   if (!number || !checkAlloc(warp, step, columns)) return false;
   Cta &cta = warp.cta;
+  if (!checkSharing(warp, step, columns, op.getCtaGroup())) return false;
   Cta *peer = nullptr;
   llvm::SmallVector<TensorMemory *> memories = {&cta.tensor};
   if (op.getCtaGroup() == 2) {
@@ -130,6 +143,17 @@ static bool mayWaitForPeer(Warp &warp, const Step &step, size_t number, int64_t 
   return !waits || waitForPeer(warp, step, number);
 }
 
+/// Begins to free columns of a CTA: no access to them is in flight, and none may follow.
+static bool startFreeing(Cta &cta, const Step &step, TensorChecker &checker, const TensorAllocation &allocation) {
+  for (int64_t column = allocation.first; column < allocation.first + allocation.columns; ++column) {
+    if (!cta.tensor.allocated[size_t(column)]) continue; // a peer has freed them already
+    for (int64_t lane = 0; lane < tensorLanes; ++lane)
+      if (!checker.isUnused(cta, lane, column)) return false;
+    cta.tensor.freedBy[size_t(column)] = step.number;
+  }
+  return true;
+}
+
 static bool dealloc(Warp &warp, const Step &step) {
   auto op = cast<ptx::Tcgen05DeallocOp>(step.op);
   std::optional<size_t> number = startManagement(warp, step, op.getColumns());
@@ -145,13 +169,15 @@ static bool dealloc(Warp &warp, const Step &step) {
   access.step = &step;
   access.warp = &warp;
   TensorChecker checker(warp, step, access);
-  for (int64_t column = allocation->first; column < allocation->first + allocation->columns; ++column)
-    for (int64_t lane = 0; lane < tensorLanes; ++lane)
-      if (!checker.touch(warp.cta, lane, column, /*writes=*/true)) return false;
+  auto &ctas = warp.cta.cluster.ctas;
+  size_t peer = size_t(warp.cta.rank ^ 1);
+  if (!startFreeing(warp.cta, step, checker, *allocation)) return false;
+  if (op.getCtaGroup() == 2 && peer < ctas.size() && !startFreeing(*ctas[peer], step, checker, *allocation)) return false; // together
   if (!mayWaitForPeer(warp, step, *number, op.getCtaGroup())) return false;
   allocation = llvm::find_if(memory.allocations, isIt); // the warp may have waited
   for (int64_t column = allocation->first; column < allocation->first + allocation->columns; ++column) {
     memory.allocated[size_t(column)] = false;
+    memory.freedBy[size_t(column)] = std::nullopt;
     for (int64_t lane = 0; lane < tensorLanes; ++lane)
       memory.cells[size_t(column * tensorLanes + lane)] = {};
   }
@@ -201,10 +227,11 @@ static bool forWords(Warp &warp, const Step &step, TensorKind kind, ptx::TensorS
   std::optional<uint64_t> address = commonAddress(warp, step);
   if (!address) return false;
   int64_t chunk = warp.index % 4 * lanesOfWarp, base = int64_t(*address >> 16);
-  bool isWhole = shape == ptx::TensorShape::m32x32b;
-  if (base != chunk && (isWhole || base != chunk + lanesOfWarp / 2))
-    return warp.fail(step, "warp " + llvm::Twine(warp.index) + " gives lane " + llvm::Twine(base) + ", but it accesses lanes " +
+  auto outside = [&](int64_t lane) {
+    return warp.fail(step, "warp " + llvm::Twine(warp.index) + " gives lane " + llvm::Twine(lane) + ", but it accesses lanes " +
                                llvm::Twine(chunk) + " to " + llvm::Twine(chunk + lanesOfWarp - 1) + " only (PTX ISA 9.7.16.8.1)");
+  };
+  if (base % (lanesOfWarp / 2)) return outside(base); // the ISA's figures have no other addresses
   TensorChecker checker(warp, step, startAccess(warp, step, kind));
   for (int64_t thread = 0; thread < lanesPerWarp; ++thread)
     for (int64_t reg = 0; reg < registers; ++reg)
@@ -213,6 +240,7 @@ static bool forWords(Warp &warp, const Step &step, TensorKind kind, ptx::TensorS
         uint64_t start = *address + (shape == ptx::TensorShape::m16x32bx2 && thread >= 16 ? *halfOffset : 0);
         int64_t lane = int64_t(start >> 16) + place.lane;
         int64_t column = int64_t(start & 0xffff) + (isPacked ? 2 * place.column + half : place.column);
+        if (lane / lanesOfWarp * lanesOfWarp != chunk) return outside(lane);
         if (!checker.touch(warp.cta, lane, column, kind == TensorKind::store)) return false;
         move(size_t(thread), size_t(reg), half, warp.cta.tensor.cells[size_t(column * tensorLanes + lane)].value);
       }

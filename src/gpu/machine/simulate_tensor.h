@@ -68,8 +68,9 @@ struct TensorAllocation {
 
 /// Tensor memory of one CTA.
 struct TensorMemory {
-  std::vector<TensorCell> cells;     // by column, then by lane; empty until the first allocation
-  std::array<bool, 512> allocated{}; // by column
+  std::vector<TensorCell> cells;                      // by column, then by lane; empty until the first allocation
+  std::array<bool, 512> allocated{};                  // by column
+  std::array<std::optional<uint32_t>, 512> freedBy{}; // by column: the dealloc of this CTA or of its peer that has begun
   std::vector<TensorAllocation> allocations;
   std::vector<TensorManagement> managements;
   std::optional<int64_t> owner;         // the warp that allocates
@@ -109,6 +110,8 @@ public:
   TensorChecker(Warp &warp, const Step &step, const TensorAccess &access);
   /// Records an access to a word of a CTA's tensor memory. False after an error.
   bool touch(Cta &cta, int64_t lane, int64_t column, bool writes);
+  /// Checks that all earlier accesses to a word come before this one, which is not recorded. False after an error.
+  bool isUnused(Cta &cta, int64_t lane, int64_t column);
 
 private:
   bool isOrdered(uint32_t earlier);

@@ -177,14 +177,15 @@ static bool shift(Warp &warp, const Step &step) {
   auto operation = makeOperation(warp, step, *lane, TensorKind::shift);
   operation->access.d = warp.get(step, 0)[size_t(*lane)];
   TensorWord start = wordOf(operation->access.d);
-  if (start.lane % 32) return warp.fail(step, "the lane of the address is not a multiple of 32 (PTX ISA 9.7.16.9.3)", *lane);
-  constexpr int64_t columns = 8; // 32 bytes
+  if (start.lane % lanesOfWarp) return warp.fail(step, "the lane of the address is not a multiple of 32 (PTX ISA 9.7.16.9.3)", *lane);
   llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
   TensorChecker checker(warp, step, operation->access);
   for (Cta *cta : ctas)
-    for (int64_t row = 0; row < lanesOfWarp; ++row)
-      for (int64_t column = 0; column < columns; ++column)
-        if (!checker.touch(*cta, start.lane + row, start.column + column, /*writes=*/true)) return false;
+    for (int64_t row = 0; row + 1 < lanesOfWarp; ++row)
+      for (int64_t column = start.column; column < start.column + shiftedColumns; ++column)
+        if (!checker.touch(*cta, start.lane + row + 1, column, /*writes=*/false) ||
+            !checker.touch(*cta, start.lane + row, column, /*writes=*/true))
+          return false;
   if (ctas.empty()) return false;
   enqueue(std::move(operation));
   return true;
@@ -218,7 +219,7 @@ static bool commit(Warp &warp, const Step &step) {
   operation->barrier = warp.cta.local(warp.get(step, 0)[size_t(*lane)]);
   operation->ctas = op.getCtas() ? uint32_t(warp.get(step, 1)[size_t(*lane)] & 0xffff) : 1u << warp.cta.rank;
   auto &ctas = warp.cta.cluster.ctas;
-  if (operation->ctas >> ctas.size()) return warp.fail(step, "the cluster has fewer CTAs than the mask names", *lane);
+  if (operation->ctas >> ctas.size()) return warp.fail(step, "the cluster has fewer CTAs than the mask names (PTX ISA 9.7.16.12.1)", *lane);
   for (const auto &cta : ctas)
     if (operation->ctas >> cta->rank & 1 && !findBarrier(warp, step, *lane, *cta, operation->barrier)) return false;
   operation->known = knownAtCommit(warp, operation->access);

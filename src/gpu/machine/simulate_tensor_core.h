@@ -14,6 +14,9 @@ inline TensorWord wordOf(uint64_t address) {
   return {int64_t(address >> 16), int64_t(address & 0xffff)};
 }
 
+/// Columns of a tcgen05.shift: 32 bytes of each row.
+constexpr int64_t shiftedColumns = 8;
+
 /// Where an MMA's matrices are. PTX ISA 9.1, sections 9.7.16.10.4 (packing), 9.7.16.10.5 (data path layouts) and 9.7.16.10.7 (scales).
 struct MmaPlaces {
   InstructionDescriptor shape;

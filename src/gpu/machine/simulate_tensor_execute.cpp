@@ -157,6 +157,19 @@ static bool executeCopy(const TensorOperation &operation) {
   return true;
 }
 
+/// Each of the first 31 rows gets the next one, and the last row stays: "downwards across all the rows, except the last, by one row" of the
+/// ISA's text, with the direction of its shfl.down. So a cp.4x256b to lane 31, which is pipelined after it, fills the last rows.
+static bool executeShift(const TensorOperation &operation) {
+  auto op = cast<ptx::Tcgen05ShiftOp>(operation.access.step->op);
+  llvm::SmallVector<Cta *, 2> ctas = ctasOf(*operation.access.warp, *operation.access.step, op.getCtaGroup());
+  TensorWord start = wordOf(operation.access.d);
+  for (Cta *cta : ctas)
+    for (int64_t column = start.column; column < start.column + shiftedColumns; ++column)
+      for (int64_t row = 0; row + 1 < lanesOfWarp; ++row)
+        cellOf(*cta, {start.lane + row, column}).value = cellOf(*cta, {start.lane + row + 1, column}).value;
+  return !ctas.empty();
+}
+
 static bool executeCommit(const TensorOperation &operation) {
   Warp &warp = *operation.access.warp;
   const Step &step = *operation.access.step;
@@ -165,23 +178,19 @@ static bool executeCommit(const TensorOperation &operation) {
     if (cta.get() != &warp.cta && cta->isDone())
       return warp.fail(step, "CTA " + llvm::Twine(cta->rank) + " of the cluster has ended before this arrival at its mbarrier",
                        operation.access.lane);
-    auto barrier = cta->mbarriers.find(operation.barrier);
-    if (barrier == cta->mbarriers.end()) return warp.fail(step, "its mbarrier was invalidated before the operations were complete");
-    if (!arriveWith(warp, step, operation.access.lane, *cta, barrier->second, operation.known, 1)) return false;
+    Mbarrier &barrier = cta->mbarriers.at(operation.barrier);
+    barrier.isOfCommits = true;
+    if (!arriveWith(warp, step, operation.access.lane, *cta, barrier, operation.known, 1)) return false;
   }
   return true;
 }
 
 bool executeTensor(TensorOperation &operation) {
-  Warp &warp = *operation.access.warp;
   switch (operation.access.kind) {
   case TensorKind::mma: return executeMma(operation);
   case TensorKind::copy: return executeCopy(operation);
-  case TensorKind::commit: return executeCommit(operation);
-  default:
-    // The ISA's text does not say whether "down" is to lower or to higher lanes.
-    return warp.fail(*operation.access.step, "the simulator checks the order of this operation, but does not execute it",
-                     operation.access.lane);
+  case TensorKind::shift: return executeShift(operation);
+  default: return executeCommit(operation);
   }
 }
 

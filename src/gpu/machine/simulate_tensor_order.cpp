@@ -77,7 +77,6 @@ static std::string missingAfterRegisters(const TensorAccess &earlier, const Tens
 std::string missingBetween(const TensorAccess &earlier, const TensorAccess &later) {
   const Warp &warp = *earlier.warp;
   Knowledge known{*later.warp, later.lane, later.kind != TensorKind::dealloc, size_t(warp.cta.rank)};
-  if (earlier.kind == TensorKind::dealloc) return "the columns were freed (PTX ISA 9.7.16.7.1)";
   if (!isOfThread(earlier.kind)) return missingAfterRegisters(earlier, later, known);
   if (known.fenced(warp.cta, earlier.complete, earlier.number)) return "";
   if (!isPipelined(earlier, later))
@@ -125,6 +124,11 @@ bool TensorChecker::touch(Cta &cta, int64_t lane, int64_t column, bool writes) {
     return warp.fail(
         step, "lane " + llvm::Twine(lane) + ", column " + llvm::Twine(column) + " of tensor memory is not allocated (PTX ISA 9.7.16.1.2)",
         own.lane);
+  if (std::optional<uint32_t> freedBy = cta.tensor.freedBy[size_t(column)])
+    return warp.fail(step,
+                     "a tcgen05_dealloc has begun to free column " + llvm::Twine(column) +
+                         " of tensor memory: a CTA, or a pair, frees it after all accesses to it (PTX ISA 9.7.16.7.1)",
+                     own.lane, *freedBy);
   TensorCell &cell = cta.tensor.cells[size_t(column * tensorLanes + lane)];
   // Each read is ordered after the write, so an access after one of the reads is, too.
   bool isAfterRead = llvm::any_of(cell.reads, [&](uint32_t read) { return isOrdered(read); });
@@ -148,10 +152,16 @@ bool TensorChecker::touch(Cta &cta, int64_t lane, int64_t column, bool writes) {
   return true;
 }
 
+bool TensorChecker::isUnused(Cta &cta, int64_t lane, int64_t column) {
+  const TensorCell &cell = cta.tensor.cells[size_t(column * tensorLanes + lane)];
+  return check(cell.write, lane, column, /*writes=*/true) &&
+         llvm::all_of(cell.reads, [&](uint32_t read) { return check(read, lane, column, /*writes=*/true); });
+}
+
 bool readByTensorCore(Warp &warp, const Step &step, const TensorAccess &access, Cta &cta, uint64_t address) {
   if (&cta == &warp.cta) {
     if (!warp.touch(step, access.lane, address, 16, Warp::Access::asyncRead, 16)) return false;
-  } else if (!warp.touchTarget(step, access.lane, cta, {address, 16}, Warp::Access::asyncRead)) {
+  } else if (!warp.touchTarget(step, access.lane, cta, {address, 16}, 16, Warp::Access::asyncRead)) {
     return false;
   }
   if (cta.tensorReads.empty()) cta.tensorReads.resize(cta.shared.size() / 16 + 1);

@@ -94,7 +94,8 @@ def Ptx_Tcgen05CpOp : PtxEffect<"tcgen05_cp"> {
   let assemblyFormat = "$shape $address `,` $matrix (`if` $predicate^)? attr-dict";
 }
 def Ptx_Tcgen05ShiftOp : PtxEffect<"tcgen05_shift"> {
-  let summary = "shifts 8 columns down by one row, within the 32 lanes that start at the address's lane (a multiple of 32)";
+  let summary = "shifts 8 columns down by one row, within the 32 lanes that start at the address's lane (a multiple of 32): each row but the "
+                "last gets the next one";
   let arguments = (ins I32:$address, Optional<I1>:$predicate, DefaultValuedAttr<Ptx_CtaGroup, "1">:$ctaGroup);
   let assemblyFormat = "$address (`if` $predicate^)? attr-dict";
 }
