@@ -1,9 +1,9 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
 #include "gpu/passes.h"
-#include "gpu/schedule/policies.h"
-#include "gpu/schedule/prefetchable_loads.h"
-#include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"

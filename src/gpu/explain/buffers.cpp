@@ -1,6 +1,6 @@
 // Remarks on shared memory: how loads fill it, what each buffer holds, and what conversions between layouts take.
 #include "gpu/explain/findings.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"

@@ -1,6 +1,7 @@
 #include "gpu/schedule/mma_waits.h"
 
-#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/buffers.h"
+
 #include "ir/refusal.h"
 
 using namespace mlir;
@@ -60,6 +61,16 @@ int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position) {
     ++count;
   }
   return 0;
+}
+
+bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
+  auto sum = dyn_cast<BlockArgument>(mma.getC());
+  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
+  if (mma.getPromotionInterval()) return false; // threads add up its sums: it has ended by then
+  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
+  if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
+  Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
+  return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
 }
 
 FailureOr<ttg::MmaAsyncWaitOp> drainAfter(scf::ForOp loop) {

@@ -29,6 +29,8 @@ ttg::MmaAsyncWaitOp waitForAllAfter(mlir::Operation *op);
 /// none of its MMAs stands before `position` in this block.
 int64_t pendingAt(ttg::MmaAsyncWaitOp wait, mlir::Operation *position);
 
+/// True if the next iteration's MMA is the only user of the MMA's sum in the loop.
+bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// Returns the first wait after the loop, which drains the MMAs of its last iteration. Reports a bug if there is none.
 mlir::FailureOr<ttg::MmaAsyncWaitOp> drainAfter(mlir::scf::ForOp loop);
 

@@ -1,6 +1,11 @@
 #include "gpu/schedule/microscaling/dequantize_candidate.h"
-#include "gpu/schedule/persistent_loop.h"
-#include "gpu/schedule/prefetchable_loads.h"
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/registers.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loops/persistent_loop.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 #include "gpu/schedule/mma_waits.h"
 #include "support/target.h"

@@ -1,7 +1,9 @@
 #include "gpu/schedule/microscaling/operand_halves.h"
 
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tile_shapes.h"
 
 using namespace mlir;

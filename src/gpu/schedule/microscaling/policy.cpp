@@ -1,10 +1,11 @@
 // The policy of loops with a dequantize partition (partition_dequantize.cpp). If the consumers dequantize the other operand, MMAs of an
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
 // The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/microscaling/carried_maxima.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/operand_partition.h"
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 
