@@ -43,7 +43,8 @@ THREADS-NOT: ptx.clc_try_cancel
 THREADS: ptx.fence_async
 
 EXPLAIN: a CTA cancels the launch of
-EXPLAIN-NEXT: others, and executes their programs (cluster launch control); prefetches across tiles
+EXPLAIN-NEXT: others, and executes their programs (cluster launch control); a warp of its own multiplies, while others store
+EXPLAIN-NEXT: the last sums; prefetches across tiles
 BRANCH: each CTA executes its own
 BRANCH-NEXT: program: the loop is in a branch
 LOOP: each CTA executes its own

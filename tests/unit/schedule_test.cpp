@@ -1,6 +1,8 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
+#include "gpu/cost_model/accumulators.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/expand/verify_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
@@ -145,7 +147,7 @@ TEST_F(Schedule, mmasInFlight) {
   caught(good, [](LoopSchedule &s) { moveRefills(s, s.loop); });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].endOfReads = s.circularBuffers[0].firstReader; }); // released while it is read
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
-  caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].mma, s.shift = 1; });
+  caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].op, s.shift = 1; });
   caught(good, [](LoopSchedule &s) { s.edges[0].until = s.loop; });
 }
 
@@ -165,7 +167,7 @@ TEST_F(Schedule, lastMmaStaysInFlight) {
     caught(good, [](LoopSchedule &s) { s.edges.push_back(s.edges[0]); });
     caught(good, [&](LoopSchedule &) { wait.setPending(1); });
     wait.setPending(0);
-    caught(good, [](LoopSchedule &s) { s.edges[0].until = s.edges[0].mma->getNextNode(); }); // added to before
+    caught(good, [](LoopSchedule &s) { s.edges[0].until = s.edges[0].op->getNextNode(); }); // added to before
   }
   loadBackward("128"); // not enough registers for its first operand and all accumulators
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
@@ -301,7 +303,7 @@ TEST_F(Schedule, attribute) {
       EXPECT_EQ(read->shift, written.shift);
       ASSERT_EQ(read->edges.size(), written.edges.size());
       for (auto [x, y] : llvm::zip(read->edges, written.edges))
-        EXPECT_TRUE(x.mma == y.mma && x.until == y.until);
+        EXPECT_TRUE(x.op == y.op && x.until == y.until);
       ASSERT_EQ(read->circularBuffers.size(), written.circularBuffers.size());
       for (auto [x, y] : llvm::zip(read->circularBuffers, written.circularBuffers)) {
         EXPECT_EQ(x.copies.size(), y.copies.size());

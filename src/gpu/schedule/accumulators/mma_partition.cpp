@@ -43,11 +43,11 @@ public:
   MmaPartitioner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
       : function(function), config(config), target(target), sums(function, config.getWarps()), b(function.getContext()) {}
 
-  /// True if every loop with MMAs only accumulates, and two tiles or one of each sum fit.
-  bool plan() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandRegistersName) ||
-        (config.getCtas() != 1 && !isPaired()))
-      return false;
+  /// Plans the tiles of each sum: two, or one. Fails unless every loop with MMAs only accumulates.
+  Result<void> plan() {
+    if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
+    if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
+    if (config.getCtas() != 1 && !isPaired()) return Failure{"the CTAs of the cluster do not multiply together"};
     bool all = true;
     function.walk([&](ttg::MmaAsyncOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
@@ -56,10 +56,11 @@ public:
       loops[loop].mmas.push_back(mma);
       loops[loop].scales = std::max(loops[loop].scales, scaleColumnsOf(mma));
     });
+    if (!all) return Failure{"a dot does more than to accumulate copied operands in a loop"};
     int64_t columns = 0, alternating = 0;
     for (auto &[op, each] : loops) {
       auto loop = cast<scf::ForOp>(op);
-      all &= onlyAccumulates(loop);
+      if (!onlyAccumulates(loop)) return Failure{"threads compute between the dots of a loop"};
       each.depth = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : 2; // it may run once only
       columns += setsOfScales * each.scales;
       alternating += setsOfScales * each.scales;
@@ -72,7 +73,9 @@ public:
     if (alternating > target.tensorColumns)
       for (auto &[op, each] : loops)
         each.depth = 1;
-    return all && !loops.empty() && columns <= target.tensorColumns;
+    if (loops.empty()) return Failure{"no loop has a dot"};
+    if (columns > target.tensorColumns) return Failure{"the sums do not fit in tensor memory"};
+    return {};
   }
 
   /// True if the MMAs are those of a pair of CTAs.
@@ -289,14 +292,13 @@ private:
 
 } // namespace
 
-FailureOr<bool> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+FailureOr<Result<void>> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   MmaPartitioner partitioner(function, config, target);
-  if (!partitioner.plan()) {
-    if (partitioner.isPaired()) return bug(function, "the MMAs of its pair of CTAs get no partition"), failure();
-    return false;
-  }
-  if (failed(partitioner.run())) return failure();
-  return true;
+  Result<void> planned = partitioner.plan();
+  if (!planned && partitioner.isPaired())
+    return bug(function, "the MMAs of its pair of CTAs get no partition: " + planned.error()), failure();
+  if (planned && failed(partitioner.run())) return failure();
+  return planned;
 }
 
 } // namespace tilewright::gpu

@@ -13,6 +13,7 @@
 #include "gpu/schedule/accumulators/chain_partition.h"
 #include "gpu/schedule/accumulators/mma_partition.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_memory/operation_spans.h"
 #include "gpu/ttg/ttg.h"
@@ -426,14 +427,26 @@ private:
 
 } // namespace
 
+/// Places the accumulators. Returns which warps start the MMAs, for explain.
+static FailureOr<std::string> place(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  FailureOr<Result<void>> partitioned = partitionMmas(function, config, target);
+  if (failed(partitioned)) return failure();
+  if (*partitioned) return std::string("a warp of its own multiplies, while others store the last sums");
+  FailureOr<bool> isChained = partitionChainedMmas(function, config, target);
+  if (failed(isChained)) return failure();
+  if (*isChained) return std::string("a warp of its own multiplies, while others compute between the dots");
+  if (failed(Placer(function, config, target).run())) return failure();
+  return "the first warp of the threads starts each dot: " + partitioned->error();
+}
+
 LogicalResult placeAccumulators(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     if (!target.tcgen05) return success();
-    FailureOr<bool> isDone = partitionMmas(function, config, target);
-    if (failed(isDone) || *isDone) return LogicalResult(isDone);
-    isDone = partitionChainedMmas(function, config, target);
-    if (failed(isDone) || *isDone) return LogicalResult(isDone);
-    return Placer(function, config, target).run();
+    llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
+    FailureOr<std::string> text = place(function, config, target);
+    if (failed(text)) return failure();
+    remarkOnLoops(function, "place-accumulators", loops, *text);
+    return success();
   });
 }
 

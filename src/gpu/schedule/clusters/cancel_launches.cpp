@@ -11,6 +11,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/program_loop.h"
 #include "ir/slice.h"
@@ -21,26 +22,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "llvm/ADT/SetVector.h"
-
 #include <limits>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-ttg::ClcProgramOp clcProgramOf(scf::ForOp loop) {
-  auto programs = loop.getBody()->getOps<ttg::ClcProgramOp>();
-  return programs.empty() ? ttg::ClcProgramOp() : *programs.begin();
-}
-
-static llvm::SetVector<Operation *> loopsWithMmas(tt::FuncOp function) {
-  llvm::SetVector<Operation *> loops;
-  function.walk([&](ttg::MmaAsyncOp mma) {
-    if (auto loop = mma->getParentOfType<scf::ForOp>()) loops.insert(loop);
-  });
-  return loops;
-}
 
 /// True if the value may differ between programs.
 static bool mayDiffer(Value value) {
@@ -115,20 +101,21 @@ struct Pipeline {
 };
 } // namespace
 
-/// Schedules a copy of the kernel. `programLoop`: the copy has one.
+/// The schedules of a copy of the kernel, by loop with MMAs. `programLoop`: the copy has one.
 static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
-  OpBuilder b(function);
-  auto copy = cast<tt::FuncOp>(b.clone(*function));
-  if (programLoop) loopOverPrograms(copy, config);
-  bool isScheduled = succeeded(scheduleLoops(copy, config, target, allPolicies()));
-  SmallVector<Pipeline> pipelines;
-  for (Operation *loop : loopsWithMmas(copy)) {
-    Pipeline &pipeline = pipelines.emplace_back();
-    if (!isScheduled || !loop->hasAttr(ttg::loopScheduleName)) continue;
-    if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
-      pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
-  }
-  copy.erase();
+  SmallVector<Pipeline> pipelines(loopsWithMmas(function).size());
+  auto rewrite = [&](tt::FuncOp copy) {
+    if (programLoop) loopOverPrograms(copy, config);
+    return true;
+  };
+  auto see = [&](tt::FuncOp copy) {
+    for (auto [loop, pipeline] : llvm::zip_equal(loopsWithMmas(copy), pipelines)) {
+      if (!loop->hasAttr(ttg::loopScheduleName)) continue;
+      if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
+        pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
+    }
+  };
+  scheduleCopy(function, config, target, rewrite, see);
   return pipelines;
 }
 
@@ -156,17 +143,14 @@ static Result<void> compareSchedules(tt::FuncOp function, ttg::ConfigAttr config
 }
 
 static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  llvm::SetVector<Location> loops;
-  for (Operation *loop : loopsWithMmas(function))
-    loops.insert(loop->getLoc());
+  llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
   if (!target.tcgen05 || !target.launchControl || loops.empty()) return success();
   Result<void> planned = check(function);
   if (planned) planned = compareSchedules(function, config, target);
   if (planned) loopOverPrograms(function, config);
   std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"
                              : "each CTA executes its own program: " + planned.error();
-  for (Location loop : loops)
-    ttg::remark(function, "cancel-launches", loop, text);
+  remarkOnLoops(function, "cancel-launches", loops, text);
   return success();
 }
 

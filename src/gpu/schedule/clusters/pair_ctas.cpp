@@ -2,15 +2,18 @@
 // its half of the columns, and the tensor cores of both read both halves:
 //   before: %b = descriptor_load %map[%k, %n] : 256x64                store %b, %q    %d = mma_async %p, %q, %c : 128x64 * 64x256
 //   after:  %b = descriptor_load %map[%k, %n + rank * 128] : 128x64   store %b, %q    %d = mma_async %p, %q, %c {paired}
-// An MMA of a pair needs partitions: a warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers.
-// Of block scales, each CTA copies those of its rows of A, and those of all columns of B.
-// All MMAs of a kernel are those of pairs, or none is. Whether the partitions are possible, schedule-loops shows for a copy of the kernel.
-#include "gpu/cost_model/cta_pairs.h"
+// A CTA alone waits for its shared memory: for 128x256 sums and 128 bytes of K, TMA writes and the MMA reads 128 + 256 rows, at 128 bytes a
+// cycle (768 cycles). A pair writes and reads 128 + 128 rows in each CTA, as fast as tensor cores multiply (512 cycles). With more rows a
+// CTA alone still takes longer (docs/stages/gpu_cta_pairs.md), so every pair that is possible pays. An MMA of a pair needs partitions: a
+// warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers. Of block scales, each CTA copies those
+// of its rows of A, and those of all columns of B. All MMAs of a kernel are those of pairs, or none is. Whether the partitions are
+// possible, schedule-loops shows for a copy of the kernel.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loops/multicast.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
@@ -47,24 +50,16 @@ public:
   Result<void> plan() {
     function.walk([&](ttg::MmaAsyncOp mma) { mmas.push_back(mma); });
     if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
-    std::vector<DotShape> dots;
     for (ttg::MmaAsyncOp mma : mmas) {
       if (Result<void> fits = check(mma); !fits) return fits;
       Result<Columns> columns = columnsOf(mma);
       if (!columns) return Failure{columns.error()};
       operands[allocOf(mma.getB())] = *columns;
-      auto sum = cast<RankedTensorType>(mma.getD().getType());
-      ttg::BufferType second = mma.getB().getType();
-      DotShape &dot = dots.emplace_back();
-      dot = {sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()};
       if (!mma.getScales()) continue;
-      for (Value scales : {Value(mma.getAScale()), Value(mma.getBScale())}) {
+      for (Value scales : {Value(mma.getAScale()), Value(mma.getBScale())})
         if (!isCopiedByTma(allocOf(scales))) return Failure{"the scales of a dot are not copied by TMA"};
-        dot.scaleBytes += allocOf(scales).getType().getLayout().layout().bytes();
-      }
     }
     if (columnsOfAll() > target.tensorColumns) return Failure{"the sums and scales do not fit in tensor memory"};
-    if (!ctaPairPays(dots)) return Failure{"shared memory is fast enough for both operands"};
     return {};
   }
 
@@ -263,23 +258,20 @@ private:
 
 /// True if the kernel can be scheduled with pairs.
 static bool canSchedule(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  OpBuilder b(function);
-  auto copy = cast<tt::FuncOp>(b.clone(*function));
-  Pairer pairer(copy, config, target);
-  bool isPossible = static_cast<bool>(pairer.plan());
-  if (isPossible) {
-    pairer.apply();
-    isPossible = succeeded(scheduleLoops(copy, config, target, allPolicies())) && pairer.isScheduled();
-  }
-  copy.erase();
+  std::optional<Pairer> pairer;
+  auto rewrite = [&](tt::FuncOp copy) {
+    pairer.emplace(copy, config, target);
+    if (!pairer->plan()) return false;
+    pairer->apply();
+    return true;
+  };
+  bool isPossible = false;
+  scheduleCopy(function, config, target, rewrite, [&](tt::FuncOp) { isPossible = pairer->isScheduled(); });
   return isPossible;
 }
 
 static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  llvm::SetVector<Location> loops;
-  function.walk([&](ttg::MmaAsyncOp mma) {
-    if (auto loop = mma->getParentOfType<scf::ForOp>()) loops.insert(loop.getLoc());
-  });
+  llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
   if (!target.tcgen05 || !target.ctaPairs || config.getCtas() != ctasOfPair || loops.empty()) return success();
   Pairer pairer(function, config, target);
   Result<void> planned = pairer.plan();
@@ -287,8 +279,7 @@ static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const
   if (planned) pairer.apply();
   std::string text = planned ? "the two CTAs multiply together (cta_group::2), and each copies half of the second operand"
                              : "each CTA multiplies by itself: " + planned.error();
-  for (Location loop : loops)
-    ttg::remark(function, "pair-ctas", loop, text);
+  remarkOnLoops(function, "pair-ctas", loops, text);
   return success();
 }
 

@@ -12,7 +12,6 @@
 #include "gpu/schedule/expand/per_warp_group_store.h"
 #include "gpu/schedule/expand/prefetch_mma.h"
 #include "gpu/schedule/expand/register_loads.h"
-#include "gpu/schedule/expand/stay_in_flight.h"
 #include "gpu/schedule/expand/two_stage_pipeline.h"
 #include "gpu/schedule/expand/verify_schedule.h"
 #include "gpu/schedule/loop_iterations.h"
@@ -210,7 +209,7 @@ private:
     if (computes) markInterleavedStores(schedule);
     if (schedule.operandPartition) return prefetchAroundPartition(schedule);
     prefetchRegisterLoads(schedule);
-    if (computes && schedule.circularBuffers.empty()) keepInFlight(schedule);
+    if (computes && schedule.circularBuffers.empty()) keepInFlight(schedule.loop, schedule.edges);
   }
 
   /// `state`: stage and parity of the first iteration, then of the iteration after the last one.

@@ -5,7 +5,6 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
-#include "gpu/schedule/expand/stay_in_flight.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/demanded_extent.h"
@@ -87,7 +86,8 @@ void takeStages(Expansion &e) {
 
 Operation *drainPrevious(Expansion &e) {
   if (e.schedule.edges.empty()) return nullptr;
-  return drainingWaitIn(e.schedule.loop) ? e.schedule.edges.back().until : keepInFlight(e.schedule);
+  if (drainingWaitIn(e.schedule.loop)) return e.schedule.edges.back().until;
+  return keepInFlight(e.schedule.loop, e.schedule.edges);
 }
 
 } // namespace tilewright::gpu

@@ -284,7 +284,7 @@ private:
     clone(begin, started, others, before);
     pingPong.pass();
     clone(firstWait, end, early, now);
-    now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::MmaAsyncWaitOp>().setPending(1);
+    recount(now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::MmaAsyncWaitOp>());
     clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);
     if (pack) packLast(pack, before, now);
     SmallVector<Value> results = yielded(secondStageCarried, before);

@@ -70,9 +70,9 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
   scf::ForOp loop = schedule.loop;
   Point end{circular.firstReader == schedule.shiftedMma ? -schedule.shift : 0, circular.endOfReads};
   if (schedule.shift > 0 && circular.firstReader == schedule.shiftedMma) end.after = lastWaitIn(loop.getBody());
-  for (const AsyncEdge &edge : schedule.edges)
+  for (const MmaEdge &edge : schedule.edges)
     for (const Copy &copy : circular.copies)
-      if (llvm::is_contained(accessesOf(copy.alloc), ttg::MmaAsyncOp(edge.mma).getOperation())) end = std::max(end, Point{1, edge.until});
+      if (llvm::is_contained(accessesOf(copy.alloc), edge.op)) end = std::max(end, Point{1, edge.until});
   return end;
 }
 
@@ -117,12 +117,12 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
 /// MMAs in flight: all of them until one place, the last of them, or a wait before it that drains one MMA.
 static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  for (const AsyncEdge &edge : schedule.edges) {
-    ttg::MmaAsyncOp mma = edge.mma;
+  for (const MmaEdge &edge : schedule.edges) {
+    auto mma = cast<ttg::MmaAsyncOp>(edge.op);
     if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
     if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(edge.until);
-    if (!wait && edge.until != ttg::MmaAsyncOp(schedule.edges.back().mma)) return "MMAs in flight are not drained by the last of them";
+    if (!wait && edge.until != schedule.edges.back().op) return "MMAs in flight are not drained by the last of them";
     bool isDrained = wait && drainingWaitIn(loop) == wait; // a step has split that MMA
     if (!isDrained && !accumulatesInPlace(mma, loop)) return "an iteration uses the result of its MMA in flight";
     if (!wait) continue;

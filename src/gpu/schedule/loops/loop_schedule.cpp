@@ -25,7 +25,7 @@ public:
     };
     for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
       add(mma);
-    for (const AsyncEdge &edge : schedule.edges)
+    for (const MmaEdge &edge : schedule.edges)
       add(edge.until);
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       add(circular.copyAfter);
@@ -61,8 +61,8 @@ public:
     for (Operation *op : anchors.all())
       addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), ttg::Partition::consumers);
     SmallVector<ttg::AsyncEdgeAttr> edges;
-    for (const AsyncEdge &edge : schedule.edges)
-      edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.mma), idOf(edge.until), /*distance=*/1));
+    for (const MmaEdge &edge : schedule.edges)
+      edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.op), idOf(edge.until), edge.distance));
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
@@ -160,7 +160,7 @@ public:
       Operation *until = byId.lookup(edge.getUntil());
       if (!mma || !isa_and_nonnull<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(until) || edge.getDistance() != 1)
         return fail("an edge needs an MMA, and an MMA or a wait of the next iteration that ends it");
-      schedule.edges.push_back({mma, until});
+      schedule.edges.push_back({mma, until, edge.getDistance()});
     }
     return std::move(schedule);
   }

@@ -3,9 +3,7 @@
 // pipeline-loops reads the attribute and rewrites the loop.
 #pragma once
 
-#include "gpu/ttg/ttg.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "gpu/schedule/mma_waits.h"
 
 #include <optional>
 #include <string>
@@ -43,13 +41,6 @@ struct CircularBuffer {
   llvm::SmallVector<mlir::Value> operands() const;
 };
 
-/// An MMA that stays in flight across the back edge: that of iteration i has finished after `until` of iteration i + 1, which is an MMA or
-/// a wait.
-struct AsyncEdge {
-  ttg::MmaAsyncOp mma;
-  mlir::Operation *until = nullptr;
-};
-
 /// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
 struct UnpipelinedLoad {
   mlir::Operation *load = nullptr;
@@ -75,7 +66,7 @@ struct LoopSchedule {
   /// With an operand partition: the consumers' fence after their reads of copies stands right after the last one, and their loads to
   /// registers after the fence. Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
   bool fencesEarly = false;
-  llvm::SmallVector<AsyncEdge> edges;    ///< MMAs in flight; without any, an iteration waits for all of its own
+  llvm::SmallVector<MmaEdge> edges;      ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   bool crossTile = false;      ///< the first copies of the loop's next run start after this one

@@ -108,8 +108,9 @@ bool DequantizeCandidate::suits() {
   int64_t depth = tile.getDimSize(dimOf(second, 0)), rows = tile.getDimSize(dimOf(second, 1));
   bool hasTypes = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
   bool hasHalves = result.getDimSize(0) % (2 * groups * wgmmaRows) == 0;
-  bool fits = sumsFitAtStart(Layout::wgmmaColumns(ttg::shapeOf(result), warps), 32, warps, target, /*partitionGroups=*/2) &&
-              sums + otherRegistersNextToSums <= consumerRegisters(warps, target, {producerRegisters, loaderRegisters});
+  PartitionRegisters registers = partitionRegisters(warps, target, {producerRegisters, loaderRegisters});
+  bool fits = sumsFitAtStart(Layout::wgmmaColumns(ttg::shapeOf(result), warps), 32, registers) &&
+              sums + otherRegistersNextToSums <= registers.consumer;
   bool isBalanced = rows >= threadsOfGroup && rows * groups <= result.getDimSize(0);
   return hasTypes && hasHalves && fits && sums >= minDequantizedSums && isBalanced && depth >= minDequantizedDepth;
 }

@@ -18,7 +18,7 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
     ops.push_back(ttg::OrderedOpAttr::get(b.getContext(), static_cast<int64_t>(id), moves));
   }
   auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
-    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(ttg::MmaAsyncWaitOp(edge.until)), edge.distance);
+    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(edge.until), edge.distance);
   });
   loop->setAttr(ttg::mmaScheduleName, ttg::MmaScheduleAttr::get(b.getContext(), ops, edges));
 }

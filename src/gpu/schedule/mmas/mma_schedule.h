@@ -3,18 +3,9 @@
 //   #ttg.mma_schedule<ops [<0>, <3 moves true>, <1>] edges [<0 -> 1 distance 0>]>
 #pragma once
 
-#include "gpu/ttg/ttg.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "gpu/schedule/mma_waits.h"
 
 namespace tilewright::gpu {
-
-/// An MMA that has ended after the wait `until`; of the previous iteration for distance 1. Or arithmetic that the wait must not pass.
-struct MmaEdge {
-  mlir::Operation *op = nullptr;
-  ttg::MmaAsyncWaitOp until;
-  int64_t distance = 0;
-};
 
 struct MmaSchedule {
   mlir::scf::ForOp loop;

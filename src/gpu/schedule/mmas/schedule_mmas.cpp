@@ -278,7 +278,7 @@ private:
         if (Operation *before = order.previous(op)) named.insert(before);
       }
     for (const MmaEdge &edge : edges)
-      named.insert({edge.op, ttg::MmaAsyncWaitOp(edge.until)});
+      named.insert({edge.op, edge.until});
     if (named.empty()) return;
     MmaSchedule schedule{loop, {}, std::move(edges)};
     for (Operation *op : order.all())

@@ -32,8 +32,7 @@ struct Kernel {
 
   int64_t groups() const { return config.getWarps() / warpsOfGroup; }
   bool hasClusters() const { return config.getCtas() != 1; }
-  int64_t registersAtStart() const { return firstRegisters(config.getWarps(), target, /*partitionGroups=*/1); }
-  int64_t registersOfConsumers() const { return groups() ? consumerRegisters(config.getWarps(), target, producerRegisters) : 0; }
+  PartitionRegisters registers() const { return partitionRegisters(config.getWarps(), target, producerRegisters); }
 };
 
 //===------------------------------------------------------------------------------------------------------------- predicates
@@ -99,7 +98,7 @@ bool hasTooLargeMma(const Kernel &kernel) {
     auto type = cast<RankedTensorType>(mma.getType());
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), warps);
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
-    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), warps, kernel.target, /*partitionGroups=*/1);
+    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), kernel.registers());
     return fits ? WalkResult::advance() : WalkResult::interrupt();
   };
   return llvm::any_of(kernel.loops,
@@ -206,8 +205,8 @@ constexpr Obstacle toGain[] = {
 std::optional<std::string> firstOf(ArrayRef<Obstacle> obstacles, const Kernel &kernel) {
   const Obstacle *found = llvm::find_if(obstacles, [&](const Obstacle &obstacle) { return obstacle.applies(kernel); });
   if (found == obstacles.end()) return {};
-  return llvm::formatv(/*Validate=*/false, found->reason, kernel.target.name, kernel.registersOfConsumers(), kernel.registersAtStart())
-      .str();
+  PartitionRegisters registers = kernel.registers();
+  return llvm::formatv(/*Validate=*/false, found->reason, kernel.target.name, registers.consumer, registers.atStart).str();
 }
 
 } // namespace

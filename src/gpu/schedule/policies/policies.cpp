@@ -80,11 +80,11 @@ SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {
 
 void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::MmaAsyncOp> mmas) {
   for (ttg::MmaAsyncOp mma : mmas)
-    schedule.edges.push_back({mma, ttg::MmaAsyncOp(mmas.back())});
+    schedule.edges.push_back({mma, ttg::MmaAsyncOp(mmas.back()), /*distance=*/1});
 }
 
 void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait) {
-  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait});
+  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait, /*distance=*/1});
   copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
 }
 

@@ -24,6 +24,10 @@ struct Policy {
 llvm::ArrayRef<Policy> allPolicies();
 /// Schedules all loops of a kernel with these policies, as the step schedule-loops does.
 mlir::LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::ArrayRef<Policy> policies);
+/// Schedules the loops of a copy of the kernel, after `rewrite` has changed it. If that returns true and there is a schedule, `see` gets
+/// the copy, which is erased then. So a step knows what schedule-loops would do with its decision.
+void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::function_ref<bool(tt::FuncOp)> rewrite,
+                  llvm::function_ref<void(tt::FuncOp)> see);
 /// Schedules the loop with circular buffers of `stages` stages. Forgets what has been scheduled before.
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, llvm::ArrayRef<Policy> policies = allPolicies());
 

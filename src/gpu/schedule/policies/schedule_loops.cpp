@@ -370,6 +370,14 @@ LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const G
   return LoopScheduler(function, config, target, policies).run();
 }
 
+void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
+                  function_ref<void(tt::FuncOp)> see) {
+  OpBuilder b(function);
+  auto copy = cast<tt::FuncOp>(b.clone(*function));
+  if (rewrite(copy) && succeeded(scheduleLoops(copy, config, target, allPolicies()))) see(copy);
+  copy.erase();
+}
+
 LogicalResult scheduleLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     return scheduleLoops(function, config, target, allPolicies());
