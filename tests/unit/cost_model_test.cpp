@@ -1,6 +1,7 @@
 // Registers and occupancy on a GPU with 65536 registers per SM.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/choose_occupancy.h"
+#include "gpu/cost_model/dequantize_partition.h"
 #include "gpu/cost_model/registers.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,15 @@ TEST(CostModel, PartitionsFitOnSM) {
       int64_t registers = warps / warpsOfGroup * all.consumer + producerRegisters + dequantizes;
       EXPECT_TRUE(fitOnSM(all.ctas, threadsOfGroup, registers, target)) << warps << " warps, " << dequantizes << " kept";
     }
+}
+
+/// 256x128 with 8 warps is the only tile whose second operand a partition can dequantize.
+TEST(CostModel, DequantizePartition) {
+  for (int64_t rows : {64, 128, 256, 512})
+    for (int64_t columns : {32, 64, 128, 256})
+      for (int64_t warps : {4, 8, 16})
+        EXPECT_EQ(suitsDequantizePartition(rows, columns, /*depth=*/128, warps, target), rows == 256 && columns == 128 && warps == 8)
+            << rows << "x" << columns << ", " << warps << " warps";
 }
 
 TEST(CostModel, SumsAtStart) {

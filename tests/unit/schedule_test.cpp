@@ -348,17 +348,17 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   EXPECT_EQ(verifyComputed(made), std::nullopt);
   made.computed.push_back(made.circularBuffers.front().copies.front().store);
   EXPECT_EQ(verifyComputed(made), std::nullopt);
-  made.operandPartition = true;
+  made.operandPlan.emplace();
   EXPECT_EQ(verifyComputed(made), std::nullopt);
-  made.computedReleaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
+  made.operandPlan->releaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
   made.edges.front().until = made.loop.getBody()->getTerminator();
   EXPECT_EQ(verifyComputed(made), "a stage of a computed operand is released while it is still being read");
-  made.computedReleaseAfter = nullptr;
+  made.operandPlan->releaseAfter = nullptr;
   made.circularBuffers.front().releaseAfter = nullptr;
   EXPECT_EQ(verifyComputed(made), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;
   EXPECT_EQ(verifyComputed(made), "a partition computes an operand, but no producer copies for it");
-  made.operandPartition = false;
+  made.operandPlan.reset();
   made.edges.clear();
   EXPECT_EQ(verifyComputed(made), "computed operands without MMAs in flight");
 }

@@ -7,6 +7,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
 

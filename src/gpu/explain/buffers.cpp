@@ -130,7 +130,7 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
 void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
-    if (dot.location == op->getLoc() && dot.aInShared) dot.operands = "A dequantized in registers, B in shared memory";
+    if (dot.location == op->getLoc() && dot.a == OperandPlace::shared) dot.a = OperandPlace::dequantizedInRegisters;
 }
 
 static std::string sharedAccessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {

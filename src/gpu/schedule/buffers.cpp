@@ -2,7 +2,7 @@
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/buffers.h"
 
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
 

@@ -10,7 +10,7 @@
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/thread/access_log.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 

@@ -7,7 +7,6 @@
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
 #include "support/target.h"

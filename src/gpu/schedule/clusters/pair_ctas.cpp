@@ -16,7 +16,7 @@
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "ir/zeros.h"
 #include "support/result.h"
 #include "support/target.h"

@@ -44,7 +44,7 @@ static void arrive(Expansion &e, Value empty, Value stageIndex, Value exists) {
 
 /// True if a fence stands between the threads' reads of a stage and the release: an operand partition and its consumers have their own.
 static bool needsFence(const Expansion &e) {
-  return e.fence && !e.schedule.operandPartition;
+  return e.fence && !e.schedule.operandPlan;
 }
 
 /// Releases this iteration's stages of copies that the consumers only read to registers: after the fence that follows their last read.
@@ -70,7 +70,7 @@ static LogicalResult release(Expansion &e) {
     Operation *&after = releases[stageBuffers.empty];
     if (!after || after->isBeforeInBlock(circular.releaseAfter)) after = circular.releaseAfter;
   }
-  Operation *early = e.schedule.computedReleaseAfter, *last = early ? early : releases.back().second;
+  Operation *early = e.schedule.computedReleaseAfter(), *last = early ? early : releases.back().second;
   e.drained = drainPrevious(e);
   b.setInsertionPointAfter(e.positionOf(last));
   if (!e.schedule.edges.empty()) {
@@ -96,7 +96,7 @@ FailureOr<ttg::BarrierWaitOp> expandPartitions(Expansion &e, ArrayRef<Value> sta
   carryStage(e, state);
   takeStages(e);
   if (failed(fillByProducer(e)) || failed(release(e))) return failure();
-  if (e.schedule.operandPartition) {
+  if (e.schedule.operandPlan) {
     PartitionBarriers barriers{llvm::to_vector(emptyBarriers(e)), allocBarriers(e.function, e.stages, warpsOfGroup), e.computedEmpty};
     if (failed(fillByPartition(e.schedule, e.stageIndex, e.parity, barriers))) return failure();
   }

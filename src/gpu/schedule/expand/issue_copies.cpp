@@ -7,7 +7,7 @@
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/partitions/operand_partition.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -144,7 +144,7 @@ void waitForOwnCopies(Expansion &e) {
 ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
   ttg::BarrierWaitOp arrival;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-    if (circular.tma && e.schedule.operandPartition) {
+    if (circular.tma && e.schedule.operandPlan) {
       waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stageIndex, e.parity);
     } else if (circular.tma) {
       e.b.setInsertionPoint(circular.firstReader);

@@ -68,9 +68,11 @@ static void prefetchAroundPartition(LoopSchedule &schedule) {
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
   Operation *lastRead = lastConsumerRead(schedule), *first = *body->getOps<ttg::MmaAsyncOp>().begin(), *fence = nullptr;
   if (lastRead) {
-    OpBuilder b(body, schedule.fencesEarly ? std::next(lastRead->getIterator()) : firstReaderOfComputed(schedule)->getIterator());
+    OpBuilder b(body,
+                schedule.operandPlan->fencesEarly ? std::next(lastRead->getIterator()) : firstReaderOfComputed(schedule)->getIterator());
     ttg::FenceAsyncOp::create(b, lastRead->getLoc());
-    if (schedule.fencesEarly) fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // no load passes it; ptxas moves one past a fence
+    if (schedule.operandPlan->fencesEarly)
+      fence = ptx::WarpBarrierOp::create(b, lastRead->getLoc()); // no load passes it; ptxas moves one past a fence
   }
   prefetchRegisterLoads(schedule, [&](tt::LoadOp load) { return fence && !ofPartition.contains(load) ? fence : first; });
 }
@@ -205,9 +207,9 @@ private:
   /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
   void overlapOperands(LoopSchedule &schedule) {
     bool computes = !schedule.computed.empty();
-    if (computes && !schedule.operandPartition) multiBuffer(schedule);
+    if (computes && !schedule.operandPlan) multiBuffer(schedule);
     if (computes) markInterleavedStores(schedule);
-    if (schedule.operandPartition) return prefetchAroundPartition(schedule);
+    if (schedule.operandPlan) return prefetchAroundPartition(schedule);
     prefetchRegisterLoads(schedule);
     if (computes && schedule.circularBuffers.empty()) keepInFlight(schedule.loop, schedule.edges);
   }

@@ -7,7 +7,7 @@
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 using namespace mlir;
 
@@ -45,16 +45,15 @@ void allocateStages(Expansion &e) {
 
 void allocateEmpty(Expansion &e) {
   // The MMAs of a pair release a stage of both CTAs by one commit.
-  int64_t readers = e.schedule.paired
-                        ? 1
-                        : (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPartition ? warpsOfGroup : 0);
+  int64_t readers =
+      e.schedule.paired ? 1 : (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPlan ? warpsOfGroup : 0);
   DenseMap<Operation *, Value> allocated;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
     Value &empty = allocated[circular.releaseAfter];
     if (!empty) empty = allocBarriers(e.function, e.stages, readers);
     stageBuffers.empty = empty;
   }
-  if (e.schedule.computedReleaseAfter) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
+  if (e.schedule.computedReleaseAfter()) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
 }
 
 llvm::SetVector<Value> emptyBarriers(const Expansion &e) {

@@ -96,7 +96,7 @@ static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, con
   scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != loop.getBody()) return "stages are filled or released outside the loop";
-  if (schedule.computedReleaseAfter) return verifyEarlyRelease(schedule, circular);
+  if (schedule.computedReleaseAfter()) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
@@ -187,7 +187,7 @@ std::optional<std::string> verify(const LoopSchedule &schedule) {
 /// The partition fills a stage of a computed operand again after the MMAs that read it have finished.
 static std::optional<std::string> verifyComputedRelease(const LoopSchedule &schedule) {
   if (schedule.circularBuffers.empty()) return "a partition computes an operand, but the loop copies nothing";
-  Operation *after = schedule.computedReleaseAfter ? schedule.computedReleaseAfter : schedule.circularBuffers.front().releaseAfter;
+  Operation *after = schedule.computedReleaseAfter() ? schedule.computedReleaseAfter() : schedule.circularBuffers.front().releaseAfter;
   scf::ForOp loop = schedule.loop;
   if (!after || after->getBlock() != loop.getBody()) return "stages of a computed operand are not released in the loop";
   Point release{schedule.edges.empty() ? 0 : 1, after};
@@ -205,7 +205,7 @@ static std::optional<std::string> verifyComputedRelease(const LoopSchedule &sche
 
 std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
-  if (!schedule.operandPartition)
+  if (!schedule.operandPlan)
     return schedule.edges.empty() ? std::optional<std::string>("computed operands without MMAs in flight") : std::nullopt;
   if (!schedule.warpSpecialized) return "a partition computes an operand, but no producer copies for it";
   return verifyComputedRelease(schedule);

@@ -300,7 +300,7 @@ bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, Opera
   std::optional<int64_t> step = stepOf(load, schedule.loop);
   if (!step) return false;
   WidenedLoad widened(load, schedule.loop, *step);
-  bool byRows = schedule.loadsWholeRows && widened.chooseRows();
+  bool byRows = schedule.operandPlan && schedule.operandPlan->loadsWholeRows && widened.chooseRows();
   if (!byRows && !widened.chooseElements(registers)) return false;
   widened.replace(schedule, insertionPoint);
   return true;

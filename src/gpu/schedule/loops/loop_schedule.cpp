@@ -31,7 +31,7 @@ public:
       add(circular.copyAfter);
       add(circular.releaseAfter);
     }
-    add(schedule.computedReleaseAfter);
+    add(schedule.computedReleaseAfter());
     inOrder = ops.takeVector();
     llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   }
@@ -63,11 +63,13 @@ public:
     SmallVector<ttg::AsyncEdgeAttr> edges;
     for (const MmaEdge &edge : schedule.edges)
       edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.op), idOf(edge.until), edge.distance));
+    ttg::OperandPlanAttr plan;
+    if (const std::optional<OperandPlan> &own = schedule.operandPlan)
+      plan = ttg::OperandPlanAttr::get(context, anchors.orderAfter(own->releaseAfter), own->loadsWholeRows, own->fencesEarly);
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
                                       schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, schedule.loadsWholeRows, schedule.fencesEarly, schedule.paired,
-                                      text(reason));
+                                      schedule.registersForWords, plan, schedule.paired, text(reason));
   }
 
 private:
@@ -111,8 +113,7 @@ private:
       stores.push_back(idOf(store));
       if (ttg::partitionOf(store) == ttg::Partition::operands) addOp(store, 0, 0, ttg::Partition::operands);
     }
-    if (!stores.empty())
-      addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, anchors.orderAfter(schedule.computedReleaseAfter));
+    if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, 0);
     for (tt::LoadOp load : schedule.registerLoads) {
       addOp(load, 1, 0, ttg::Partition::consumers);
       loads.push_back(idOf(load));
@@ -148,13 +149,16 @@ public:
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
-    schedule.loadsWholeRows = made.getLoadsWholeRows();
-    schedule.fencesEarly = made.getFencesEarly();
     schedule.paired = made.getPaired();
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())
       if (failed(readBuffer(buffer))) return failure();
+    if (ttg::OperandPlanAttr plan = made.getOperandPlan()) {
+      FailureOr<Operation *> releaseAfter = operationBefore(plan.getRelease());
+      if (failed(releaseAfter)) return failure();
+      schedule.operandPlan = {*releaseAfter, plan.getLoadsWholeRows(), plan.getFencesEarly()};
+    }
     for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
       auto mma = dyn_cast_or_null<ttg::MmaAsyncOp>(byId.lookup(edge.getMma()));
       Operation *until = byId.lookup(edge.getUntil());
@@ -182,7 +186,8 @@ private:
     offsets[op.getId()] = offset;
     orders[op.getId()] = op.getOrder();
     schedule.warpSpecialized |= op.getPartition() == ttg::Partition::producer;
-    schedule.operandPartition |= op.getPartition() == ttg::Partition::operands;
+    if (op.getPartition() == ttg::Partition::operands && !made.getOperandPlan())
+      return fail("a partition computes an operand without a plan");
     if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
     auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
     if (!mma || offset == 0) return success();
@@ -214,9 +219,7 @@ private:
       schedule.computedStages = buffer.getDepth();
       for (Operation *writer : writers)
         schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
-      FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
-      if (succeeded(releaseAfter)) schedule.computedReleaseAfter = *releaseAfter;
-      return releaseAfter;
+      return success();
     }
     if (buffer.getKind() == ttg::BufferKind::registers) {
       for (Operation *writer : writers)

@@ -47,6 +47,17 @@ struct UnpipelinedLoad {
   std::string reason;
 };
 
+/// How a partition that computes an operand of MMAs, and the consumers, share a loop.
+struct OperandPlan {
+  /// After it, the consumers release what the partition has stored, by empty barriers of its own. The copies' `releaseAfter` then releases
+  /// the stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
+  mlir::Operation *releaseAfter = nullptr;
+  bool loadsWholeRows = false; ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
+  /// The consumers' fence after their reads of copies stands right after the last one, and their loads to registers after the fence.
+  /// Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
+  bool fencesEarly = false;
+};
+
 struct LoopSchedule {
   mlir::scf::ForOp loop;
   llvm::StringRef policy;                            ///< the policy that wrote it
@@ -56,18 +67,12 @@ struct LoopSchedule {
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
-  bool operandPartition = false;                  ///< a partition of its own makes them, into as many stages as the copies have
-  /// After it, the consumers release what that partition stored, by empty barriers of its own. The copies' `releaseAfter` then releases the
-  /// stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
-  mlir::Operation *computedReleaseAfter = nullptr;
+  /// A partition of its own makes them, into as many stages as the copies have (operand_partition.h). Null: the consumers do.
+  std::optional<OperandPlan> operandPlan;
   llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
-  bool loadsWholeRows = false;                 ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
-  /// With an operand partition: the consumers' fence after their reads of copies stands right after the last one, and their loads to
-  /// registers after the fence. Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
-  bool fencesEarly = false;
-  llvm::SmallVector<MmaEdge> edges;      ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
-  mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  llvm::SmallVector<MmaEdge> edges;            ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   bool crossTile = false;      ///< the first copies of the loop's next run start after this one
   bool continued = false;      ///< the circular buffers are those of the pipelined loop before it
@@ -79,6 +84,8 @@ struct LoopSchedule {
 
   /// The copies of all circular buffers.
   llvm::SmallVector<Copy> copies() const;
+  /// After it, consumers release what a partition has stored, if not with the copies. Null otherwise.
+  mlir::Operation *computedReleaseAfter() const { return operandPlan ? operandPlan->releaseAfter : nullptr; }
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
 };

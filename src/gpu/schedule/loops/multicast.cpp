@@ -6,7 +6,7 @@
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loops/loop_schedule.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

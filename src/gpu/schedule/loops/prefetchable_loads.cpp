@@ -185,7 +185,7 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
     if (ttg::partitionOf(store) == ttg::Partition::operands) {
       schedule.computed.push_back(store);
-      schedule.operandPartition = true;
+      schedule.operandPlan.emplace();
       continue;
     }
     if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);

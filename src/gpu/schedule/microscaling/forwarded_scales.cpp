@@ -2,7 +2,6 @@
 
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/partitions/operand_partition.h"
-#include "gpu/ttg/demanded_extent.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -23,7 +23,6 @@
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
-#include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 #include "support/target.h"

@@ -46,14 +46,14 @@ static bool loadsWideScales(const LoopSchedule &schedule) {
 }
 
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
-  if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
-  schedule.loadsWholeRows = partitionLoadsAlone(schedule);
-  schedule.fencesEarly = loadsWideScales(schedule);
+  if (!schedule.operandPlan || schedule.circularBuffers.empty()) return false;
+  schedule.operandPlan->loadsWholeRows = partitionLoadsAlone(schedule);
+  schedule.operandPlan->fencesEarly = loadsWideScales(schedule);
   ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
   if (!releasesCopiesEarly(schedule)) return true;
-  schedule.computedReleaseAfter = wait;
+  schedule.operandPlan->releaseAfter = wait;
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseAfter = lastConsumerRead(schedule);
   return true;

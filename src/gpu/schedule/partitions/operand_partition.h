@@ -4,7 +4,7 @@
 //   producer             wait: empty     start copies
 //   operand partition    wait: copied    read, compute, store    fence    arrive: empty, made
 //   consumers            wait: copied    read    wait: made    multiply, wait    arrive: empty
-// If the consumers read copies to registers only, a schedule may release the copies after that read (LoopSchedule::computedReleaseAfter).
+// If the consumers read copies to registers only, a schedule may release the copies after that read (OperandPlan::releaseAfter).
 // The computed operand then has an empty barrier of its own:
 //   operand partition    wait: copied, computed empty    read, compute, store    fence    arrive: empty, made
 //   consumers            wait: copied    read    fence    arrive: empty    wait: made    multiply, wait    arrive: computed empty

@@ -12,6 +12,7 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
 #include "support/target.h"

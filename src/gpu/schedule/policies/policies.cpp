@@ -28,8 +28,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
-  schedule.computedReleaseAfter = {};
-  schedule.loadsWholeRows = schedule.fencesEarly = false;
+  if (schedule.operandPlan) schedule.operandPlan = OperandPlan();
   schedule.policy = {};
   schedule.registerLoads.clear();
   for (const Policy &policy : policies) {

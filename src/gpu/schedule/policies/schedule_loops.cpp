@@ -17,7 +17,7 @@
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -125,8 +125,8 @@ private:
 
   /// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
   static SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies = true) {
-    SmallVector<DeeperBuffer> buffers = schedule.operandPartition ? computedBuffers(schedule, stages, around)
-                                                                  : computedBuffers(schedule, schedule.computedStages, schedule.loop);
+    SmallVector<DeeperBuffer> buffers = schedule.operandPlan ? computedBuffers(schedule, stages, around)
+                                                             : computedBuffers(schedule, schedule.computedStages, schedule.loop);
     if (!copies) return buffers;
     for (const Copy &copy : schedule.copies())
       buffers.push_back({copy.alloc, stages, around});
@@ -137,7 +137,7 @@ private:
   /// partition.
   static int64_t barriersOf(const LoopSchedule &schedule) {
     llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = schedule.operandPartition + (schedule.computedReleaseAfter != nullptr);
+    int64_t barriers = schedule.operandPlan.has_value() + (schedule.computedReleaseAfter() != nullptr);
     for (const CircularBuffer &circular : schedule.circularBuffers) {
       barriers += circular.tma;
       if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
@@ -174,7 +174,7 @@ private:
     }
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     int64_t requested = schedule.requested;
-    if (schedule.operandPartition) return affordableStages(schedule, requested, schedule.loop, stored);
+    if (schedule.operandPlan) return affordableStages(schedule, requested, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
       schedule.computedStages = stagesWithoutWaiting;
@@ -228,7 +228,7 @@ private:
       for (const Copy &copy : findLoads(next).copies())
         shared.push_back({copy.alloc, 0, next});
     }
-    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPartition;
+    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPlan;
     if (runs) llvm::append_range(shared, heldBy(tiles));
     int64_t affordable = schedule.continued ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
@@ -274,7 +274,7 @@ private:
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
-    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPartition || !function->hasAttr(ttg::operandRegistersName));
+    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPlan || !function->hasAttr(ttg::operandRegistersName));
     schedule.warpSpecialized = warpSpecialized;
     bool prefetches = !schedule.circularBuffers.empty();
     if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
@@ -294,11 +294,10 @@ private:
     schedule.requested = requestedStages(loop, config);
     if (schedule.requested > 1) schedule = findLoads(loop);
     int64_t stages = scheduleBuffers(schedule);
-    if (schedule.operandPartition && stages < 2)
-      return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
+    if (schedule.operandPlan && stages < 2) return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
     if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty())) usePolicies(schedule, stages);
-    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
-    if (schedule.operandPartition) schedule.computedStages = stages;
+    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPlan) schedule.computed.clear();
+    if (schedule.operandPlan) schedule.computedStages = stages;
     if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) keepStoresInFlight(loop);
     scheduleRegisterLoads(schedule);

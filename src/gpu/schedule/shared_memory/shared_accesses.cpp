@@ -2,7 +2,7 @@
 
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

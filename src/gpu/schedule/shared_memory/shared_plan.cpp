@@ -12,7 +12,7 @@
 #include "gpu/schedule/shared_memory/operation_spans.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 using namespace mlir;
 

@@ -2,7 +2,6 @@
 // a mistake of the planner is a refusal that names it, never a wrong number.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
-#include "gpu/ttg/demanded_extent.h"
 
 using namespace mlir;
 

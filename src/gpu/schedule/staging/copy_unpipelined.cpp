@@ -6,7 +6,7 @@
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

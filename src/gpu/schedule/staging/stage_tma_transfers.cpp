@@ -6,7 +6,7 @@
 // A tile that threads read is loaded right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/buffers.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/IR/Builders.h"
 
