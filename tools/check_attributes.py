@@ -22,28 +22,23 @@ STEPS_OF = {
     TILES + "no_wrap.cpp": {"assume-no-wrap"},
     TILES + "tensor_map.cpp": {"collect-launch-guards"},
     TILES + "layout_cost.cpp": {"assign-layouts", "schedule-loops", "lower-to-threads"},
-    SCHEDULE + "copy_buffers.cpp": {"stage-tma-transfers", "pipeline-loops", "copy-unpipelined"},
-    SCHEDULE + "loop_schedule.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
+    SCHEDULE + "buffers.cpp": {"stage-tma-transfers", "pipeline-loops", "copy-unpipelined"},
     SCHEDULE + "mma_waits.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},
-    SCHEDULE + "prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "register_loads.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "shared_accesses.cpp": {"insert-barriers"},
-    SCHEDULE + "mma_partition.cpp": {"place-accumulators"},
-    SCHEDULE + "chain_partition.cpp": {"place-accumulators"},
-    SCHEDULE + "chain_plan.cpp": {"place-accumulators"},
-    SCHEDULE + "chain_threads.cpp": {"place-accumulators"},
-    SCHEDULE + "chain_mmas.cpp": {"place-accumulators"},
-    SCHEDULE + "shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
+    SCHEDULE + "loops/loop_schedule.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "loops/prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "partitions/operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},
+    SCHEDULE + "partitions/warp_specialization.cpp": {"partition-dequantize", "schedule-loops"},
+    SCHEDULE + "expand/multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "expand/register_loads.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "expand/verify_schedule.cpp": {"schedule-loops", "pipeline-loops"},
+    SCHEDULE + "mmas/mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
+    SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
+    SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
     SCHEDULE + "microscaling/policy.cpp": {"schedule-loops"},
 }
-PIPELINE_PARTS = ("expand_partitions", "expand_tiles", "issue_copies", "per_warp_group_store", "prefetch_mma", "stage_buffers", "stay_in_flight",
-                  "two_stage_pipeline", "widen_loads")
-STEPS_OF.update({f"{SCHEDULE}{part}.cpp": {"pipeline-loops"} for part in PIPELINE_PARTS})
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
-           SCHEDULE + "microscaling/": {"partition-dequantize"}, "src/gpu/ttg/": {ANY}}
+           SCHEDULE + "microscaling/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
+           SCHEDULE + "accumulators/": {"place-accumulators"}, "src/gpu/ttg/": {ANY}}
 
 
 def steps_of(path, steps):

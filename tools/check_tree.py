@@ -16,8 +16,9 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
-ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/ttg", "gpu/cost_model", "gpu/sm_model", "gpu/tiles", "gpu/schedule", "gpu/thread", "gpu", "codegen",
-         "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
+SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "expand", "policies", "microscaling", "mmas", "accumulators", "clusters"]
+ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/ttg", "gpu/cost_model", "gpu/sm_model", "gpu/tiles", "gpu/schedule",
+         *(f"gpu/schedule/{name}" for name in SCHEDULE), "gpu/thread", "gpu", "codegen", "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
 # Headers that earlier folders may include as well: declarations of passes, functions of numbers, and errors of the C
 # interface, which need no library.
 SHARED = {"gpu/passes.h", "api/error.h", "api/sized.h", *(f"gpu/cost_model/{name}.h" for name in ("hardware", "thresholds", "registers", "live_ranges", "exchange_cost"))}

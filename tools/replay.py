@@ -3,7 +3,7 @@
 
     tools/replay.py OLD/bin/tilewright NEW/bin/tilewright [--show] [--code] [--only TEXT]
 
-The kernels are those of the examples, for four targets each, and those that the tests in tests/gpu and tests/cpu compile, with the options of
+The kernels are those of the examples, for five targets each, and those that the tests in tests/gpu and tests/cpu compile, with the options of
 their RUN lines. A change that only moves or renames must end with "0 differ". --show prints the first lines in which a kernel differs, --code
 leaves out the lines that name assumptions about launches, --only takes the kernels whose options contain a text.
 """
@@ -21,7 +21,7 @@ import sys
 from example_kernels import KERNELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TARGETS = ["cpu:avx2", "cpu:avx512", "cuda:sm_80", "cuda:sm_90a"]
+TARGETS = ["cpu:avx2", "cpu:avx512", "cuda:sm_80", "cuda:sm_90a", "cuda:sm_100a"]
 OUTPUT_OPTIONS = {"--emit", "--until", "--dump", "-o"}  # of RUN lines, with a value each
 
 

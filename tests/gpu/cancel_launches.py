@@ -43,11 +43,13 @@ THREADS-NOT: ptx.clc_try_cancel
 THREADS: ptx.fence_async
 
 EXPLAIN: a CTA cancels the launch of
-EXPLAIN-NEXT: others, and executes their programs (cluster launch control); prefetches across tiles
+EXPLAIN-NEXT: others, and executes their programs (cluster launch control); a warp of its own multiplies, while others store
+EXPLAIN-NEXT: the last sums; prefetches across tiles
 BRANCH: each CTA executes its own
 BRANCH-NEXT: program: the loop is in a branch
 LOOP: each CTA executes its own
-LOOP-NEXT: program: the program has a loop over tiles of its own; prefetches across tiles
+LOOP-NEXT: program: the program has a loop over tiles of its own; a warp of its own multiplies, while others store the last
+LOOP-NEXT: sums; prefetches across tiles
 STAGES: each CTA executes its own program: no warp of
 STAGES-NEXT: its own starts the copies
 HOPPER-NOT: clc_program

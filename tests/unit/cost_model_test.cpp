@@ -1,6 +1,7 @@
 // Registers and occupancy on a GPU with 65536 registers per SM.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/choose_occupancy.h"
+#include "gpu/cost_model/dequantize_partition.h"
 #include "gpu/cost_model/registers.h"
 
 #include <gtest/gtest.h>
@@ -16,12 +17,25 @@ TEST(CostModel, WarpSpecialization) {
   };
   for (Case each : {Case{4, 128, 232}, Case{8, 168, 240}, Case{16, 96, 112}}) {
     SCOPED_TRACE(each.warps);
-    EXPECT_EQ(firstRegisters(each.warps, target, /*partitionGroups=*/1), each.first);
-    EXPECT_EQ(consumerRegisters(each.warps, target, producerRegisters), each.consumer);
+    EXPECT_EQ(partitionRegisters(each.warps, target, producerRegisters).atStart, each.first);
+    EXPECT_EQ(partitionRegisters(each.warps, target, producerRegisters).consumer, each.consumer);
   }
-  EXPECT_EQ(firstRegisters(8, target, /*partitionGroups=*/2), 128);
-  EXPECT_EQ(consumerRegisters(8, target, {producerRegisters, dequantizeRegisters}), 208);
-  EXPECT_EQ(consumerRegisters(8, target, {producerRegisters, loaderRegisters}), 200);
+  PartitionRegisters dequantizes = partitionRegisters(8, target, {producerRegisters, dequantizeRegisters});
+  EXPECT_EQ(dequantizes.atStart, 128);
+  EXPECT_EQ(dequantizes.consumer, 208);
+  EXPECT_EQ(partitionRegisters(8, target, {producerRegisters, loaderRegisters}).consumer, 200);
+}
+
+/// Two CTAs with one consumer group share an SM if its shared memory holds both.
+TEST(CostModel, RegistersFollowSharedMemory) {
+  int64_t half = target.sharedBytes / 2 - reservedSharedBytes;
+  PartitionRegisters shared = partitionRegisters(4, target, producerRegisters, half);
+  PartitionRegisters alone = partitionRegisters(4, target, producerRegisters, half + 2 * reservedSharedBytes);
+  EXPECT_EQ(shared.ctas, 2);
+  EXPECT_EQ(shared.atStart, 128);
+  EXPECT_EQ(alone.ctas, 1);
+  EXPECT_EQ(alone.atStart, 256);
+  EXPECT_EQ(alone.consumer, maxConsumerRegisters);
 }
 
 /// All partitions together must fit on an SM.
@@ -30,17 +44,28 @@ TEST(CostModel, PartitionsFitOnSM) {
     for (int64_t dequantizes : {int64_t(0), dequantizeRegisters, loaderRegisters}) {
       llvm::SmallVector<int64_t> kept = {producerRegisters};
       if (dequantizes) kept.push_back(dequantizes);
-      int64_t groups = warps / warpsOfGroup, ctas = groups == 1 ? 2 : 1;
-      int64_t registers = groups * consumerRegisters(warps, target, kept) + producerRegisters + dequantizes;
-      EXPECT_TRUE(fitOnSM(ctas, threadsOfGroup, registers, target)) << warps << " warps, " << dequantizes << " kept";
+      PartitionRegisters all = partitionRegisters(warps, target, kept);
+      int64_t registers = warps / warpsOfGroup * all.consumer + producerRegisters + dequantizes;
+      EXPECT_TRUE(fitOnSM(all.ctas, threadsOfGroup, registers, target)) << warps << " warps, " << dequantizes << " kept";
     }
 }
 
+/// 256x128 with 8 warps is the only tile whose second operand a partition can dequantize.
+TEST(CostModel, DequantizePartition) {
+  for (int64_t rows : {64, 128, 256, 512})
+    for (int64_t columns : {32, 64, 128, 256})
+      for (int64_t warps : {4, 8, 16})
+        EXPECT_EQ(suitsDequantizePartition(rows, columns, /*depth=*/128, warps, target), rows == 256 && columns == 128 && warps == 8)
+            << rows << "x" << columns << ", " << warps << " warps";
+}
+
 TEST(CostModel, SumsAtStart) {
-  EXPECT_TRUE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/1));  // 154 of 168
-  EXPECT_FALSE(sumsFitAtStart(256, 32, 8, target, /*partitionGroups=*/2)); // 154 of 128
-  EXPECT_TRUE(sumsFitAtStart(128, 32, 8, target, /*partitionGroups=*/2));
-  EXPECT_FALSE(sumsFitAtStart(256, 32, 16, target, /*partitionGroups=*/1)); // 154 of 96
+  PartitionRegisters one = partitionRegisters(8, target, producerRegisters), four = partitionRegisters(16, target, producerRegisters);
+  PartitionRegisters two = partitionRegisters(8, target, {producerRegisters, dequantizeRegisters});
+  EXPECT_TRUE(sumsFitAtStart(256, 32, one));  // 154 of 168
+  EXPECT_FALSE(sumsFitAtStart(256, 32, two)); // 154 of 128
+  EXPECT_TRUE(sumsFitAtStart(128, 32, two));
+  EXPECT_FALSE(sumsFitAtStart(256, 32, four)); // 154 of 96
 }
 
 /// Two CTAs of 256 threads fit with 128 registers; 147 without an eighth are 128.

@@ -1,9 +1,11 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
+#include "gpu/cost_model/accumulators.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/policies.h"
-#include "gpu/schedule/prefetchable_loads.h"
-#include "gpu/schedule/shared_plan.h"
+#include "gpu/schedule/expand/verify_schedule.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -145,7 +147,7 @@ TEST_F(Schedule, mmasInFlight) {
   caught(good, [](LoopSchedule &s) { moveRefills(s, s.loop); });
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].endOfReads = s.circularBuffers[0].firstReader; }); // released while it is read
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
-  caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].mma, s.shift = 1; });
+  caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].op, s.shift = 1; });
   caught(good, [](LoopSchedule &s) { s.edges[0].until = s.loop; });
 }
 
@@ -165,7 +167,7 @@ TEST_F(Schedule, lastMmaStaysInFlight) {
     caught(good, [](LoopSchedule &s) { s.edges.push_back(s.edges[0]); });
     caught(good, [&](LoopSchedule &) { wait.setPending(1); });
     wait.setPending(0);
-    caught(good, [](LoopSchedule &s) { s.edges[0].until = s.edges[0].mma->getNextNode(); }); // added to before
+    caught(good, [](LoopSchedule &s) { s.edges[0].until = s.edges[0].op->getNextNode(); }); // added to before
   }
   loadBackward("128"); // not enough registers for its first operand and all accumulators
   LoopSchedule good = schedule(3, /*warpSpecialized=*/false);
@@ -301,7 +303,7 @@ TEST_F(Schedule, attribute) {
       EXPECT_EQ(read->shift, written.shift);
       ASSERT_EQ(read->edges.size(), written.edges.size());
       for (auto [x, y] : llvm::zip(read->edges, written.edges))
-        EXPECT_TRUE(x.mma == y.mma && x.until == y.until);
+        EXPECT_TRUE(x.op == y.op && x.until == y.until);
       ASSERT_EQ(read->circularBuffers.size(), written.circularBuffers.size());
       for (auto [x, y] : llvm::zip(read->circularBuffers, written.circularBuffers)) {
         EXPECT_EQ(x.copies.size(), y.copies.size());
@@ -346,17 +348,17 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   EXPECT_EQ(verifyComputed(made), std::nullopt);
   made.computed.push_back(made.circularBuffers.front().copies.front().store);
   EXPECT_EQ(verifyComputed(made), std::nullopt);
-  made.operandPartition = true;
+  made.operandPlan.emplace();
   EXPECT_EQ(verifyComputed(made), std::nullopt);
-  made.computedReleaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
+  made.operandPlan->releaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
   made.edges.front().until = made.loop.getBody()->getTerminator();
   EXPECT_EQ(verifyComputed(made), "a stage of a computed operand is released while it is still being read");
-  made.computedReleaseAfter = nullptr;
+  made.operandPlan->releaseAfter = nullptr;
   made.circularBuffers.front().releaseAfter = nullptr;
   EXPECT_EQ(verifyComputed(made), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;
   EXPECT_EQ(verifyComputed(made), "a partition computes an operand, but no producer copies for it");
-  made.operandPartition = false;
+  made.operandPlan.reset();
   made.edges.clear();
   EXPECT_EQ(verifyComputed(made), "computed operands without MMAs in flight");
 }

@@ -7,6 +7,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
 
@@ -151,7 +152,7 @@ int64_t registersOfMmas(scf::ForOp loop) {
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized) {
   int64_t limit = config.getMaxRegisters(), available = availableRegisters(config.getWarps() << laneBits, limit, target);
   if (warpSpecialized) {
-    available = consumerRegisters(config.getWarps(), target, producerRegisters) + copyRegisters;
+    available = partitionRegisters(config.getWarps(), target, producerRegisters).consumer + copyRegisters;
     if (limit > 0) available = std::min(available, limit);
   }
   return available - otherRegisters;

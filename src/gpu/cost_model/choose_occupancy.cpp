@@ -47,13 +47,10 @@ static Contents contentsOf(tt::FuncOp kernel) {
   return found;
 }
 
-int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target) {
+int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target, int64_t sharedBytes) {
   SmallVector<int64_t> kept = partitions.registersOfGroups();
   if (kept.empty() || config.getMaxRegisters() > 0) return 0;
-  int64_t registers = (config.getWarps() << laneBits) * consumerRegisters(config.getWarps(), target, kept);
-  for (int64_t ofThread : kept)
-    registers += threadsOfGroup * ofThread;
-  return std::max<int64_t>(1, target.registersPerSM / registers);
+  return partitionRegisters(config.getWarps(), target, kept, sharedBytes).ctas;
 }
 
 /// Returns the minimum number of CTAs per SM that a kernel without partitions promises (minnctapersm); 0: none.

@@ -7,8 +7,8 @@ namespace tilewright::gpu {
 
 /// Returns the minimum number of CTAs per SM that a kernel with partitions promises; 0: none. Kernels that reallocate registers between
 /// warps need a promise: without one ptxas does not know the number of registers, and ignores setmaxnreg. They promise as many CTAs as
-/// their registers allow.
-int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target);
+/// their registers and `sharedBytes` of shared memory allow.
+int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target, int64_t sharedBytes);
 
 /// Sets `minCtas` and `tryTwoCtas` of the kernel's `ptx.kernel`, if it has one that nothing has decided yet.
 void chooseOccupancy(tt::FuncOp kernel);

@@ -52,7 +52,6 @@ constexpr int64_t mbarrierBytes = 8;              ///< bytes of an mbarrier, and
 constexpr int64_t clcResponseBytes = 16;          ///< bytes of a response of cluster launch control, and its alignment
 constexpr int64_t immediateOffsetRange = 8388608; ///< bytes: the offset of an access is a signed number below this
 constexpr int64_t descriptorAddressBits = 18;     ///< bits of a shared address that a matrix descriptor holds
-constexpr int64_t operandBytesPerCycle = 128;     ///< bytes that an SM's shared memory reads or writes in a cycle
 constexpr int64_t residentWarps = 64;             ///< warps that an SM holds at most
 
 } // namespace tilewright::gpu

@@ -5,7 +5,18 @@
 
 #include "gpu/cost_model/thresholds.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace tilewright::gpu {
+
+int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots) {
+  int64_t cycles = 0;
+  for (const DotShape &dot : dots) {
+    auto blocks = static_cast<int64_t>(llvm::divideCeil(dot.rows, tensorMemoryLanes));
+    cycles += blocks * dot.columns * (dot.depthBytes / mmaDepthBytes) / tcgen05ColumnsPerCycle;
+  }
+  return cycles;
+}
 
 bool programLoopPays(const PipelinedLoop &loop) {
   if (loop.stagesInLoop >= loop.stages) return true;

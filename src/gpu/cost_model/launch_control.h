@@ -2,11 +2,21 @@
 // store of a tile, for which the store needs shared memory of its own: stages that are lost for that must not be missed.
 #pragma once
 
-#include "gpu/cost_model/cta_pairs.h"
-
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <cstdint>
+
 namespace tilewright::gpu {
+
+/// The MMA of one dot in one CTA: [rows, depth] * [depth, columns].
+struct DotShape {
+  int64_t rows = 0, columns = 0;
+  int64_t depthBytes = 0; ///< of a row of the first operand
+};
+
+/// Returns the cycles in which the tensor cores of an SM multiply these dots.
+int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots);
 
 /// The loop over K of a kernel.
 struct PipelinedLoop {

@@ -33,29 +33,38 @@ inline int64_t registersForOccupancy(int64_t ctas, int64_t threads, const GpuTar
 
 // ---- warp specialization
 
-/// Returns the registers of a thread when a CTA with partitions starts. `warps`: of the consumers. Next to them are `partitionGroups` warp
-/// groups. One consumer group cannot use half of an SM's registers, so two such CTAs share the SM, unless there are more groups of
-/// partitions than two: only CTAs that have the SM to themselves have these.
-inline int64_t firstRegisters(int64_t warps, const GpuTarget &target, int64_t partitionGroups) {
-  int64_t groups = warps / warpsOfGroup;
-  return registersForOccupancy(groups == 1 && partitionGroups < 3 ? 2 : 1, (groups + partitionGroups) * threadsOfGroup, target);
+/// The registers of threads of a CTA with partitions.
+struct PartitionRegisters {
+  int64_t ctas = 1;     ///< that share an SM
+  int64_t atStart = 0;  ///< of each thread when the CTA starts
+  int64_t consumer = 0; ///< of a consumer's thread, once the warp groups of the partitions have released theirs
+};
+
+/// `warps`: of the consumers. `kept`: what a thread of each warp group of the partitions keeps. One consumer group cannot use half of an
+/// SM's registers, so two such CTAs share the SM, if `sharedBytes` of a CTA permit that, and if the partitions have two groups at most:
+/// only CTAs that have the SM to themselves have more.
+inline PartitionRegisters partitionRegisters(int64_t warps, const GpuTarget &target, llvm::ArrayRef<int64_t> kept, int64_t sharedBytes) {
+  int64_t groups = warps / warpsOfGroup, allGroups = groups + static_cast<int64_t>(kept.size());
+  bool fitTwice = 2 * (sharedBytes + reservedSharedBytes) <= target.sharedBytes + reservedSharedBytes;
+  PartitionRegisters registers;
+  registers.ctas = groups == 1 && kept.size() < 3 && fitTwice ? 2 : 1;
+  registers.atStart = registersForOccupancy(registers.ctas, allGroups * threadsOfGroup, target);
+  int64_t left = registers.atStart * allGroups;
+  for (int64_t ofThread : kept)
+    left -= ofThread;
+  if (groups) registers.consumer = std::min(maxConsumerRegisters, left / groups / registerStep * registerStep);
+  return registers;
 }
 
-/// Returns the registers of a consumer thread: what the warp groups of the partitions leave. `kept`: what a thread of each of these groups
-/// keeps.
-inline int64_t consumerRegisters(int64_t warps, const GpuTarget &target, llvm::ArrayRef<int64_t> kept) {
-  int64_t groups = warps / warpsOfGroup, partitionGroups = static_cast<int64_t>(kept.size());
-  int64_t all = firstRegisters(warps, target, partitionGroups) * (groups + partitionGroups);
-  for (int64_t registers : kept)
-    all -= registers;
-  return std::min(maxConsumerRegisters, all / groups / registerStep * registerStep);
+/// The same before shared memory is allocated: as many CTAs share an SM as registers permit.
+inline PartitionRegisters partitionRegisters(int64_t warps, const GpuTarget &target, llvm::ArrayRef<int64_t> kept) {
+  return partitionRegisters(warps, target, kept, /*sharedBytes=*/0);
 }
 
 /// True if the accumulators of an instruction fit in the registers with which a CTA starts. ptxas requires that (C7602), whatever
 /// setmaxnreg adds later. m64n256 with sums of 32 bits takes 154 registers.
-inline bool sumsFitAtStart(int64_t columns, int64_t bits, int64_t warps, const GpuTarget &target, int64_t partitionGroups) {
-  return registersOfElements(wgmmaRows * columns, bits, threadsOfGroup) + otherRegistersNextToSums <=
-         firstRegisters(warps, target, partitionGroups);
+inline bool sumsFitAtStart(int64_t columns, int64_t bits, const PartitionRegisters &registers) {
+  return registersOfElements(wgmmaRows * columns, bits, threadsOfGroup) + otherRegistersNextToSums <= registers.atStart;
 }
 
 } // namespace tilewright::gpu

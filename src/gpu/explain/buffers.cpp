@@ -1,6 +1,6 @@
 // Remarks on shared memory: how loads fill it, what each buffer holds, and what conversions between layouts take.
 #include "gpu/explain/findings.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"
@@ -130,7 +130,7 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
 void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
-    if (dot.location == op->getLoc() && dot.aInShared) dot.operands = "A dequantized in registers, B in shared memory";
+    if (dot.location == op->getLoc() && dot.a == OperandPlace::shared) dot.a = OperandPlace::dequantizedInRegisters;
 }
 
 static std::string sharedAccessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {

@@ -44,11 +44,27 @@ static RemarkSection section(const Explainer::Impl &impl, const char *title, con
   return section;
 }
 
+static const char *placeText(OperandPlace place) {
+  switch (place) {
+  case OperandPlace::shared: return "in shared memory";
+  case OperandPlace::registers: return "in registers";
+  case OperandPlace::tensorMemory: return "in tensor memory";
+  case OperandPlace::dequantizedInRegisters: return "dequantized in registers";
+  }
+}
+
+/// "A and B in shared memory", or "A in registers, B in shared memory".
+static std::string operandText(const FoundDot &dot) {
+  std::string a = placeText(dot.a), b = placeText(dot.b);
+  if (a != b) return "A " + a + ", B " + b;
+  return (dot.hasScales ? "A, B and scales " : "A and B ") + a;
+}
+
 static RemarkSection dotSection(const Explainer::Impl &impl) {
   RemarkSection section{"Dots", {}};
   for (const FoundDot &dot : impl.dots)
     section.remarks.push_back(
-        {impl.lineOf(dot.location), dot.tiles + ": " + dot.instruction + ", " + dot.operands + dot.reason + dot.split});
+        {impl.lineOf(dot.location), dot.tiles + ": " + dot.instruction + ", " + operandText(dot) + dot.reason + dot.split});
   return section;
 }
 

@@ -21,15 +21,19 @@ struct FoundRemark {
   std::string text;
 };
 
+/// Where a dot reads an operand. A dequantize partition decides later than assign-layouts.
+enum class OperandPlace { shared, registers, tensorMemory, dequantizedInRegisters };
+
 /// How a dot is computed.
 struct FoundDot {
   mlir::Location location;
-  std::string tiles;       ///< the types of its operands and its result
-  std::string instruction; ///< "wgmma m64n256k16"
-  std::string operands;    ///< where they are
-  std::string reason;      ///< why there is no better instruction; "" for the best one
-  std::string split;       ///< across the CTAs of a cluster
-  bool aInShared = true;   ///< the first operand is in shared memory, as far as assign-layouts knows
+  std::string tiles;                     ///< the types of its operands and its result
+  std::string instruction;               ///< "wgmma m64n256k16"
+  std::string reason;                    ///< why there is no better instruction; "" for the best one
+  std::string split;                     ///< across the CTAs of a cluster
+  OperandPlace a = OperandPlace::shared; ///< of the first operand
+  OperandPlace b = OperandPlace::shared; ///< of the second one
+  bool hasScales = false;                ///< in the same place as the operands
 };
 
 struct Explainer::Impl {

@@ -1,7 +1,7 @@
 // See layouts.h.
 #include "gpu/explain/layouts.h"
 
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/element_sizes.h"
 
 #include "llvm/ADT/SmallSet.h"

@@ -81,7 +81,7 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
     text = "not pipelined, each iteration waits for its loads: " + reason;
   }
   if (!made.getEdges().empty()) text += "; " + countText(int64_t(made.getEdges().size()), "dot") + " may be in flight";
-  text += remarkText(loop, "pair-ctas") + remarkText(loop, "cancel-launches");
+  text += remarkText(loop, "pair-ctas") + remarkText(loop, "cancel-launches") + remarkText(loop, "place-accumulators");
   if (made.getCrossTile()) text += "; prefetches across tiles";
   if (made.shiftsMma()) text += "; a dot of the next iteration starts early";
   if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";

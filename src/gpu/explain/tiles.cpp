@@ -5,6 +5,7 @@
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/mma_extent.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
 
@@ -98,31 +99,24 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
   Type a = dot.getA().getType(), b = dot.getB().getType();
   int64_t step = 256 / ttg::memoryBits(a);
-  FoundDot found{dot.getLoc(),
-                 tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()),
-                 {},
-                 "A and B in shared memory",
-                 choice.getReason().str(),
-                 splitText(dot)};
+  FoundDot found{
+      dot.getLoc(), tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()), {}, choice.getReason().str(), splitText(dot)};
   switch (choice.getKind()) {
   case ttg::MmaKind::wgmma:
     found.instruction = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
     if (!choice.getAInRegisters()) break;
-    found.operands = "A in registers, B in shared memory";
-    found.aInShared = false;
+    found.a = OperandPlace::registers;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
     break;
   case ttg::MmaKind::tcgen05:
     found.instruction = "tcgen05.mma m" + std::to_string(std::min(ttg::shapeOf(a)[0], tensorMemoryLanes)) + "n" +
                         std::to_string(choice.getColumns()) + "k" + std::to_string(step);
     if (!choice.getAInRegisters()) break;
-    found.operands = "A in tensor memory, B in shared memory";
-    found.aInShared = false;
+    found.a = OperandPlace::tensorMemory;
     break;
   case ttg::MmaKind::mma:
     found.instruction = mmaOf(dot, ttg::memoryBits(a));
-    found.operands = "A and B in registers";
-    found.aInShared = false;
+    found.a = found.b = OperandPlace::registers;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
     tiles.families.push_back({ttg::layoutOf(b), "operand B of " + found.instruction});
     break;
@@ -142,17 +136,16 @@ void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
   std::string depth = std::to_string(a.depth());
   std::string instruction = "mma.sync m16n8k";
   if (mma.tcgen05) instruction = "tcgen05.mma m128n" + std::to_string(std::min(b.outer(), tcgen05MaxColumns)) + "k";
-  std::string operands = mma.tcgen05  ? "A, B and scales in shared memory"
-                         : mma.vector ? "A, B and scales in registers"
-                                      : "A and B in registers";
+  OperandPlace place = mma.tcgen05 ? OperandPlace::shared : OperandPlace::registers;
   FoundDot found{dot.getLoc(),
                  std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
                      std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
                  instruction + std::to_string(mma.k()) + " " + std::string(nameOf(mma.kind)),
-                 operands,
                  "",
                  splitText(dot),
-                 /*aInShared=*/mma.tcgen05};
+                 place,
+                 place,
+                 /*hasScales=*/mma.tcgen05 || mma.vector};
   if (!mma.tcgen05) {
     tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
     tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B of " + found.instruction});

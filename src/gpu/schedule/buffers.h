@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include <optional>
 

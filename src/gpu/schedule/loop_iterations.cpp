@@ -4,7 +4,8 @@
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
 // This file also has what loops carry for the copies: the stage and the parity of an iteration.
-#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/loop_iterations.h"
+
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,8 @@
 // Waits for MMAs (ttg.mma_async_wait). An MMA runs until a wait ends it, and its result passes through that wait. MMAs end in the order in
 // which they were issued, so a wait names how many of the latest ones may still run:
 //   %d = mma_async    %e = mma_async    %s = mma_async_wait 1, %d    use of %s: %d has ended, %e may still run
-// The op's builder takes the pending count and the tiles: MmaAsyncWaitOp::create(b, loc, 1, tiles).
+// select-tensor-cores waits for each MMA where it stands. From then on schedules say where MMAs end, as edges, and only this unit makes or
+// changes waits: it counts the MMAs that may still run.
 #pragma once
 
 #include "gpu/ttg/ttg.h"
@@ -9,6 +10,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::gpu {
+
+//===------------------------------------------------------------------------------------------------------------ to find
 
 /// Returns the wait that the result of an MMA passes through. Null if the first user of the result is not a wait.
 ttg::MmaAsyncWaitOp waitFor(mlir::Value result);
@@ -18,18 +21,41 @@ ttg::MmaAsyncWaitOp lastWaitIn(mlir::Block *block);
 ttg::MmaAsyncOp lastMmaIn(mlir::Block *block);
 /// Returns the wait of the loop that a step has marked: after it, the MMAs of the previous iteration have finished. Null if there is none.
 ttg::MmaAsyncWaitOp drainingWaitIn(mlir::scf::ForOp loop);
-/// Replaces the wait by one that also passes `tiles` through, after its own tiles. The new wait has no discardable attributes.
-ttg::MmaAsyncWaitOp extendWait(ttg::MmaAsyncWaitOp wait, mlir::ValueRange tiles);
-
-/// True if the wait ends an MMA, where `issued` more MMAs stand between that MMA and the wait. For 0, all MMAs have ended after the wait.
-bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued);
+/// Returns the first wait after the loop, which drains the MMAs of its last iteration. Reports a bug if there is none.
+mlir::FailureOr<ttg::MmaAsyncWaitOp> drainAfter(mlir::scf::ForOp loop);
 /// Returns the first wait after `op` in its block that ends all MMAs; null if there is none.
 ttg::MmaAsyncWaitOp waitForAllAfter(mlir::Operation *op);
+/// True if the wait ends an MMA, where `issued` more MMAs stand between that MMA and the wait. For 0, all MMAs have ended after the wait.
+bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued);
+/// True if the next iteration's MMA is the only user of the MMA's sum in the loop.
+bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// Returns the pending count of the wait if it stood before `position`: the MMAs between the last MMA that it names and `position`. 0 if
 /// none of its MMAs stands before `position` in this block.
 int64_t pendingAt(ttg::MmaAsyncWaitOp wait, mlir::Operation *position);
 
-/// Returns the first wait after the loop, which drains the MMAs of its last iteration. Reports a bug if there is none.
-mlir::FailureOr<ttg::MmaAsyncWaitOp> drainAfter(mlir::scf::ForOp loop);
+//===------------------------------------------------------------------------------------------------------------ to make
+
+/// An MMA that has ended after `until`, a wait or an MMA with a wait right after it: of the same iteration, or of the next one for distance
+/// 1. Or arithmetic that the wait must not pass, in an iteration's order of MMAs.
+struct MmaEdge {
+  mlir::Operation *op = nullptr;
+  mlir::Operation *until = nullptr;
+  int64_t distance = 0;
+};
+
+/// Lets MMAs stay in flight across the back edge: those of iteration i have ended after `until` of iteration i + 1, which is the last of
+/// them or one wait before it. After the loop a wait drains them. Returns the wait that ends those of the previous iteration.
+ttg::MmaAsyncWaitOp keepInFlight(mlir::scf::ForOp loop, llvm::ArrayRef<MmaEdge> edges);
+/// Lets each wait end the MMAs that its edges name, once the operations have their order. Reports an error if no wait ends such an MMA.
+mlir::LogicalResult endAtEdges(mlir::scf::ForOp loop, llvm::ArrayRef<MmaEdge> edges);
+/// Replaces the wait by one that also passes `tiles` through, after its own tiles: MMAs that it ends, or arithmetic that stays above it.
+/// The new wait has no discardable attributes.
+ttg::MmaAsyncWaitOp extendWait(ttg::MmaAsyncWaitOp wait, mlir::ValueRange tiles);
+/// Lets the wait end those MMAs that it names, and no later ones.
+void recount(ttg::MmaAsyncWaitOp wait);
+/// A wait for all MMAs but the latest one. `sum` is that of an earlier one.
+ttg::MmaAsyncWaitOp waitForAllButLast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sum);
+/// A wait for all MMAs. `sums` are those that something uses.
+ttg::MmaAsyncWaitOp waitForAll(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange sums);
 
 } // namespace tilewright::gpu

@@ -13,6 +13,9 @@ namespace tilewright::gpu {
 constexpr int64_t clcStages = 4;
 
 /// Returns the operation that makes the loop a program loop; null if it is none.
-ttg::ClcProgramOp clcProgramOf(mlir::scf::ForOp loop);
+inline ttg::ClcProgramOp clcProgramOf(mlir::scf::ForOp loop) {
+  auto programs = loop.getBody()->getOps<ttg::ClcProgramOp>();
+  return programs.empty() ? ttg::ClcProgramOp() : *programs.begin();
+}
 
 } // namespace tilewright::gpu

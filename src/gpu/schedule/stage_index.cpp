@@ -46,11 +46,4 @@ void replaceByStages(OpBuilder &b, ttg::AllocOp alloc, int64_t depth, scf::ForOp
   alloc.erase();
 }
 
-SmallVector<Value> operandsOf(const CircularBuffer &circular) {
-  SmallVector<Value> operands;
-  for (const Copy &copy : circular.copies)
-    llvm::append_range(operands, copy.load->getOperands());
-  return operands;
-}
-
 } // namespace tilewright::gpu

@@ -1,8 +1,9 @@
 // The stages of a circular buffer, which iterations use alternately: stage and parity are carried, so that nothing is divided.
 #pragma once
 
-#include "gpu/schedule/loop_schedule.h"
+#include "gpu/ttg/ttg.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 #include <utility>
@@ -21,7 +22,5 @@ ttg::BufferType withDepth(ttg::BufferType type, int64_t depth);
 /// Replaces the buffer of one tile by one of `depth` stages, allocated at the insertion point. The loop's operations use stage
 /// `stageIndex`, which is known in its body.
 void replaceByStages(mlir::OpBuilder &b, ttg::AllocOp alloc, int64_t depth, mlir::scf::ForOp loop, mlir::Value stageIndex);
-/// What the copies of an iteration need: the operands of all loads, one after the other.
-llvm::SmallVector<mlir::Value> operandsOf(const CircularBuffer &circular);
 
 } // namespace tilewright::gpu

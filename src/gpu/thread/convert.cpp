@@ -2,7 +2,7 @@
 // go through shared memory, in an order with wide accesses and no bank conflicts on both sides:
 //     ttg.convert_layout : #rows -> #columns      barrier; st.shared.v4 ...; barrier; ld.shared.v4 ...
 #include "gpu/layout/verify_plan.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/exchange.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"

@@ -1,7 +1,7 @@
 // Exchange of values between threads. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
 #include "gpu/thread/exchange.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"

@@ -79,6 +79,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     arguments.push_back(t.scalarType(type));
   }
   t.partialSums = partialSums(source);
+  if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) t.sharedBytes = allocated.getInt();
   t.usesTensorMemory = !source.getBody().getOps<ttg::TensorAllocOp>().empty();
   Block &body = source.getBody().front();
   t.partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
@@ -101,11 +102,9 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
-  int64_t sharedBytes = t.sharedBytes;
-  if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) sharedBytes = std::max(sharedBytes, allocated.getInt());
   int64_t warps = t.partitions ? t.partitions.firstWarp(config.getWarps(), t.partitions.getPartitions().size()) : config.getWarps();
-  int64_t minCtas = t.partitions ? minCtasWithPartitions(t.partitions, config, target) : 0;
-  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, sharedBytes, config.getCtas(),
+  int64_t minCtas = t.partitions ? minCtasWithPartitions(t.partitions, config, target, t.sharedBytes) : 0;
+  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.sharedBytes, config.getCtas(),
                                                          config.getMaxRegisters(), minCtas, /*tryTwoCtas=*/false));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();

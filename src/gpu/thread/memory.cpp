@@ -4,7 +4,7 @@
 //   after:  %v:4 = ptx.load_global %p0 -> f32, f32, f32, f32         the other addresses are unused, and are removed
 #include "gpu/thread/memory.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/flat_tiles.h"
 #include "gpu/thread/lowering_table.h"

@@ -49,6 +49,10 @@ static Value isFromWarp(ThreadContext &t, Value warp, int64_t first) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, warp, t.i32(first));
 }
 
+static PartitionRegisters registersOf(ThreadContext &t, ttg::WarpSpecializeOp op) {
+  return partitionRegisters(t.config.getWarps(), t.target, op.registersOfGroups(), t.sharedBytes);
+}
+
 /// The default region waits for its registers until the other warps have released theirs. What it does before it reads the first tile, as
 /// the start of its first copies, need not wait.
 static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
@@ -58,17 +62,16 @@ static void increaseRegisters(ThreadContext &t, ttg::WarpSpecializeOp op) {
     return readsTile || inside.getNumRegions() != 0 || inside.hasTrait<OpTrait::IsTerminator>();
   };
   OpBuilder b(&*llvm::find_if(op.getDefaultRegion().front(), waits));
-  int64_t registers = consumerRegisters(t.config.getWarps(), t.target, op.registersOfGroups());
-  int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
-  ptx::MaxRegistersOp::create(b, op.getLoc(), /*increase=*/registers > first, static_cast<uint32_t>(registers));
+  PartitionRegisters registers = registersOf(t, op);
+  bool increases = registers.consumer > registers.atStart;
+  ptx::MaxRegistersOp::create(b, op.getLoc(), increases, static_cast<uint32_t>(registers.consumer));
 }
 
 /// All warps of the partition's warp groups set their registers.
 static void setRegisters(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
   if (!op.getRequestedRegisters()) return;
-  int64_t first = firstRegisters(t.config.getWarps(), t.target, static_cast<int64_t>(op.registersOfGroups().size()));
   int64_t registers = (*op.getRequestedRegisters())[i];
-  ptx::MaxRegistersOp::create(t.b, registers > first, static_cast<uint32_t>(registers));
+  ptx::MaxRegistersOp::create(t.b, registers > registersOf(t, op).atStart, static_cast<uint32_t>(registers));
 }
 
 /// Warps of the partition's warp groups beyond its number of warps do nothing.

@@ -6,7 +6,7 @@
 // A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what
 // precedes this thread's lowest run of registers is combined in `before`, and added to the values once, at the end. A reverse scan
 // inverts the bits.
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/exchange.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"

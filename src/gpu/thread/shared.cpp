@@ -6,11 +6,11 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/layout/verify_plan.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

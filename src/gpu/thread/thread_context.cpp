@@ -2,7 +2,7 @@
 #include "gpu/thread/thread_context.h"
 
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/scratch.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/thread/access_log.h"
-#include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
@@ -47,7 +47,7 @@ struct ThreadContext {
   bool hasArrived = false;                                  ///< the CTA has arrived at a cluster barrier, and has not waited for it
   bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
   bool usesTensorMemory = false;                            ///< the kernel has an allocation of tensor memory
-  int64_t sharedBytes = 0;                                  ///< of scratch memory that operations have requested
+  int64_t sharedBytes = 0; ///< that allocate-shared has reserved, or scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
   Type scalarType(Type element);

@@ -7,6 +7,7 @@
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/matrix_registers.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/refusal.h"
 #include "ir/zeros.h"

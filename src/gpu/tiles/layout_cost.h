@@ -53,8 +53,8 @@ int64_t storeCost(const AccessProperties &properties, const Layout &layout);
 int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout);
 /// More than any cost, and far from overflow.
 constexpr int64_t impossibleConversion = INT64_MAX / 2;
-/// Returns the issue slots of the conversion that is planned for elements of this width (gpu/schedule/scratch). It is impossible if it
-/// passes through shared memory, of which a CTA has `sharedBytes`, and the tile does not fit there.
+/// Returns the issue slots of the conversion that is planned for elements of this width (gpu/schedule/shared_memory/scratch). It is
+/// impossible if it passes through shared memory, of which a CTA has `sharedBytes`, and the tile does not fit there.
 int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits, int64_t sharedBytes);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);

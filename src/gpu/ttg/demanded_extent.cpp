@@ -3,13 +3,9 @@
 
 #include "gpu/cost_model/hardware.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-//===----------------------------------------------------------------------------------------------------------------- dots
 
 Dims validExtent(tt::DotOp dot) {
   if (auto valid = dot->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName)) return valid.asArrayRef().vec();
@@ -65,118 +61,6 @@ Dims mmaExtent(tt::DotOp dot) {
   for (size_t dim : {0, 1})
     extent.push_back(std::min(shape[dim], (valid[dim] + steps[dim] - 1) / steps[dim] * steps[dim]));
   return extent;
-}
-
-ArrayRef<int64_t> mmaExtent(ttg::MmaAsyncOp wgmma) {
-  return wgmma.getExtent().value_or(ArrayRef<int64_t>());
-}
-
-bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
-  if (extent.empty()) return true;
-  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads hold later rows and columns
-  return first[0] < extent[0] && first[1] < extent[1];
-}
-
-int64_t mmaRegisters(ttg::MmaAsyncOp wgmma) {
-  Layout layout = ttg::layoutOf(wgmma.getType());
-  int64_t count = 0;
-  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
-    count += isInMmaExtent(layout, mmaExtent(wgmma), reg);
-  return count;
-}
-
-//===-------------------------------------------------------------------------------------------------------------- buffers
-
-ArrayRef<int64_t> copiedExtent(Operation *op) {
-  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(ttg::copiedExtentName);
-  return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
-}
-
-ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
-  if (Attribute copied = other->getAttr(ttg::copiedExtentName)) buffer->setAttr(ttg::copiedExtentName, copied);
-  return buffer;
-}
-
-std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
-  std::optional<TmaBox> box = tmaBox(alloc.getType().getLayout().layout());
-  ArrayRef<int64_t> extents = copiedExtent(alloc);
-  for (size_t i = 0; box && i < extents.size(); ++i) {
-    int64_t extent = extents[static_cast<size_t>(box->order[i])];
-    if (i == 0 && box->spanBytes > 0)
-      box->copies = (extent + box->box[0] - 1) / box->box[0];
-    else
-      box->box[i] = extent;
-  }
-  return box;
-}
-
-static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {
-  return elementCount(box.box) * alloc.getType().getLayout().layout().elementBytes();
-}
-
-int64_t copiedBytes(ttg::AllocOp alloc) {
-  SharedLayout layout = alloc.getType().getLayout().layout();
-  if (copiedExtent(alloc).empty()) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
-  TmaBox box = *copiedBox(alloc);
-  return box.copies * bytesOfBox(alloc, box);
-}
-
-int64_t tileBytes(ttg::AllocOp alloc) {
-  if (copiedExtent(alloc).empty()) return alloc.getType().tileBytes();
-  TmaBox box = *copiedBox(alloc);
-  int64_t bytes = (box.copies - 1) * box.bytes + bytesOfBox(alloc, box);
-  return (bytes + swizzleAlignment - 1) / swizzleAlignment * swizzleAlignment;
-}
-
-//===----------------------------------------------------------------------------------------------------------------- sums
-
-static void follow(Value sum, ArrayRef<int64_t> extent, Sums &sums) {
-  SmallVector<int64_t> &known = sums[sum];
-  known.resize(2, 0);
-  if (known[0] >= extent[0] && known[1] >= extent[1]) return;
-  for (size_t dim : {0, 1})
-    known[dim] = std::max(known[dim], extent[dim]);
-  SmallVector<int64_t> all(known);
-  for (OpOperand &use : sum.getUses()) {
-    Operation *user = use.getOwner(), *around = user->getParentOp();
-    unsigned number = use.getOperandNumber();
-    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(user)) follow(wait.getResults()[number], all, sums);
-    if (auto next = dyn_cast<ttg::MmaAsyncOp>(user); next && next.getC() == sum) follow(next.getD(), all, sums);
-    if (!isa<scf::YieldOp>(user) || !isa<scf::ForOp, scf::IfOp>(around)) continue;
-    follow(around->getResult(number), all, sums);
-    if (auto loop = dyn_cast<scf::ForOp>(around)) follow(loop.getRegionIterArg(number), all, sums);
-  }
-}
-
-Sums partialSums(Operation *function) {
-  Sums sums;
-  bool some = false;
-  function->walk([&](ttg::MmaAsyncOp op) { some |= !mmaExtent(op).empty(); });
-  if (!some) return sums;
-  function->walk([&](ttg::MmaAsyncOp op) {
-    Dims all = ttg::shapeOf(op.getType());
-    ArrayRef<int64_t> extent = mmaExtent(op);
-    follow(op.getD(), extent.empty() ? ArrayRef<int64_t>(all) : extent, sums);
-  });
-  return sums;
-}
-
-/// The outermost dimension of a box without a swizzle is cut.
-static std::optional<BoxParts> partsOfPlain(const TmaBox &box, int64_t ctas) {
-  size_t dim = box.box.size() - 1;
-  while (dim > 0 && box.box[dim] == 1)
-    --dim;
-  if (box.box[dim] % ctas != 0 || box.bytes % (ctas * plainAlignment) != 0) return {};
-  return BoxParts{ctas, dim, box.bytes / ctas};
-}
-
-std::optional<BoxParts> partsPerBox(ttg::BufferType tile, int64_t ctas, bool paired) {
-  std::optional<TmaBox> box = tmaBox(tile.getLayout().layout());
-  if (!box) return {};
-  if (box->copies % ctas == 0) return BoxParts{};
-  if (paired && box->spanBytes == 0) return partsOfPlain(*box, ctas);
-  if (box->box.size() != 2 || box->spanBytes == 0 || box->box[1] % (swizzleRows * ctas) != 0) return {};
-  return BoxParts{ctas, 1, box->box[1] / ctas * box->spanBytes};
 }
 
 } // namespace tilewright::gpu

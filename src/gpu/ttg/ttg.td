@@ -126,8 +126,7 @@ def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TM
 def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
   let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
                 "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
-                "at the stage's empty barrier if a producer warp or an operand partition fills the buffer. 0 for a buffer that threads fill: "
-                "it is released with the copies";
+                "at the stage's empty barrier if a producer warp fills the buffer. 0 for a buffer that threads fill";
   let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
   let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
 }
@@ -136,14 +135,21 @@ def TTG_AsyncEdge : TTGAttr<"AsyncEdge", "async_edge"> {
   let parameters = (ins "int64_t":$mma, "int64_t":$until, "int64_t":$distance);
   let assemblyFormat = "`<` $mma `->` $until `distance` $distance `>`";
 }
+def TTG_OperandPlan : TTGAttr<"OperandPlan", "operand_plan"> {
+  let summary = "how a partition that computes an operand of MMAs, and the consumers, share a loop. `release`: the order after which the "
+                "consumers release what the partition has stored; 0: they release it with the copies. `loadsWholeRows`: widened loads bring 16 "
+                "bytes of a row at a time. `fencesEarly`: the consumers fence their reads of copies right after the last one";
+  let parameters = (ins "int64_t":$release, DefaultValuedParameter<"bool", "false">:$loadsWholeRows,
+                        DefaultValuedParameter<"bool", "false">:$fencesEarly);
+  let assemblyFormat = "`<` `release` $release (`loads_whole_rows` $loadsWholeRows^)? (`fences_early` $fencesEarly^)? `>`";
+}
 def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
   let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
                 "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
                 "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
-                "`registersForWords`: registers of a thread that loads of several iterations may take. `loadsWholeRows`: such loads bring 16 "
-                "bytes of a row at a time. `fencesEarly`: with an operand partition, the consumers fence their reads of copies right after "
-                "the last one. "
+                "`registersForWords`: registers of a thread that loads of several iterations may take. `operandPlan`: of a partition that "
+                "computes an operand. "
                 "`paired`: the MMAs are those of a pair of CTAs. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
@@ -153,13 +159,13 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
-                        DefaultValuedParameter<"bool", "false">:$loadsWholeRows, DefaultValuedParameter<"bool", "false">:$fencesEarly,
+                        OptionalParameter<"::tilewright::ttg::OperandPlanAttr">:$operandPlan,
                         DefaultValuedParameter<"bool", "false">:$paired,
                         OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
-    (`registers_for_words` $registersForWords^)? (`loads_whole_rows` $loadsWholeRows^)? (`fences_early` $fencesEarly^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
+    (`registers_for_words` $registersForWords^)? (`operand_plan` $operandPlan^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
     /// Stages of the circular buffers that copies fill; 1 without any.
     int64_t getStages() const;

@@ -132,7 +132,7 @@ static LogicalResult verifyMachine(WarpSpecializeOp op, ConfigAttr config, const
     return op.emitOpError("needs ") << warps << " warps; a CTA has " << (target.threadsPerBlock >> gpu::laneBits) << " at most";
   if (!op.getRequestedRegisters()) return success();
   if (!target.setmaxnreg) return op.emitOpError("requests registers, but warps of ") << target.name << " cannot exchange them";
-  if (gpu::consumerRegisters(config.getWarps(), target, op.registersOfGroups()) < gpu::minMaxnreg)
+  if (gpu::partitionRegisters(config.getWarps(), target, op.registersOfGroups()).consumer < gpu::minMaxnreg)
     return op.emitOpError("leaves the default region less than 24 registers");
   return success();
 }

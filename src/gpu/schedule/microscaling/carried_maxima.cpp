@@ -1,10 +1,11 @@
 #include "gpu/schedule/microscaling/carried_maxima.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loop_schedule.h"
-#include "gpu/schedule/operand_partition.h"
-#include "gpu/schedule/persistent_loop.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/loops/persistent_loop.h"
+#include "gpu/schedule/partitions/operand_partition.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

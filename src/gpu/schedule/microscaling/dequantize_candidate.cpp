@@ -1,6 +1,10 @@
 #include "gpu/schedule/microscaling/dequantize_candidate.h"
-#include "gpu/schedule/persistent_loop.h"
-#include "gpu/schedule/prefetchable_loads.h"
+#include "gpu/cost_model/dequantize_partition.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loops/persistent_loop.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 #include "gpu/schedule/mma_waits.h"
 #include "support/target.h"
@@ -93,20 +97,12 @@ bool DequantizeCandidate::storesLater() {
   return !walk.wasInterrupted();
 }
 
-/// True if a CTA with both partitions starts with enough registers for the MMA's sums, and needs them all in the end. Each consumer warp
-/// group issues MMAs of two halves of its rows. The partition is one warp group, so its operand has at most as many rows as those of each
-/// consumer warp group, and each of its threads has one.
 bool DequantizeCandidate::suits() {
   auto result = cast<RankedTensorType>(mma.getType());
-  int64_t warps = config.getWarps(), groups = warps / warpsOfGroup, sums = registersOf(result);
   auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
-  int64_t depth = tile.getDimSize(dimOf(second, 0)), rows = tile.getDimSize(dimOf(second, 1));
   bool hasTypes = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-  bool hasHalves = result.getDimSize(0) % (2 * groups * wgmmaRows) == 0;
-  bool fits = sumsFitAtStart(Layout::wgmmaColumns(ttg::shapeOf(result), warps), 32, warps, target, /*partitionGroups=*/2) &&
-              sums + otherRegistersNextToSums <= consumerRegisters(warps, target, {producerRegisters, loaderRegisters});
-  bool isBalanced = rows >= threadsOfGroup && rows * groups <= result.getDimSize(0);
-  return hasTypes && hasHalves && fits && sums >= minDequantizedSums && isBalanced && depth >= minDequantizedDepth;
+  Dims shape = ttg::shapeOf(result);
+  return hasTypes && suitsDequantizePartition(shape[0], shape[1], tile.getDimSize(dimOf(second, 0)), config.getWarps(), target);
 }
 
 Dims DequantizeCandidate::shapeOfFirst() const {

@@ -1,7 +1,7 @@
 // A loop in which a dequantize partition may pay: one MMA whose operands go through buffers, and whose second operand threads dequantize.
 #pragma once
 
-#include "gpu/schedule/loop_schedule.h"
+#include "gpu/schedule/loops/loop_schedule.h"
 
 namespace tilewright::gpu {
 

@@ -1,6 +1,7 @@
 #include "gpu/schedule/microscaling/forwarded_scales.h"
 
-#include "gpu/schedule/operand_partition.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/partitions/operand_partition.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

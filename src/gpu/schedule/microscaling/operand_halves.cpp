@@ -1,7 +1,9 @@
 #include "gpu/schedule/microscaling/operand_halves.h"
 
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/microscaling/thread_value_groups.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tile_shapes.h"
 
 using namespace mlir;
@@ -56,14 +58,13 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   auto start = [&](Value a, Value sum) {
     return ttg::MmaAsyncOp::create(b, loc, sum.getType(), a, c.mma.getB(), sum, Value(), IntegerAttr(), DenseI64ArrayAttr()).getD();
   };
-  auto pass = [&](Value sum) { return ttg::MmaAsyncWaitOp::create(b, loc, 1, sum); };
   b.setInsertionPoint(c.mma);
   Value first = start(operandHalf(b, c, rows, tile, evenOddInterleave, 0), carried[0]);
   sinkReads(first.getDefiningOp());
-  auto drain = pass(carried[1]);
+  ttg::MmaAsyncWaitOp drain = waitForAllButLast(b, loc, carried[1]);
   drain->setAttr(ttg::drainsName, b.getUnitAttr());
   Value second = start(operandHalf(b, c, rows, tile, evenOddInterleave, 1), drain.getResults()[0]);
-  first = pass(first).getResults()[0];
+  first = waitForAllButLast(b, loc, first).getResults()[0];
   Operation *yield = c.loop.getBody()->getTerminator();
   yield->setOperand(number, c.loop.getRegionIterArg(number));
   yield->insertOperands(yield->getNumOperands(), {first, second});
@@ -72,7 +73,7 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   c.mma.erase();
   b.setInsertionPoint(beforeSums(c.loop, number));
   ValueRange results = c.loop.getResults().take_back(2);
-  auto drained = ttg::MmaAsyncWaitOp::create(b, loc, 0, results);
+  ttg::MmaAsyncWaitOp drained = waitForAll(b, loc, results);
   Value whole = RowHalves::whole(b, drained.getResults()[0], drained.getResults()[1], type);
   c.loop.getResult(number).replaceAllUsesWith(whole);
   c.first.store->erase();

@@ -12,14 +12,17 @@
 // elements at a time, K is gone through in another order, by both operands (thread_value_groups.h). Of its rows one half is dequantized
 // while MMAs of the other half run (operand_halves.h). The partition may load the scales of both (forwarded_scales.h). What the loop
 // carries next to its sums is moved by carried_maxima.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/microscaling/carried_maxima.h"
 #include "gpu/schedule/microscaling/dequantize_candidate.h"
 #include "gpu/schedule/microscaling/forwarded_scales.h"
 #include "gpu/schedule/microscaling/operand_halves.h"
 #include "gpu/schedule/microscaling/thread_value_groups.h"
-#include "gpu/schedule/operand_partition.h"
-#include "gpu/schedule/prefetchable_loads.h"
-#include "gpu/schedule/warp_specialization.h"
+#include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/schedule/partitions/warp_specialization.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 #include "support/target.h"

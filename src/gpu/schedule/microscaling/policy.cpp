@@ -1,10 +1,11 @@
 // The policy of loops with a dequantize partition (partition_dequantize.cpp). If the consumers dequantize the other operand, MMAs of an
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
 // The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/microscaling/carried_maxima.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/operand_partition.h"
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 
@@ -45,14 +46,14 @@ static bool loadsWideScales(const LoopSchedule &schedule) {
 }
 
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
-  if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
-  schedule.loadsWholeRows = partitionLoadsAlone(schedule);
-  schedule.fencesEarly = loadsWideScales(schedule);
+  if (!schedule.operandPlan || schedule.circularBuffers.empty()) return false;
+  schedule.operandPlan->loadsWholeRows = partitionLoadsAlone(schedule);
+  schedule.operandPlan->fencesEarly = loadsWideScales(schedule);
   ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
   drainLastMmaAt(schedule, wait);
   if (!releasesCopiesEarly(schedule)) return true;
-  schedule.computedReleaseAfter = wait;
+  schedule.operandPlan->releaseAfter = wait;
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseAfter = lastConsumerRead(schedule);
   return true;

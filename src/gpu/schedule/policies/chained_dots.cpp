@@ -3,9 +3,13 @@
 //   without a producer:  copy K of i+S    issue QK of i+1    softmax    wait for V    issue PV    wait for both    release both stages of i
 //                        copy V of i+S
 //   with a producer:     issue QK of i    issue PV of i-1    wait for QK    release K    softmax    wait for PV    release V of i-1
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/expand/two_stage_pipeline.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/policies.h"
-#include "gpu/schedule/two_stage_pipeline.h"
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "support/target.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // stages:
 //   MMAs that are waited for:  wait for own copies    release stage i-1    copy i+S-1    multiply
 //   MMAs in flight:            wait for own copies    issue MMA i    wait for MMA i-1    release stage i-1    copy i+S-1
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Dots that accumulate in place. The MMA of one iteration is waited for after the next one has been issued, so tensor cores never idle at
 // the back edge. With S stages:
 //   wait for stage i    issue MMA i    wait for MMA i-1    release stage i-1    copy i+S-1
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 

@@ -2,8 +2,10 @@
 // iteration waits for its first one. With S stages:
 //   issue MMA 1 of i    wait for it and for the last MMA of i-1    release the stages of i-1    copy i+S-1    ...    issue the last MMA of
 //   i
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 

@@ -1,7 +1,8 @@
 // The table of policies, and what several of them use.
-#include "gpu/schedule/policies.h"
+#include "gpu/schedule/policies/policies.h"
 
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/ttg/buffer_accesses.h"
 
 using namespace mlir;
 
@@ -27,8 +28,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.edges.clear();
   schedule.shiftedMma = {};
   schedule.shift = 0;
-  schedule.computedReleaseAfter = {};
-  schedule.loadsWholeRows = schedule.fencesEarly = false;
+  if (schedule.operandPlan) schedule.operandPlan = OperandPlan();
   schedule.policy = {};
   schedule.registerLoads.clear();
   for (const Policy &policy : policies) {
@@ -43,16 +43,6 @@ void copyAndReleaseAfter(LoopSchedule &schedule, Operation *op, int64_t releaseD
     circular.copyAfter = circular.releaseAfter = op;
     circular.distance = schedule.warpSpecialized ? 0 : schedule.stages - releaseDistance;
   }
-}
-
-bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
-  auto sum = dyn_cast<BlockArgument>(mma.getC());
-  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
-  if (mma.getPromotionInterval()) return false; // threads add up its sums: it has ended by then
-  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
-  if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
-  Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
-  return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
 }
 
 bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
@@ -89,11 +79,11 @@ SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {
 
 void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::MmaAsyncOp> mmas) {
   for (ttg::MmaAsyncOp mma : mmas)
-    schedule.edges.push_back({mma, ttg::MmaAsyncOp(mmas.back())});
+    schedule.edges.push_back({mma, ttg::MmaAsyncOp(mmas.back()), /*distance=*/1});
 }
 
 void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait) {
-  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait});
+  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait, /*distance=*/1});
   copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
 }
 

@@ -3,7 +3,8 @@
 //   wait for stage i    read    compute    write buffer i mod 3    barrier, which releases stage i    copy i+S    issue MMA i    wait for
 //   MMA i-1
 // What the MMA reads itself from a circular buffer is released an iteration later: the barrier of iteration i shows that MMA i-2 has ended.
-#include "gpu/schedule/policies.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/policies/policies.h"
 
 using namespace mlir;
 

@@ -3,7 +3,9 @@
 //   two dots:            wait for MMA 1    release its stage of i, and that of MMA 2 of i-1    copy them    ...    wait for MMA 2
 //   three or more dots:  ...    wait for the last MMA    release the stages of i    copy i+S
 // A barrier between more than two MMAs would keep those from running at the same time.
-#include "gpu/schedule/policies.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/policies/policies.h"
+#include "support/target.h"
 
 using namespace mlir;
 

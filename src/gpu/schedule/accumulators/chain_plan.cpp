@@ -1,0 +1,264 @@
+#include "gpu/schedule/accumulators/chain_plan.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/shared_memory/shared_accesses.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "ir/slice.h"
+#include "ir/zeros.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+ttg::BufferType factorBufferOf(const ChainedMma &mma) {
+  auto factors = cast<RankedTensorType>(mma.factors.getType());
+  auto layout = SharedLayout::rowMajor(ttg::shapeOf(factors), factors.getElementTypeBitWidth(), {0});
+  return ttg::BufferType::get(factors.getContext(), 2, factors.getElementType(), ttg::SharedAttr::get(factors.getContext(), layout));
+}
+
+namespace {
+
+ttg::StageOp stageOf(Value buffer) {
+  return tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
+}
+
+bool isCarriedOrInvariant(scf::ForOp loop, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  bool isCarried = argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
+  return isCarried || loop.isDefinedOutsideOfLoop(value);
+}
+
+/// True if the copies of the next iteration can arrive before the late MMAs of this one have read theirs.
+bool copiesCanPrefetch(ChainLoop &its) {
+  auto isSingle = [](Value barriers) { return cast<ttg::BarriersType>(barriers.getType()).getCount() == 1; };
+  bool lateRelease =
+      llvm::any_of(its.releases, [&](auto &release) { return isSingle(release.first.getBarriers()) && !its.mmas[release.second].isEarly; });
+  return !lateRelease || llvm::none_of(its.fullWaits, [&](auto &each) { return isSingle(each.first); });
+}
+
+class ChainPlanner {
+public:
+  ChainPlanner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
+      : function(function), config(config), target(target), sums(function, config.getWarps()) {}
+
+  std::optional<ChainPlan> run() {
+    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandRegistersName) || config.getCtas() != 1)
+      return std::nullopt;
+    bool all = true;
+    function.walk([&](ttg::MmaAsyncOp mma) {
+      auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+      all &= loop && !mma.getScales();
+      if (loop) plan.loops[loop].mmas.emplace_back().op = mma;
+    });
+    function.walk([&](ttg::TmaLoadOp load) {
+      if (ttg::partitionOf(load) == ttg::Partition::producer) plan.fullBarriers[allocOf(load.getBuffer())] = load.getBarriers();
+    });
+    if (!all || plan.loops.empty()) return std::nullopt;
+    for (auto &[op, its] : plan.loops)
+      if (!planLoop(cast<scf::ForOp>(op), its)) return std::nullopt;
+    chooseRowGroups();
+    if (!placeResults()) return std::nullopt;
+    plan.hasCorrection = paysCorrection();
+    return std::move(plan);
+  }
+
+private:
+  bool planLoop(scf::ForOp loop, ChainLoop &its) {
+    for (Operation &op : *loop.getBody()) {
+      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) its.waits.push_back(wait);
+      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) its.fullWaits[wait.getBarriers()] = wait;
+      auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
+      if (!arrive || !arrive.getFirstWarp()) continue;
+      auto isLater = [&](ChainedMma &each) { return arrive->isBeforeInBlock(each.op); };
+      auto after = static_cast<size_t>(llvm::find_if(its.mmas, isLater) - its.mmas.begin());
+      if (after == 0 || arrive.getPredicate()) return false; // it releases what the previous iteration has read
+      its.releases.push_back({arrive, after - 1});
+    }
+    for (auto &[barriers, full] : its.fullWaits)
+      if (!isCarriedOrInvariant(loop, full.getIndex()) || !isCarriedOrInvariant(loop, full.getParity())) return false;
+    for (size_t i = 0; i < its.mmas.size(); ++i)
+      if (!planMma(loop, its, i)) return false;
+    // The loads of early results come before a token to an MMA of the same iteration.
+    auto last = llvm::find_if(llvm::reverse(its.mmas), [](ChainedMma &each) { return !each.isEarly; });
+    if (last == its.mmas.rend()) return false;
+    return llvm::all_of(its.mmas, [&](ChainedMma &each) { return !each.isEarly || !each.wait || each.wait->isBeforeInBlock(last->op); });
+  }
+
+  bool planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
+    ChainedMma &mma = its.mmas[number];
+    if (mma.op.getUseC() || !planSum(loop, mma)) return false;
+    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!tt::isZeros(mma.op.getC()) && !mma.inPlace);
+    mma.lastReader = int64_t(number);
+    for (Value buffer : mma.op.buffers()) {
+      ttg::AllocOp alloc = allocOf(buffer);
+      if (!alloc) return false;
+      auto full = plan.fullBarriers.find(alloc);
+      bool isCopied =
+          full != plan.fullBarriers.end() && !loop.isDefinedOutsideOfLoop(stageOf(buffer)); // otherwise the threads wait before the loop
+      if (isCopied) {
+        auto wait = its.fullWaits.find(full->second); // none: threads read the buffer, too
+        if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.getIndex()) return false;
+      }
+      for (Operation *access : accessesOf(alloc)) {
+        if (!loop->isProperAncestor(access) || ttg::partitionOf(access) == ttg::Partition::producer) continue;
+        if (access->getBlock() != loop.getBody()) return false;
+        if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
+          auto isReader = [&](ChainedMma &each) { return each.op == reader; };
+          mma.lastReader = std::max<int64_t>(mma.lastReader, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
+          continue;
+        }
+        if (!isa<ttg::StoreSharedOp>(access) || full != plan.fullBarriers.end()) return false;
+        needsThreads = storesOperands = true;
+      }
+    }
+    mma.isEarly = !needsThreads && !mma.inPlace;
+    if (mma.inPlace && !needsThreads) return false; // nothing tells the threads' pace
+    return true;
+  }
+
+  /// Finds where the sum comes from, and where threads need it.
+  bool planSum(scf::ForOp loop, ChainedMma &mma) {
+    Value d = mma.op.getD();
+    auto type = cast<RankedTensorType>(d.getType());
+    if (ttg::layoutOf(type) != Layout::tensorMemory(ttg::shapeOf(type), config.getWarps()) || type.getElementTypeBitWidth() != registerBits)
+      return false;
+    if (sums.isInPlace(mma.op.getCMutable())) {
+      auto carried = dyn_cast<BlockArgument>(mma.op.getC());
+      if (!carried || carried.getOwner() != loop.getBody()) return false;
+      mma.inPlace = carried.getArgNumber() - loop.getNumInductionVars();
+      return true;
+    }
+    if (!d.hasOneUse()) return false;
+    mma.wait = dyn_cast<ttg::MmaAsyncWaitOp>(*d.getUsers().begin());
+    if (!mma.wait || mma.wait->getBlock() != loop.getBody()) return false;
+    Value passed = mma.wait.getResults()[llvm::find(mma.wait.getTiles(), d) - mma.wait.getTiles().begin()];
+    if (!passed.hasOneUse()) return true;
+    auto yield = dyn_cast<scf::YieldOp>(*passed.getUsers().begin());
+    if (!yield || yield->getParentOp() != loop) return true;
+    unsigned number = passed.getUses().begin()->getOperandNumber();
+    BlockArgument carried = loop.getRegionIterArg(number);
+    bool isRescaled = !carried.use_empty() && llvm::all_of(carried.getUsers(), [&](Operation *user) {
+      return user->getBlock() == loop.getBody() && user->isBeforeInBlock(mma.op);
+    });
+    if (isRescaled) mma.rescaled = number;
+    if (isRescaled) mma.factors = rowFactors(carried, mma.op.getC());
+    return true;
+  }
+
+  /// The factors of the rows if the sum is nothing but the carried one times these; null otherwise.
+  Value rowFactors(BlockArgument carried, Value sum) {
+    auto product = sum.getDefiningOp<arith::MulFOp>();
+    if (!product || !product->hasOneUse() || !carried.hasOneUse() || product.getLhs() == product.getRhs()) return {};
+    auto spread = (product.getLhs() == carried ? product.getRhs() : product.getLhs()).getDefiningOp<tt::BroadcastOp>();
+    auto column = spread ? spread.getSrc().getDefiningOp<tt::ExpandDimsOp>() : tt::ExpandDimsOp();
+    if (!column || column.getAxis() != 1) return {};
+    Layout layout = Layout::tensorMemory(ttg::shapeOf(sum.getType()), config.getWarps());
+    Operation *from = column.getSrc().getDefiningOp();
+    bool isInLoop = from && from->getBlock() == carried.getOwner();
+    return isInLoop && ttg::layoutOf(column.getSrc().getType()) == layout.withoutDim(1) ? column.getSrc() : Value();
+  }
+
+  /// If each warp group has 128 rows of all tiles, its MMAs need not wait for other groups: one group computes while another one's MMAs
+  /// run. What threads write to shared memory is read by the MMAs of all groups.
+  void chooseRowGroups() {
+    int64_t groups = config.getWarps() / warpsOfGroup;
+    bool each = !storesOperands;
+    for (auto &[op, its] : plan.loops)
+      for (ChainedMma &mma : its.mmas)
+        each &= cast<RankedTensorType>(mma.op.getType()).getDimSize(0) == groups * tensorMemoryLanes;
+    plan.rowGroups = each ? groups : 1;
+  }
+
+  //===--------------------------------------------------------------------------------------------------- tensor memory
+
+  /// Lets operands use the columns of results that threads have loaded before. A warp stores to the rows that it has loaded.
+  void shareColumns(ChainLoop &its) {
+    llvm::SmallDenseSet<size_t> taken;
+    for (ChainedMma &mma : its.mmas) {
+      auto operand = dyn_cast<RankedTensorType>(mma.op.getA().getType());
+      if (!operand || plan.rowGroups * warpsOfGroup != config.getWarps()) continue;
+      for (auto [number, early] : llvm::enumerate(its.mmas)) {
+        auto result = cast<RankedTensorType>(early.op.getType());
+        bool fits = operand.getDimSize(0) == result.getDimSize(0) &&
+                    operand.getDimSize(1) * operand.getElementTypeBitWidth() <= result.getDimSize(1) * registerBits;
+        if (!early.isEarly || !fits || !early.wait || !early.wait->isBeforeInBlock(mma.op) || !taken.insert(number).second) continue;
+        mma.columnsOf = number;
+        break;
+      }
+    }
+  }
+
+  static int64_t columnsOf(const ChainLoop &its) {
+    int64_t all = 0;
+    for (const ChainedMma &mma : its.mmas) {
+      ttg::MmaAsyncOp op = mma.op;
+      all += tensorColumnsOf(op.getType()) * its.depthOf(mma);
+      if (isa<RankedTensorType>(op.getA().getType()) && !mma.columnsOf) all += tensorColumnsOf(op.getA().getType());
+    }
+    return all;
+  }
+
+  /// Loops use the same columns, one after the other. True if there are not more than `limit`.
+  bool place(bool prefetches, bool shares, int64_t limit) {
+    int64_t most = minTensorColumns;
+    for (auto &[op, its] : plan.loops) {
+      bool canPrefetch = copiesCanPrefetch(its);
+      its.prefetches = prefetches && canPrefetch;
+      its.interleaves = !its.prefetches && canPrefetch && plan.rowGroups > 1;
+      for (ChainedMma &mma : its.mmas)
+        mma.columnsOf.reset();
+      if (shares) shareColumns(its);
+      most = std::max(most, columnsOf(its));
+    }
+    plan.columns = int64_t(llvm::PowerOf2Ceil(uint64_t(most)));
+    return plan.columns <= limit;
+  }
+
+  /// Gives early results two tiles if these fit. A second CTA on the SM is worth more: it multiplies while this one computes.
+  bool placeResults() {
+    auto placeIn = [&](int64_t limit) {
+      return place(/*prefetches=*/true, /*shares=*/false, limit) || place(/*prefetches=*/true, /*shares=*/true, limit) ||
+             place(/*prefetches=*/false, /*shares=*/false, limit) || place(/*prefetches=*/false, /*shares=*/true, limit);
+    };
+    bool twoCtas = config.getWarps() == warpsOfGroup && 2 * planShared(function).bytes <= target.sharedBytes;
+    return (twoCtas && placeIn(target.tensorColumns / 2)) || placeIn(target.tensorColumns);
+  }
+
+  /// A second CTA on the SM would compute while this one corrects its sums. The partition's registers would make it impossible.
+  bool paysCorrection() {
+    int64_t bytes = planShared(function).bytes;
+    llvm::SetVector<std::pair<ttg::BufferType, int64_t>> buffers;
+    for (auto &[loop, its] : plan.loops) {
+      int64_t number = 0;
+      for (ChainedMma &mma : its.mmas)
+        if (mma.factors) buffers.insert({factorBufferOf(mma), number++});
+    }
+    int64_t factorBytes = 0;
+    for (auto [type, number] : buffers)
+      factorBytes += type.getDepth() * type.tileBytes();
+    bool oneCta = 2 * plan.columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
+    return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+  TensorAccumulators sums;
+  ChainPlan plan;
+  bool storesOperands = false; ///< threads write operands to shared memory
+};
+
+} // namespace
+
+std::optional<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  return ChainPlanner(function, config, target).run();
+}
+
+} // namespace tilewright::gpu

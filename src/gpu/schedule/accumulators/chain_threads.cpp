@@ -1,0 +1,215 @@
+// What threads, and the correction partition, do in loops whose MMAs have a partition (chain_partition.cpp): they wait for results, load
+// them, write operands, and multiply sums by factors.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/accumulators/chain_expansion.h"
+#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/shared_memory/shared_accesses.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "ir/zeros.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+void ChainExpansion::storeInits() {
+  for (auto [mma, place] : llvm::zip(its->mmas, places)) {
+    if (!mma.rescaled && !(mma.inPlace && !startsFromZero(mma))) continue;
+    ttg::TensorStoreOp::create(b, loop.getLoc(), loop.getInitArgs()[mma.rescaled ? *mma.rescaled : *mma.inPlace], place.result);
+  }
+}
+
+/// A wait for results or operands, of the thread's row group.
+void ChainExpansion::waitInGroup(Location loc, Value barriers, Value stage, Value parity) {
+  ttg::BarrierWaitOp::create(b, loc, barriers, barrierOf(loc, stage, 0), parity, /*firstWarp=*/false, /*tensorMemory=*/true,
+                             /*perWarpGroup=*/plan.rowGroups > 1);
+}
+
+void ChainExpansion::arriveInGroup(Location loc, Value barriers, Value stage) {
+  ttg::BarrierArriveOp::create(b, loc, barriers, barrierOf(loc, stage, 0), Value(), /*inAllCtas=*/false, /*firstWarp=*/false,
+                               /*perWarpGroup=*/plan.rowGroups > 1);
+}
+
+void ChainExpansion::expandThreads() {
+  waitForReaders();
+  for (size_t number = 0; number < its->mmas.size(); ++number) {
+    ChainedMma &mma = its->mmas[number];
+    if (places[number].factorBuffer)
+      sendFactors(number);
+    else if (mma.rescaled)
+      loadRescaled(number);
+    else if (mma.wait)
+      loadResult(number);
+    if (!mma.isEarly) writeOperands(number);
+  }
+  for (ttg::MmaAsyncWaitOp wait : its->waits) {
+    wait.replaceAllUsesWith(wait.getTiles());
+    wait.erase();
+  }
+}
+
+void ChainExpansion::writeOperands(size_t number) {
+  ChainedMma &mma = its->mmas[number];
+  Place &place = places[number];
+  Location loc = mma.op.getLoc();
+  b.setInsertionPoint(mma.op);
+  if (Value operand = operandAt(number, count)) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand);
+  if (hasOtherTile(number)) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
+  if (!mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC())) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), place.result);
+  arriveInGroup(loc, place.ready, zero);
+}
+
+static Operation *firstUser(Value value) {
+  Operation *first = nullptr;
+  for (Operation *user : value.getUsers())
+    if (!isa<scf::YieldOp>(user) && (!first || user->isBeforeInBlock(first))) first = user;
+  return first;
+}
+
+/// Before threads change what an MMA reads or adds to, they wait for the last such MMA of the previous iteration.
+void ChainExpansion::waitForReaders() {
+  llvm::MapVector<size_t, Operation *> firsts; // by MMA: the first change
+  auto change = [&](size_t number, Operation *op) {
+    Operation *&first = firsts[number];
+    if (!first || op->isBeforeInBlock(first)) first = op;
+  };
+  for (auto [number, mma] : llvm::enumerate(its->mmas)) {
+    if (mma.isEarly) continue;
+    if (!hasOtherTile(number)) change(number, mma.op);
+    if (mma.rescaled && !places[number].factorBuffer) change(number, firstUser(loop.getRegionIterArg(*mma.rescaled)));
+    for (Value buffer : mma.op.buffers())
+      for (Operation *access : accessesOf(allocOf(buffer)))
+        if (loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(size_t(mma.lastReader), access);
+  }
+  for (auto [number, op] : firsts) {
+    b.setInsertionPoint(op);
+    waitForPrevious(op->getLoc(), number);
+  }
+}
+
+/// Waits until a late MMA of the previous iteration is complete.
+void ChainExpansion::waitForPrevious(Location loc, size_t number) {
+  Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
+  auto [stage, parity] = stageAt(loc, before, 1);
+  waitInGroup(loc, places[number].done, stage, parity);
+}
+
+/// Of two tiles of an operand in the columns of scores, the MMA of the previous iteration reads the other one. The MMA before that was
+/// complete before these scores were computed. The sum is the correction partition's.
+bool ChainExpansion::hasOtherTile(size_t number) const {
+  return operandDepthOf(its->mmas[number]) > 1 && places[number].factorBuffer;
+}
+
+void ChainExpansion::loadResult(size_t number) {
+  ChainedMma &mma = its->mmas[number];
+  Location loc = mma.wait.getLoc();
+  Value d = mma.op.getD();
+  b.setInsertionPoint(mma.wait);
+  auto [stage, parity] = stageAt(loc, count, its->depthOf(mma));
+  waitInGroup(loc, places[number].done, stage, parity);
+  Value loaded = ttg::TensorLoadOp::create(b, loc, d.getType(), stageOf(number, stage));
+  for (auto [tile, passed] : llvm::zip(mma.wait.getTiles(), mma.wait.getResults()))
+    if (tile == d) passed.replaceAllUsesWith(loaded);
+}
+
+/// The sum is in tensor memory from one iteration to the next one.
+void ChainExpansion::loadRescaled(size_t number) {
+  ChainedMma &mma = its->mmas[number];
+  BlockArgument sum = loop.getRegionIterArg(*mma.rescaled);
+  b.setInsertionPoint(firstUser(sum));
+  if (mma.factors) {
+    ttg::TensorScaleOp::create(b, mma.op.getLoc(), mma.factors, places[number].result, IntegerAttr());
+  } else {
+    Value loaded = ttg::TensorLoadOp::create(b, mma.op.getLoc(), sum.getType(), places[number].result);
+    sum.replaceAllUsesWith(loaded);
+  }
+  loop.getTiedLoopYieldedValue(sum)->set(sum);
+}
+
+//===------------------------------------------------------------------------------------------------------- correction partition
+
+/// Moves what a value is computed from to where its operands are known.
+static void computeEarly(Value value, scf::ForOp loop) {
+  llvm::SetVector<Operation *> seen;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody() && op->getNumRegions() == 0 && isMemoryEffectFree(op); };
+  (void)getBackwardSlice(value, &seen, options);
+  for (Operation *op : seen) { // operands first
+    if (hasBarrierInside(op)) continue;
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == op->getBlock() && (!last || last->isBeforeInBlock(from)))
+        last = from;
+    if (last)
+      op->moveAfter(last);
+    else
+      op->moveBefore(&loop.getBody()->front());
+  }
+}
+
+/// Of two tiles, the consumers fill one for this iteration. The correction partition has read what the previous but one left there: it
+/// arrived at `ready` afterwards, and the consumers have waited for that MMA.
+void ChainExpansion::sendFactors(size_t number) {
+  ChainedMma &mma = its->mmas[number];
+  Place &place = places[number];
+  Location loc = mma.op.getLoc();
+  BlockArgument sum = loop.getRegionIterArg(*mma.rescaled);
+  loop.getTiedLoopYieldedValue(sum)->set(sum);
+  computeEarly(mma.factors, loop);
+  b.setInsertionPointAfterValue(mma.factors);
+  auto [stage, parity] = stageAt(loc, count, 2);
+  Value tile = ttg::StageOp::create(b, loc, withDepth(cast<ttg::BufferType>(place.factorBuffer.getType()), 1), place.factorBuffer, stage);
+  ttg::StoreSharedOp::create(b, loc, mma.factors, tile);
+  arriveInGroup(loc, place.factorsFull, stage);
+  for (int64_t group = 0; group < plan.rowGroups; ++group)
+    correct(number, tile, stage, parity, group);
+}
+
+/// The correction partition multiplies the rows of one row group.
+void ChainExpansion::correct(size_t number, Value factors, Value stage, Value parity, int64_t group) {
+  ChainedMma &mma = its->mmas[number];
+  Place &place = places[number];
+  Location loc = mma.op.getLoc();
+  auto mark = [&](Operation *op) { ttg::setPartition(op, ttg::Partition::correction); };
+  mark(waitFor(loc, place.factorsFull, barrierOf(loc, stage, group), parity));
+  Dims shape = ttg::shapeOf(mma.op.getType());
+  IntegerAttr block;
+  if (plan.rowGroups > 1) {
+    shape[0] = tensorMemoryLanes;
+    block = b.getI32IntegerAttr(static_cast<int32_t>(group));
+    auto whole = cast<ttg::BufferType>(factors.getType());
+    auto rows = SharedLayout::rowMajor({shape[0]}, whole.getElementType().getIntOrFloatBitWidth(), {0});
+    auto part = ttg::BufferType::get(b.getContext(), 1, whole.getElementType(), ttg::SharedAttr::get(b.getContext(), rows));
+    factors = ttg::ViewOp::create(b, loc, part, factors, ArrayRef<int32_t>(), static_cast<uint32_t>(group * tensorMemoryLanes));
+  }
+  // The partition has one warp group; further warps would hold copies.
+  Layout rows = Layout::tensorMemory(shape, warpsOfGroup).withoutDim(1);
+  rows.basesOf(Axis::warp).resize(llvm::Log2_64(uint64_t(config.getWarps())), 0);
+  auto type = RankedTensorType::get({shape[0]}, cast<RankedTensorType>(mma.factors.getType()).getElementType(),
+                                    ttg::LayoutAttr::get(b.getContext(), rows));
+  Value loaded = ttg::LoadSharedOp::create(b, loc, type, factors);
+  mark(loaded.getDefiningOp());
+  Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
+  mark(waitFor(loc, place.done, barrierOf(loc, zero, group), stageAt(loc, before, 1).second));
+  mark(ttg::TensorScaleOp::create(b, loc, loaded, place.result, block));
+  mark(ttg::BarrierArriveOp::create(b, loc, place.ready, barrierOf(loc, zero, group), Value()));
+}
+
+/// After the loop: its sums.
+void ChainExpansion::loadResults() {
+  for (auto [mma, place] : llvm::zip(its->mmas, places)) {
+    if (!mma.rescaled && !mma.inPlace) continue;
+    Value result = loop.getResult(mma.rescaled ? *mma.rescaled : *mma.inPlace);
+    if (result.use_empty()) continue;
+    Value sum = ttg::TensorLoadOp::create(b, loop.getLoc(), result.getType(), place.result);
+    bool isStored = mma.rescaled || !startsFromZero(mma); // before the loop
+    result.replaceAllUsesWith(isStored ? sum : sumOrInit(b, loop, *mma.inPlace, sum));
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,95 @@
+#include "gpu/schedule/accumulators/tensor_accumulators.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loop_iterations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+TensorAccumulators::TensorAccumulators(tt::FuncOp function, int64_t warps) : warps(warps) {
+  function.walk([&](scf::ForOp loop) {
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (fits(argument.getType())) carried.insert(argument);
+  });
+  // A value leaves the set if one of its uses needs registers; then values that depend on it may leave, too.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BlockArgument argument : SmallVector<BlockArgument>(carried.begin(), carried.end()))
+      if (!staysInLoop(argument)) changed |= carried.remove(argument);
+  }
+}
+
+bool TensorAccumulators::contains(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value)) return carried.contains(argument);
+  auto result = cast<OpResult>(value);
+  if (isa<ttg::MmaAsyncOp>(result.getOwner())) return true;
+  if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(result.getOwner())) return contains(wait.getTiles()[result.getResultNumber()]);
+  auto loop = dyn_cast<scf::ForOp>(result.getOwner());
+  return loop && carried.contains(loop.getRegionIterArgs()[result.getResultNumber()]);
+}
+
+bool TensorAccumulators::isInPlace(OpOperand &use) const {
+  if (!contains(use.get())) return false;
+  if (isa<ttg::MmaAsyncWaitOp>(use.getOwner())) return true;
+  return maySupersede(use) && llvm::count_if(use.get().getUses(), [&](OpOperand &each) { return maySupersede(each); }) == 1;
+}
+
+bool TensorAccumulators::fits(Type type) const {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 ||
+      tile.getDimSize(0) < tcgen05MinRows)
+    return false;
+  return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
+}
+
+/// True if the value has a later one in its place after this use. Only one use can have that.
+bool TensorAccumulators::maySupersede(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (auto mma = dyn_cast<ttg::MmaAsyncOp>(user)) return use.get() == mma.getC();
+  if (auto loop = dyn_cast<scf::ForOp>(user)) {
+    BlockArgument argument = loop.getTiedLoopRegionIterArg(&use);
+    return argument && carried.contains(argument);
+  }
+  auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+  return isa<scf::YieldOp>(user) && loop && carried.contains(loop.getRegionIterArg(use.getOperandNumber()));
+}
+
+bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
+  auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
+  return yielded->get() != argument && isInPlace(*yielded) &&
+         llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
+}
+
+Value sumOrInit(OpBuilder &b, scf::ForOp loop, unsigned number, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  Value runs = LoopIterations(loop).existsIteration(b, 0);
+  Value mask = tt::SplatOp::create(b, loop.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
+  return arith::SelectOp::create(b, loop.getLoc(), mask, sum, loop.getInitArgs()[number]);
+}
+
+int64_t tensorColumnsOf(Type tile) {
+  auto type = cast<RankedTensorType>(tile);
+  return ttg::TensorMemoryType::get(type.getContext(), type.getShape(), type.getElementType()).columns();
+}
+
+int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
+  if (!mma.getScales()) return 0;
+  ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
+  return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
+}
+
+Value scaleSetOf(OpBuilder &b, Location loc, Value number, Value first, int64_t columns) {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))).getResult();
+  };
+  Value set = arith::AndIOp::create(b, loc, number, constant(setsOfScales - 1));
+  return arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, set, constant(columns)));
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,163 @@
+// If each tile of a result has a program, an SM does nothing useful from the end of one CTA to the first MMA of the next. With cluster
+// launch control, a CTA cancels the launch of another one that has not started, and executes its program itself:
+//   before: %x = tt.get_program_id x    for %k { ... mma_async }    store the tile
+//   after:  for %i { %x, %y, %z = ttg.clc_program %i    for %k { ... mma_async }    store the tile }
+// The loop ends when no launch is left. It is like the loop of a persistent kernel, so the later steps let copies and MMAs of the next
+// program run while the tile of this one is stored. An SM that is late cancels less, so the work is balanced. Programs of a launch may run
+// in any order, and at any time, so their results are the same. Whether the copies then run ahead, schedule-loops shows for a copy of the
+// kernel.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/launch_control.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/mma_loops.h"
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/program_loop.h"
+#include "ir/slice.h"
+#include "support/result.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// True if the value may differ between programs.
+static bool mayDiffer(Value value) {
+  return tt::dependsOn(value, [](Value source) {
+    Operation *op = source.getDefiningOp();
+    bool differs = op ? isa<tt::GetProgramIdOp>(op) || op->getNumRegions() != 0 || !isMemoryEffectFree(op)
+                      : !isa<tt::FuncOp>(cast<BlockArgument>(source).getOwner()->getParentOp());
+    return differs ? tt::Search::found : tt::Search::follow;
+  });
+}
+
+/// Returns why the programs of a kernel stay as they are, apart from the schedules of its loops.
+static Result<void> check(tt::FuncOp function) {
+  for (Operation *op : loopsWithMmas(function)) {
+    auto loop = cast<scf::ForOp>(op);
+    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>())
+      return Failure{"the program has a loop over tiles of its own"};
+    if (!isa<tt::FuncOp>(loop->getParentOp())) return Failure{"the loop is in a branch"};
+    // A program is taken over while its predecessor runs. If that takes long, another SM could have begun.
+    if (mayDiffer(loop.getLowerBound()) || mayDiffer(loop.getUpperBound())) return Failure{"programs differ in their iterations"};
+  }
+  if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
+  if (mayLearnOfWrites(function)) return Failure{"the program may wait for data that another program writes"};
+  return {};
+}
+
+//===----------------------------------------------------------------------------------------------------------- the loop
+
+/// True for scalars that every program computes alike.
+static bool isSameInAllPrograms(Operation &op, scf::ForOp programs) {
+  bool isScalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  return isScalar && !isa<tt::GetProgramIdOp>(op) &&
+         llvm::all_of(op.getOperands(), [&](Value operand) { return programs.isDefinedOutsideOfLoop(operand); });
+}
+
+/// Puts the kernel into a program loop.
+static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
+  Block &entry = function.getBody().front();
+  Location loc = function.getLoc();
+  OpBuilder b(function.getContext());
+  b.setInsertionPointToStart(&entry);
+  auto layout = SharedLayout::rowMajor({clcStages, clcResponseBytes}, 8, {1, 0});
+  auto type = ttg::BufferType::get(b.getContext(), 1, b.getI8Type(), ttg::SharedAttr::get(b.getContext(), layout));
+  auto responses = ttg::AllocOp::create(b, loc, type);
+  responses->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+  auto barriers = ttg::BarriersType::get(b.getContext(), clcStages);
+  Value full = ttg::AllocBarriersOp::create(b, loc, barriers);
+  Value empty = ttg::AllocBarriersOp::create(b, loc, barriers, static_cast<uint32_t>(config.getWarps() * config.getCtas()));
+  auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); };
+  Value zero = number(0), one = number(1), most = number(std::numeric_limits<int32_t>::max());
+  Operation *last = most.getDefiningOp(), *end = entry.getTerminator();
+  b.setInsertionPoint(end);
+  auto programs = scf::ForOp::create(b, loc, zero, most, one);
+  b.setInsertionPointToStart(programs.getBody());
+  auto program = ttg::ClcProgramOp::create(b, loc, responses, full, empty, programs.getInductionVar(), /*asks=*/true);
+  Operation *yield = programs.getBody()->getTerminator();
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(std::next(last->getIterator()), programs->getIterator())))
+    if (!isSameInAllPrograms(op, programs)) op.moveBefore(yield);
+  programs.walk([&](tt::GetProgramIdOp id) {
+    id.replaceAllUsesWith(program.getResult(static_cast<unsigned>(id.getAxis())));
+    id.erase();
+  });
+}
+
+//===--------------------------------------------------------------------------------------------------------- the decision
+
+namespace {
+/// What the schedule of a loop with MMAs says.
+struct Pipeline {
+  int64_t stages = 1;
+  bool warpSpecialized = false, crossTile = false;
+};
+} // namespace
+
+/// The schedules of a copy of the kernel, by loop with MMAs. `programLoop`: the copy has one.
+static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
+  SmallVector<Pipeline> pipelines(loopsWithMmas(function).size());
+  auto rewrite = [&](tt::FuncOp copy) {
+    if (programLoop) loopOverPrograms(copy, config);
+    return true;
+  };
+  auto see = [&](tt::FuncOp copy) {
+    for (auto [loop, pipeline] : llvm::zip_equal(loopsWithMmas(copy), pipelines)) {
+      if (!loop->hasAttr(ttg::loopScheduleName)) continue;
+      if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
+        pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
+    }
+  };
+  scheduleCopy(function, config, target, rewrite, see);
+  return pipelines;
+}
+
+static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
+  SmallVector<DotShape> dots;
+  loop.walk([&](ttg::MmaAsyncOp mma) {
+    auto sum = cast<RankedTensorType>(mma.getD().getType());
+    ttg::BufferType second = mma.getB().getType();
+    dots.push_back({sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()});
+  });
+  return dots;
+}
+
+/// Returns why the copies of the next program would not run ahead, or why that would not pay.
+static Result<void> compareSchedules(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  SmallVector<Pipeline> before = pipelinesOf(function, config, target, /*programLoop=*/false);
+  SmallVector<Pipeline> after = pipelinesOf(function, config, target, /*programLoop=*/true);
+  for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before, after)) {
+    if (!with.warpSpecialized || with.stages < 2) return Failure{"no warp of its own starts the copies"};
+    if (!with.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
+    if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), without.stages, with.stages}))
+      return Failure{"the stages next to the stored tile are too few"};
+  }
+  return {};
+}
+
+static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
+  if (!target.tcgen05 || !target.launchControl || loops.empty()) return success();
+  Result<void> planned = check(function);
+  if (planned) planned = compareSchedules(function, config, target);
+  if (planned) loopOverPrograms(function, config);
+  std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"
+                             : "each CTA executes its own program: " + planned.error();
+  remarkOnLoops(function, "cancel-launches", loops, text);
+  return success();
+}
+
+LogicalResult cancelLaunches(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return cancelLaunches(function, config, target);
+  });
+}
+
+} // namespace tilewright::gpu

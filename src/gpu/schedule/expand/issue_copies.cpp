@@ -1,0 +1,163 @@
+// Copies of a pipelined loop, and the waits for them. With S stages, and copies S - 1 iterations ahead:
+//   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p }
+//   after:  start the copies of iterations 0 .. S-2
+//           for %i { wait for the copy of i    ttg.mma_async %stage    start the copy of i + S-1 }
+#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/expand/expansion.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/multicast.h"
+#include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/ttg/copied_boxes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Starts one copy by TMA.
+static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
+                                        Value full, Value stageIndex, Value exists) {
+  auto load = cast<ttg::DescriptorLoadOp>(copy.load);
+  bool paired = e.schedule.paired;
+  bool forAll = e.schedule.warpSpecialized && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config, paired);
+  auto type = cast<ttg::BufferType>(buffer.getType());
+  BoxParts parts = forAll ? *partsPerBox(type, e.config.getCtas(), paired) : BoxParts();
+  FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
+  if (failed(map)) return failure();
+  Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
+                                              load.getEvict(), /*multicast=*/forAll, /*toLeader=*/paired);
+  e.assignToProducer(started);
+  return started;
+}
+
+/// Starts one copy by cp.async.
+static Operation *copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
+  Location loc = load.getLoc();
+  auto tile = cast<RankedTensorType>(load.getType());
+  auto bits = RankedTensorType::get(tile.getShape(), e.b.getI1Type(), tile.getEncoding());
+  Value mask = tt::SplatOp::create(e.b, loc, bits, exists);
+  if (load.getMask()) mask = arith::AndIOp::create(e.b, loc, mask, operands[1]);
+  auto async = ttg::CopyAsyncOp::create(e.b, loc, operands[0], buffer, mask);
+  for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
+    async->setAttr(attribute.getName(), attribute.getValue());
+  return async;
+}
+
+/// Announces the bytes of one iteration's copies. The first CTA of a pair does that for both.
+static void expectBytes(Expansion &e, const CircularBuffer &circular, const StageBuffers &stageBuffers, Value stageIndex, Value exists) {
+  Location loc = circular.copies.front().load->getLoc();
+  int64_t bytes = stageBuffers.bytes;
+  if (e.schedule.paired) {
+    bytes *= e.config.getCtas();
+    Value isLeader = isPairLeader(e.b, loc);
+    exists = exists ? Value(arith::AndIOp::create(e.b, loc, exists, isLeader)) : isLeader;
+  }
+  e.assignToProducer(ttg::BarrierExpectOp::create(e.b, loc, stageBuffers.full, stageIndex, static_cast<int32_t>(bytes), exists));
+}
+
+FailureOr<SmallVector<Operation *>> issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+  const CircularBuffer &circular = e.schedule.circularBuffers[index];
+  const StageBuffers &stageBuffers = e.stageBuffers[index];
+  SmallVector<Operation *> started;
+  if (circular.tma) expectBytes(e, circular, stageBuffers, stageIndex, exists);
+  for (auto [copy, stages] : llvm::zip(circular.copies, stageBuffers.buffers)) {
+    ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
+    operands = operands.drop_front(own.size());
+    Value buffer = ttg::StageOp::create(e.b, copy.load->getLoc(), ttg::AllocOp(copy.alloc).getType(), stages, stageIndex);
+    if (auto load = dyn_cast<tt::LoadOp>(copy.load)) {
+      started.push_back(copyByThreads(e, load, own, buffer, exists));
+      continue;
+    }
+    FailureOr<Operation *> tma = copyByTma(e, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists);
+    if (failed(tma)) return failure();
+    started.push_back(*tma);
+  }
+  return started;
+}
+
+LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
+                         function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
+  for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
+    Value exists = existsAt(iteration), stageIndex = stageAround(e.b, e.loc, first, iteration, e.stages);
+    bool committed = false;
+    for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
+      if (iteration >= circular.distance) continue;
+      if (failed(issueCopies(e, index, operandsAt(index, iteration), stageIndex, exists))) return failure();
+      committed |= !circular.tma;
+    }
+    if (committed) ttg::CopyCommitOp::create(e.b, e.loc);
+  }
+  return success();
+}
+
+LogicalResult prologue(Expansion &e, Value first) {
+  LoopIterations iterations(e.schedule.loop);
+  return startFirst(
+      e, first, [&](int64_t iteration) { return iterations.existsIteration(e.b, iteration); },
+      [&](size_t circular, int64_t iteration) {
+        return iterations.ofIteration(e.b, e.schedule.circularBuffers[circular].operands(), iteration);
+      });
+}
+
+/// Starts the copies of later iterations that stand after `place`, at the insertion point.
+static LogicalResult copyLater(Expansion &e, Operation *place) {
+  LoopIterations iterations(e.schedule.loop);
+  DenseMap<int64_t, Value> existing, targets; // by distance
+  for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
+    if (circular.copyAfter != place) continue;
+    int64_t distance = circular.distance;
+    Value &exists = existing[distance], &target = targets[distance];
+    if (!exists) exists = iterations.existsLater(e.b, distance);
+    if (!target) target = stageAround(e.b, e.loc, e.stageIndex, distance, e.stages);
+    FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, iterations.later(e.b, e.sources[index], distance), target, exists);
+    if (failed(started)) return failure();
+    for (Operation *op : *started)
+      op->setAttr(ttg::iterationOffsetName, e.b.getI32IntegerAttr(static_cast<int32_t>(distance)));
+  }
+  return success();
+}
+
+LogicalResult refill(Expansion &e) {
+  llvm::SetVector<Operation *> places; // the top of the iteration last
+  for (bool top : {false, true})
+    for (const CircularBuffer &circular : e.schedule.circularBuffers)
+      if (top == !circular.copyAfter) places.insert(circular.copyAfter);
+  for (Operation *place : places) {
+    e.b.setInsertionPointAfter(place ? e.positionOf(place) : e.top);
+    if (failed(copyLater(e, place))) return failure();
+    if (!place) e.top = &*std::prev(e.b.getInsertionPoint());
+  }
+  if (e.copyAsync) ttg::CopyCommitOp::create(e.b, e.loc); // empty ones, too: waiting counts groups
+  return success();
+}
+
+void waitForOwnCopies(Expansion &e) {
+  if (!e.copyAsync) return;
+  int64_t pending = 0;
+  for (const CircularBuffer &circular : e.schedule.circularBuffers)
+    if (!circular.tma) pending = circular.distance - 1; // the same for all of them
+  e.b.setInsertionPointAfter(e.lastStage);
+  e.top = ttg::CopyWaitOp::create(e.b, e.loc, static_cast<int32_t>(pending));
+}
+
+ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
+  ttg::BarrierWaitOp arrival;
+  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
+    if (circular.tma && e.schedule.operandPlan) {
+      waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stageIndex, e.parity);
+    } else if (circular.tma) {
+      e.b.setInsertionPoint(circular.firstReader);
+      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity, e.firstWarp);
+      if (circular.firstReader == e.schedule.shiftedMma) arrival = wait;
+    }
+    for (Copy copy : circular.copies) {
+      eraseStore(copy.store);
+      copy.load->erase();
+      copy.alloc->erase();
+    }
+  }
+  return arrival;
+}
+
+} // namespace tilewright::gpu

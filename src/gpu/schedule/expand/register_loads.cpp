@@ -1,0 +1,100 @@
+// What threads load to registers they load at the top of the iteration before. ptxas moves a load after the arithmetic, which takes fewer
+// registers; then the fence waits for it (mxfp8 matmul of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
+// passes, stands after them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
+// at its end waits for the loads that it has just started (the same MMA, scales alone: more than a third of all stalls).
+#include "gpu/schedule/expand/register_loads.h"
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/schedule/expand/widen_loads.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/tiles/layout_cost.h"
+#include "ir/volatile_load.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static bool isCopied(const LoopSchedule &schedule, Operation *load) {
+  return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
+    return llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.load == load; });
+  });
+}
+
+static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
+  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+  Value all = tt::SplatOp::create(b, loc, bits, exists);
+  return mask ? Value(arith::AndIOp::create(b, loc, all, mask)) : all;
+}
+
+/// The load as the loop needs it elsewhere, where `exists`.
+static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Value exists) {
+  auto copy = cast<tt::LoadOp>(b.clone(*load));
+  copy->setOperands(operands);
+  b.setInsertionPoint(copy);
+  Value mask = logicalAnd(b, load.getLoc(), exists, copy.getMask(), cast<RankedTensorType>(load.getType()));
+  b.setInsertionPointAfter(copy);
+  copy.getMaskMutable().assign(mask);
+  return copy.getResult();
+}
+
+/// The loads to registers that can be made in another iteration.
+static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  LoopIterations iterations(loop);
+  if (mayLearnOfWrites(loop)) return {};
+  return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
+    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
+           llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
+  });
+}
+
+/// Registers of a thread for what a load brings, which stays in words if it comes in words.
+static int64_t heldBy(tt::LoadOp load) {
+  auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  auto tile = cast<RankedTensorType>(load.getType());
+  bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
+  int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
+  return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
+}
+
+/// Moves the load to the previous iteration, before `insertionPoint`, in a loop that carries the loaded tile.
+static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
+  OpBuilder b(schedule.loop);
+  LoopIterations before(schedule.loop);
+  Value first = loadOf(b, load, before.ofIteration(b, load->getOperands(), 0), before.existsIteration(b, 0));
+  schedule.loop = withMoreCarried(schedule.loop, first);
+  LoopIterations iterations(schedule.loop);
+  b.setInsertionPoint(insertionPoint);
+  Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
+  load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
+  Operation *yield = schedule.loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), next);
+  load.erase();
+}
+
+void addRegisterLoads(LoopSchedule &schedule, int64_t registers) {
+  SmallVector<tt::LoadOp> loads = movableLoads(schedule);
+  int64_t held = 0;
+  for (tt::LoadOp load : loads)
+    held += heldBy(load);
+  if (2 * held > registers) return;
+  schedule.registerLoads = std::move(loads);
+  schedule.registersForWords = registers / 2 - held;
+}
+
+void prefetchRegisterLoads(LoopSchedule &schedule, function_ref<Operation *(tt::LoadOp)> after) {
+  DenseMap<Operation *, Operation *> barriers; // by what they stand after
+  for (tt::LoadOp load : schedule.registerLoads) {
+    Operation *before = after ? after(load) : nullptr, *&barrier = barriers[before];
+    OpBuilder b = OpBuilder::atBlockBegin(schedule.loop.getBody());
+    if (before) b.setInsertionPointAfter(before);
+    if (!barrier) barrier = ptx::WarpBarrierOp::create(b, schedule.loop.getLoc());
+    if (!widenLoad(schedule, load, schedule.registersForWords, barrier)) prefetchLoad(schedule, load, barrier);
+  }
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,369 @@
+// Attention's iteration is a chain: scores = QK, softmax of the scores, weights times V. A warpgroup that waits for each MMA
+// computes nothing while tensor cores work for it. So the chain is cut in two, and its second part runs an iteration late: both
+// MMAs start one after the other, and the softmax of one iteration runs while the previous iteration's weights are multiplied by V.
+//   before: for i in [0, n) { s = QK(i)    wait 0    p = softmax(s)    o += pV(i)    wait 0 }
+//   after:  if n > 0 { s = QK(0)    wait 0    p = softmax(s) }
+//           for i in [1, n) { ping-pong wait    s = QK(i)    o += pV(i - 1)    arrive    wait 1: s    p = softmax(s)    wait 0: o }
+//           if n > 0 { o += pV(n - 1)    wait 0 }
+// What the second part takes from the first (the weights, the factor by which the sum shrinks) is carried by the loop. The
+// weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
+// Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
+// start MMAs at the same time, each waiting for the other's, and then compute at the same time.
+#include "gpu/schedule/expand/two_stage_pipeline.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/named_barriers.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+/// The two parts of an iteration. The loop's last MMA belongs to the second one.
+class TwoStages {
+public:
+  TwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
+    last = lastMmaIn(body);
+    if (last == firstMma) return;
+    addSecondStage(last);
+    // A carried value that the second part makes belongs to it, and so does everything that uses the value.
+    for (size_t before = 0; before != secondStage.size();) {
+      before = secondStage.size();
+      for (BlockArgument carried : loop.getRegionIterArgs())
+        if (isInSecondStage(carried)) addUsers(carried);
+    }
+  }
+
+  /// Notes on the operations of the second part that they work for the previous iteration.
+  void markSecondStage() const {
+    for (Operation *op : secondStage)
+      op->setAttr(ttg::iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
+  }
+
+  bool isInSecondStage(Operation *op) const { return op && secondStage.contains(op); }
+  bool isInSecondStage(BlockArgument carried) { return isInSecondStage(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
+
+  /// True if the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
+  bool stagesAreSeparable() {
+    if (last == firstMma || isInSecondStage(firstMma)) return false;
+    for (Operation *op : secondStage)
+      if (!isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) && !isArithmetic(op)) return false;
+    for (Value value : forwarded())
+      if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      auto from = dyn_cast<BlockArgument>(loop.getTiedLoopYieldedValue(carried)->get());
+      if (from && from.getOwner() == body && from != loop.getInductionVar() && isInSecondStage(from) && !isInSecondStage(carried))
+        return false;
+    }
+    return true;
+  }
+
+  /// Adds waits for copies that only the second part reads, what tells after its wait that an iteration's copies have been read, and what
+  /// gives a value another shape.
+  LogicalResult addWaitsAndShapes() {
+    bool waited = false;
+    for (Operation &op : *body) {
+      waited |= isa<ttg::MmaAsyncWaitOp>(op) && isInSecondStage(&op);
+      if (isa<ttg::BarrierWaitOp>(op)) {
+        Operation *reader = firstFrom<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp>(&op);
+        if (!reader) return bug(&op, "no operation after it reads the stage that it waits for");
+        if (isInSecondStage(reader)) secondStage.insert(&op);
+      }
+      if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
+      secondStage.insert(&op);
+      if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) secondStage.insert(op.getPrevNode());
+    }
+    for (Operation &op : llvm::reverse(*body)) {
+      bool isShape = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::SplatOp, ttg::StageOp, ttg::ViewOp>(op);
+      if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isInSecondStage(user); })) secondStage.insert(&op);
+    }
+    return success();
+  }
+
+  /// What the second part reads from the first one, or from the iteration's number, also in regions of its operations.
+  llvm::SetVector<Value> forwarded() {
+    llvm::SetVector<Value> values;
+    for (Operation &op : *body) {
+      if (!isInSecondStage(&op)) continue;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (body->getParent() == operand.getParentRegion() && !isOfSecondStage(operand)) values.insert(operand);
+      });
+    }
+    return values;
+  }
+
+  scf::ForOp loop;
+  ttg::MmaAsyncOp firstMma, last;
+  Block *body;
+
+private:
+  /// True if the operation only computes, maybe in a branch. Warps need not synchronize for it.
+  static bool isArithmetic(Operation *op) {
+    auto isPlain = [](Operation *inner) {
+      return inner->getNumRegions() == 0 || isa<scf::IfOp>(inner) ? WalkResult::advance() : WalkResult::interrupt();
+    };
+    return isMemoryEffectFree(op) && !op->walk(isPlain).wasInterrupted();
+  }
+  /// True if the value, of the loop's body, is an operation's of the second part, or carried for it.
+  bool isOfSecondStage(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument) return isInSecondStage(value.getDefiningOp());
+    return argument != loop.getInductionVar() && isInSecondStage(argument);
+  }
+  /// A buffer that the first part does not use, and that copies which run ahead fill.
+  bool isOnlyForSecondStage(Value value) {
+    return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
+             auto store = dyn_cast<ttg::StoreSharedOp>(user);
+             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isInSecondStage(user);
+           });
+  }
+  void addUsers(Value value) {
+    for (Operation *user : value.getUsers())
+      if (Operation *op = body->findAncestorOpInBlock(*user); op && !op->hasTrait<OpTrait::IsTerminator>()) addSecondStage(op);
+  }
+  void addSecondStage(Operation *op) {
+    if (!secondStage.insert(op).second) return;
+    for (Value result : op->getResults())
+      addUsers(result);
+  }
+
+  llvm::SmallPtrSet<Operation *, 32> secondStage;
+};
+
+/// The ping-pong barriers by which two warpgroups alternate in starting MMAs. Each waits at its own barrier, where the other one arrives.
+/// The first warpgroup starts first. In the last iteration no warpgroup waits for the second one.
+class PingPong {
+public:
+  PingPong(OpBuilder &b, scf::ForOp loop) : b(b), loop(loop), loc(loop.getLoc()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop);
+    Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
+    Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(warpsOfGroup)));
+    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp, warps);
+    Value isSecond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, warps);
+    Value runs = LoopIterations(loop).existsIteration(b, 0);
+    auto branch = scf::IfOp::create(b, loc, arith::AndIOp::create(b, loc, runs, isSecond), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier, threads);
+  }
+
+  void wait() {
+    OpBuilder::InsertionGuard guard(b);
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierOp::create(b, loc, pingPongBarrier, threads);
+    b.setInsertionPointToStart(branch.elseBlock());
+    ptx::BarrierOp::create(b, loc, pingPongBarrier + 1, threads);
+  }
+
+  void pass() {
+    OpBuilder::InsertionGuard guard(b);
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier + 1, threads);
+    b.setInsertionPointToStart(branch.elseBlock());
+    auto more = scf::IfOp::create(b, loc, LoopIterations(loop).existsLater(b, 1), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(more.thenBlock());
+    ptx::BarrierArriveOp::create(b, loc, pingPongBarrier, threads);
+  }
+
+private:
+  static constexpr auto threads = static_cast<uint32_t>(2 * threadsOfGroup);
+  OpBuilder &b;
+  scf::ForOp loop;
+  Location loc;
+  Value isFirst;
+};
+
+class Rotator {
+public:
+  explicit Rotator(TwoStages &parts)
+      : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
+        firstWait(waitFor(parts.firstMma.getD())) {
+    for (BlockArgument carried : loop.getRegionIterArgs())
+      (parts.isInSecondStage(carried) ? secondStageCarried : carriedOn).push_back(carried);
+  }
+
+  scf::ForOp run() {
+    exists = LoopIterations(loop).existsIteration(b, 0);
+    auto head = first();
+    Value second = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
+    second = arith::SelectOp::create(b, loc, LoopIterations(loop).existsIteration(b, 1), second, loop.getUpperBound());
+    SmallVector<Value> inits =
+        llvm::map_to_vector(secondStageCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    llvm::append_range(inits, head.getResults());
+    auto fresh = scf::ForOp::create(b, loc, second, loop.getUpperBound(), loop.getStep(), inits);
+    fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    fresh.setUnsignedCmp(loop.getUnsignedCmp());
+    fill(fresh);
+    auto tail = lastOne(fresh.getResults());
+    for (auto [carried, result] : llvm::zip(secondStageCarried, tail.getResults()))
+      loop.getTiedLoopResult(carried).replaceAllUsesWith(result);
+    for (auto [carried, result] : llvm::zip(carriedOn, fresh.getResults().drop_front(secondStageCarried.size())))
+      loop.getTiedLoopResult(carried).replaceAllUsesWith(result);
+    loop->erase();
+    return fresh;
+  }
+
+private:
+  SmallVector<Value> yielded(ArrayRef<BlockArgument> carried, const IRMapping &map) {
+    return llvm::map_to_vector(carried, [&](BlockArgument each) { return map.lookupOrDefault(loop.getTiedLoopYieldedValue(each)->get()); });
+  }
+
+  Value zeroOf(Type type) {
+    TypedAttr zero = b.getZeroAttr(getElementTypeOrSelf(type));
+    if (auto tile = dyn_cast<RankedTensorType>(type)) zero = DenseElementsAttr::get(tile, zero);
+    return arith::ConstantOp::create(b, loc, zero);
+  }
+
+  /// The first part of the first iteration. Its results: what the loop carries on, and what is handed over.
+  scf::IfOp first() {
+    SmallVector<Type> types = llvm::map_to_vector(carriedOn, [](BlockArgument each) { return each.getType(); });
+    for (Value each : handed)
+      types.push_back(each.getType());
+    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping map;
+    map.map(loop.getInductionVar(), loop.getLowerBound());
+    for (BlockArgument each : carriedOn)
+      map.map(each, loop.getTiedLoopInit(each)->get());
+    for (Operation &op : parts.body->without_terminator())
+      if (!parts.isInSecondStage(&op)) b.clone(op, map);
+    SmallVector<Value> results = yielded(carriedOn, map);
+    for (Value each : handed)
+      results.push_back(map.lookupOrDefault(each));
+    scf::YieldOp::create(b, loc, results);
+    b.setInsertionPointToStart(branch.elseBlock());
+    results = llvm::map_to_vector(carriedOn, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    for (Value each : handed)
+      results.push_back(zeroOf(each.getType()));
+    scf::YieldOp::create(b, loc, results);
+    return branch;
+  }
+
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none.
+  Operation *packing() {
+    Operation *pack = parts.last.getA().getDefiningOp();
+    bool packs =
+        isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isInSecondStage(pack);
+    return packs ? pack : nullptr;
+  }
+
+  void fill(scf::ForOp fresh) {
+    IRMapping now, before; // of this iteration's first part, of the second part of the one before
+    ValueRange arguments = fresh.getRegionIterArgs();
+    now.map(loop.getInductionVar(), fresh.getInductionVar());
+    for (auto [each, argument] : llvm::zip(secondStageCarried, arguments))
+      before.map(each, argument);
+    for (auto [each, argument] : llvm::zip(carriedOn, arguments.drop_front(secondStageCarried.size())))
+      now.map(each, argument);
+    for (auto [each, argument] : llvm::zip(handed, arguments.take_back(handed.size())))
+      before.map(each, argument);
+    OpBuilder::InsertionGuard guard(b);
+    PingPong pingPong(b, fresh);
+    if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
+    b.setInsertionPointToEnd(fresh.getBody());
+    Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
+    auto early = [&](Operation *op) { return !parts.isInSecondStage(op) && op != pack; };
+    auto shrinks = [&](Operation *op) { return parts.isInSecondStage(op) && isMemoryEffectFree(op); }; // what the last MMA adds to
+    auto others = [&](Operation *op) { return parts.isInSecondStage(op) && !isMemoryEffectFree(op); };
+    clone(begin, parts.last, shrinks, before);
+    clone(begin, parts.firstMma, early, now);
+    pingPong.wait(); // and does not overlap with the others until it is passed on
+    clone(parts.firstMma, firstWait, early, now);
+    clone(begin, started, others, before);
+    pingPong.pass();
+    clone(firstWait, end, early, now);
+    recount(now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::MmaAsyncWaitOp>());
+    clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);
+    if (pack) packLast(pack, before, now);
+    SmallVector<Value> results = yielded(secondStageCarried, before);
+    llvm::append_range(results, yielded(carriedOn, now));
+    for (Value each : handed)
+      results.push_back(now.lookupOrDefault(each));
+    scf::YieldOp::create(b, loc, results);
+  }
+
+  void clone(Operation *from, Operation *until, function_ref<bool(Operation *)> isMeant, IRMapping &map) {
+    for (Operation *op = from; op != until; op = op->getNextNode())
+      if (isMeant(op)) b.clone(*op, map);
+  }
+
+  /// The sum over what is packed, or null: all of it is computed where the sum is.
+  Value sumOf(Value packed) {
+    for (Operation *user : packed.getUsers()) {
+      auto reduce = dyn_cast<tt::ReduceOp>(user);
+      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isInSecondStage(user))
+        return reduce.getResult()[0];
+    }
+    return {};
+  }
+
+  /// The packed values go through the wait for the last MMA, so that they are not packed
+  /// before it; and so does their sum, so that the wait does not move above what is computed.
+  void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
+    ttg::MmaAsyncWaitOp own = waitFor(parts.last.getD()), wait = waitFor(before.lookup(parts.last.getD()));
+    size_t waited = wait.getTiles().size();
+    SmallVector<Value> computed = {now.lookup(pack->getOperand(0))};
+    if (Value sum = sumOf(pack->getOperand(0))) computed.push_back(now.lookup(sum));
+    ttg::MmaAsyncWaitOp both = extendWait(wait, computed);
+    before.map(own->getResults(), both.getResults().take_front(waited));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(both);
+    IRMapping map;
+    map.map(pack->getOperand(0), both.getResults()[waited]);
+    now.map(pack->getResult(0), b.clone(*pack, map)->getResult(0));
+  }
+
+  /// The second part of the last iteration.
+  scf::IfOp lastOne(ValueRange results) {
+    SmallVector<Type> types = llvm::map_to_vector(secondStageCarried, [](BlockArgument each) { return each.getType(); });
+    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping map;
+    for (auto [each, result] : llvm::zip(secondStageCarried, results))
+      map.map(each, result);
+    for (auto [each, result] : llvm::zip(handed, results.take_back(handed.size())))
+      map.map(each, result);
+    for (Operation &op : parts.body->without_terminator())
+      if (parts.isInSecondStage(&op)) b.clone(op, map);
+    scf::YieldOp::create(b, loc, yielded(secondStageCarried, map));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, results.take_front(secondStageCarried.size()));
+    return branch;
+  }
+
+  TwoStages &parts;
+  scf::ForOp loop;
+  Location loc;
+  OpBuilder b;
+  SmallVector<Value> handed;
+  ttg::MmaAsyncWaitOp firstWait;
+  SmallVector<BlockArgument> secondStageCarried, carriedOn;
+  Value exists;
+};
+} // namespace
+
+bool canPipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
+  return TwoStages(loop, firstMma).stagesAreSeparable();
+}
+
+FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
+  TwoStages parts(loop, firstMma);
+  if (failed(parts.addWaitsAndShapes())) return failure();
+  parts.markSecondStage();
+  return Rotator(parts).run();
+}
+
+} // namespace tilewright::gpu

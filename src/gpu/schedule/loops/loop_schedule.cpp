@@ -1,0 +1,295 @@
+// The schedule as an attribute. A matmul with three stages:
+//   scf.for { %a = ttg.descriptor_load {ttg.id = 0}    %b = ttg.descriptor_load {ttg.id = 1}    ttg.mma_async {ttg.id = 2} }
+//     {ttg.loop_schedule = #ttg.loop_schedule<requested 3 index_stage 2
+//        ops [<0 : stage 0 order 2 partition consumers>, <1 : stage 0 order 2 partition consumers>, <2 : stage 2 order 1 partition
+//        consumers>] buffers [<tma depth 3 writers [0, 1] release 2>] edges [<2 -> 2 distance 1>]>}
+// Operations of an iteration that the schedule refers to have odd orders, as they follow each other in the text. What is placed after such
+// an operation (copies, releases) has the even order after it; 0 is the top of the iteration.
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+
+#include "ir/refusal.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+namespace {
+/// The operations that orders of a schedule refer to, in the order of the text.
+class Anchors {
+public:
+  explicit Anchors(const LoopSchedule &schedule) {
+    scf::ForOp loop = schedule.loop;
+    auto add = [&](Operation *op) {
+      if (op) ops.insert(op);
+    };
+    for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
+      add(mma);
+    for (const MmaEdge &edge : schedule.edges)
+      add(edge.until);
+    for (const CircularBuffer &circular : schedule.circularBuffers) {
+      add(circular.copyAfter);
+      add(circular.releaseAfter);
+    }
+    add(schedule.computedReleaseAfter());
+    inOrder = ops.takeVector();
+    llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  }
+  ArrayRef<Operation *> all() const { return inOrder; }
+  int64_t orderOf(Operation *op) const { return 2 * (llvm::find(inOrder, op) - inOrder.begin()) + 1; }
+  int64_t orderAfter(Operation *op) const { return op ? orderOf(op) + 1 : 0; }
+
+private:
+  llvm::SetVector<Operation *> ops;
+  SmallVector<Operation *> inOrder;
+};
+
+/// Writes one schedule.
+class Writer {
+public:
+  Writer(const LoopSchedule &schedule, int64_t &nextId)
+      : schedule(schedule), context(scf::ForOp(schedule.loop).getContext()), anchors(schedule), nextId(nextId) {}
+
+  ttg::LoopScheduleAttr run(StringRef reason) {
+    numberOperations();
+    indexStage = schedule.shift > 0 || !schedule.registerLoads.empty() || schedule.warpSpecialized;
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      indexStage = std::max(indexStage, circular.distance);
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      addCopies(circular);
+    addThreads();
+    for (Operation *op : anchors.all())
+      addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), ttg::Partition::consumers);
+    SmallVector<ttg::AsyncEdgeAttr> edges;
+    for (const MmaEdge &edge : schedule.edges)
+      edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.op), idOf(edge.until), edge.distance));
+    ttg::OperandPlanAttr plan;
+    if (const std::optional<OperandPlan> &own = schedule.operandPlan)
+      plan = ttg::OperandPlanAttr::get(context, anchors.orderAfter(own->releaseAfter), own->loadsWholeRows, own->fencesEarly);
+    auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
+    return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
+                                      schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
+                                      schedule.registersForWords, plan, schedule.paired, text(reason));
+  }
+
+private:
+  int64_t idOf(Operation *op) { return op->getAttrOfType<IntegerAttr>(ttg::idName).getInt(); }
+
+  /// Gives the operations of the schedule ids, in the order of the text.
+  void numberOperations() {
+    auto number = [&](Operation *op) {
+      if (!op->hasAttr(ttg::idName)) op->setAttr(ttg::idName, Builder(context).getI64IntegerAttr(nextId++));
+    };
+    number(schedule.loop);
+    SmallVector<Operation *> named(anchors.all());
+    for (const Copy &copy : schedule.copies())
+      named.push_back(copy.load);
+    llvm::append_range(named, schedule.computed);
+    llvm::append_range(named, schedule.registerLoads);
+    llvm::sort(named, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+    llvm::for_each(named, number);
+  }
+
+  void addOp(Operation *op, int64_t offset, int64_t order, ttg::Partition partition) {
+    ops.push_back(ttg::ScheduledOpAttr::get(context, idOf(op), indexStage - offset, order, partition));
+  }
+
+  void addCopies(const CircularBuffer &circular) {
+    SmallVector<int64_t> writers;
+    bool hasProducer = schedule.warpSpecialized;
+    for (const Copy &copy : circular.copies) {
+      addOp(copy.load, hasProducer ? indexStage : circular.distance, hasProducer ? 0 : anchors.orderAfter(circular.copyAfter),
+            hasProducer ? ttg::Partition::producer : ttg::Partition::consumers);
+      writers.push_back(idOf(copy.load));
+    }
+    addBuffer(circular.tma ? ttg::BufferKind::tma : ttg::BufferKind::copy_async, schedule.stages, writers,
+              anchors.orderAfter(circular.releaseAfter));
+  }
+
+  /// The circular buffers that threads fill, and registers.
+  void addThreads() {
+    SmallVector<int64_t> stores, loads;
+    for (ttg::StoreSharedOp store : schedule.computed) {
+      stores.push_back(idOf(store));
+      if (ttg::partitionOf(store) == ttg::Partition::operands) addOp(store, 0, 0, ttg::Partition::operands);
+    }
+    if (!stores.empty()) addBuffer(ttg::BufferKind::threads, schedule.computedStages, stores, 0);
+    for (tt::LoadOp load : schedule.registerLoads) {
+      addOp(load, 1, 0, ttg::Partition::consumers);
+      loads.push_back(idOf(load));
+    }
+    if (!loads.empty()) addBuffer(ttg::BufferKind::registers, 1, loads, 0);
+  }
+
+  void addBuffer(ttg::BufferKind kind, int64_t depth, ArrayRef<int64_t> writers, int64_t release) {
+    buffers.push_back(ttg::CircularBufferAttr::get(context, kind, depth, writers, release));
+  }
+
+  const LoopSchedule &schedule;
+  MLIRContext *context;
+  Anchors anchors;
+  int64_t &nextId;
+  int64_t indexStage = 0;
+  SmallVector<ttg::ScheduledOpAttr> ops;
+  SmallVector<ttg::CircularBufferAttr> buffers;
+};
+
+/// Reads one schedule.
+class Reader {
+public:
+  explicit Reader(scf::ForOp loop) : made(loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName)) { schedule.loop = loop; }
+
+  FailureOr<LoopSchedule> run() {
+    findOperations();
+    if (made.getPolicy()) schedule.policy = made.getPolicy().getValue();
+    schedule.requested = made.getRequested();
+    schedule.stages = made.getStages();
+    schedule.crossTile = made.getCrossTile();
+    schedule.continued = made.getContinued();
+    schedule.storesInFlight = made.getStoresInFlight();
+    schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
+    schedule.registersForWords = made.getRegistersForWords();
+    schedule.paired = made.getPaired();
+    for (ttg::ScheduledOpAttr op : made.getOps())
+      if (failed(readOp(op))) return failure();
+    for (ttg::CircularBufferAttr buffer : made.getBuffers())
+      if (failed(readBuffer(buffer))) return failure();
+    if (ttg::OperandPlanAttr plan = made.getOperandPlan()) {
+      FailureOr<Operation *> releaseAfter = operationBefore(plan.getRelease());
+      if (failed(releaseAfter)) return failure();
+      schedule.operandPlan = {*releaseAfter, plan.getLoadsWholeRows(), plan.getFencesEarly()};
+    }
+    for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
+      auto mma = dyn_cast_or_null<ttg::MmaAsyncOp>(byId.lookup(edge.getMma()));
+      Operation *until = byId.lookup(edge.getUntil());
+      if (!mma || !isa_and_nonnull<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(until) || edge.getDistance() != 1)
+        return fail("an edge needs an MMA, and an MMA or a wait of the next iteration that ends it");
+      schedule.edges.push_back({mma, until, edge.getDistance()});
+    }
+    return std::move(schedule);
+  }
+
+private:
+  InFlightDiagnostic fail(const Twine &message) { return schedule.loop.emitError("ttg.loop_schedule: ") << message; }
+
+  /// Of clones that have the same number, none is found.
+  void findOperations() {
+    for (Operation &op : *schedule.loop.getBody())
+      if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName))
+        if (auto [known, isNew] = byId.try_emplace(id.getInt(), &op); !isNew) known->second = nullptr;
+  }
+
+  LogicalResult readOp(ttg::ScheduledOpAttr op) {
+    Operation *found = byId.lookup(op.getId());
+    if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
+    int64_t offset = made.getIndexStage() - op.getStage();
+    offsets[op.getId()] = offset;
+    orders[op.getId()] = op.getOrder();
+    schedule.warpSpecialized |= op.getPartition() == ttg::Partition::producer;
+    if (op.getPartition() == ttg::Partition::operands && !made.getOperandPlan())
+      return fail("a partition computes an operand without a plan");
+    if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
+    auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
+    if (!mma || offset == 0) return success();
+    if (schedule.shiftedMma || std::abs(offset) != 1) return fail("at most one MMA can be shifted, by one iteration");
+    schedule.shiftedMma = mma;
+    schedule.shift = offset;
+    return success();
+  }
+
+  /// The operation after which something with this order stands; null for the top of the iteration.
+  FailureOr<Operation *> operationBefore(int64_t order) {
+    Operation *op = byOrder.lookup(order - 1);
+    if (order != 0 && !op) return fail("no operation has the order before ") << order;
+    return op;
+  }
+
+  LogicalResult readBuffer(ttg::CircularBufferAttr buffer) {
+    SmallVector<Operation *> writers;
+    for (int64_t id : buffer.getWriters()) {
+      Operation *writer = byId.lookup(id);
+      bool isStore = isa_and_nonnull<ttg::StoreSharedOp>(writer), isLoad = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(writer);
+      if (buffer.getKind() == ttg::BufferKind::registers) isLoad = isa_and_nonnull<tt::LoadOp>(writer);
+      if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
+        return fail("operation ") << id << " does not fill this buffer";
+      writers.push_back(writer);
+    }
+    if (writers.empty()) return fail("a buffer has no writers");
+    if (buffer.getKind() == ttg::BufferKind::threads) {
+      schedule.computedStages = buffer.getDepth();
+      for (Operation *writer : writers)
+        schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
+      return success();
+    }
+    if (buffer.getKind() == ttg::BufferKind::registers) {
+      for (Operation *writer : writers)
+        schedule.registerLoads.push_back(cast<tt::LoadOp>(writer));
+      return success();
+    }
+    return readCopies(buffer, writers);
+  }
+
+  LogicalResult readCopies(ttg::CircularBufferAttr buffer, ArrayRef<Operation *> writers) {
+    CircularBuffer circular;
+    circular.tma = buffer.getKind() == ttg::BufferKind::tma;
+    if (buffer.getDepth() != schedule.stages) return fail("circular buffers of one loop have the same depth");
+    for (Operation *load : writers) {
+      auto store = load->hasOneUse() ? dyn_cast<ttg::StoreSharedOp>(*load->user_begin()) : ttg::StoreSharedOp();
+      auto alloc = store ? store.getBuffer().getDefiningOp<ttg::AllocOp>() : ttg::AllocOp();
+      if (!alloc || isa<ttg::DescriptorLoadOp>(load) != circular.tma) return fail("a load does not feed a buffer of its own");
+      circular.copies.push_back({load, store, alloc});
+    }
+    if (!findReaders(circular, schedule.loop.getBody())) return fail("the reads of a buffer do not end within an iteration");
+    int64_t first = buffer.getWriters().front();
+    FailureOr<Operation *> copyAfter = operationBefore(schedule.warpSpecialized ? 0 : orders.lookup(first));
+    FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
+    if (failed(copyAfter) || failed(releaseAfter)) return failure();
+    circular.distance = schedule.warpSpecialized ? 0 : offsets.lookup(first);
+    circular.copyAfter = *copyAfter;
+    circular.releaseAfter = *releaseAfter;
+    schedule.circularBuffers.push_back(std::move(circular));
+    return success();
+  }
+
+  ttg::LoopScheduleAttr made;
+  LoopSchedule schedule;
+  DenseMap<int64_t, Operation *> byId, byOrder;
+  DenseMap<int64_t, int64_t> offsets, orders;
+};
+} // namespace
+
+bool CircularBuffer::holdsRows() const {
+  return llvm::all_of(copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
+}
+
+void CircularBuffer::append(const CircularBuffer &other) {
+  copies.append(other.copies);
+  if (endOfReads->isBeforeInBlock(other.endOfReads)) endOfReads = other.endOfReads;
+  threadsRead |= other.threadsRead;
+  mmasRead |= other.mmasRead;
+}
+
+SmallVector<Value> CircularBuffer::operands() const {
+  SmallVector<Value> all;
+  for (const Copy &copy : copies)
+    llvm::append_range(all, copy.load->getOperands());
+  return all;
+}
+
+SmallVector<Copy> LoopSchedule::copies() const {
+  SmallVector<Copy> all;
+  for (const CircularBuffer &circular : circularBuffers)
+    llvm::append_range(all, circular.copies);
+  return all;
+}
+
+void writeSchedule(const LoopSchedule &schedule, StringRef reason, int64_t &nextId) {
+  scf::ForOp loop = schedule.loop;
+  loop->setAttr(ttg::loopScheduleName, Writer(schedule, nextId).run(reason));
+}
+
+FailureOr<LoopSchedule> readSchedule(scf::ForOp loop) {
+  return Reader(loop).run();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,99 @@
+// The schedule of a loop: which operation runs for which iteration, in which order and in which partition; the circular buffers that it
+// needs; and the MMAs that stay in flight. schedule-loops decides it and writes it as the attribute `ttg.loop_schedule` of the loop.
+// pipeline-loops reads the attribute and rewrites the loop.
+#pragma once
+
+#include "gpu/schedule/mma_waits.h"
+
+#include <optional>
+#include <string>
+
+namespace tilewright::gpu {
+
+/// A load that only feeds a buffer.
+struct Copy {
+  mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
+  ttg::StoreSharedOp store;
+  ttg::AllocOp alloc;
+};
+
+/// Copies of one loop that arrive together. Each has a buffer of `stages` tiles; iteration i uses stage i mod stages.
+struct CircularBuffer {
+  bool tma = false; ///< otherwise cp.async
+  llvm::SmallVector<Copy> copies;
+  // Found in the loop. All operations stand in its body.
+  mlir::Operation *firstReader = nullptr;
+  mlir::Operation *endOfReads = nullptr; ///< after it, the warp has read the iteration's stage: the last reader, or the wait that drains it
+  bool threadsRead = false;              ///< by load_shared or fma_dot
+  bool mmasRead = false;                 ///< by wgmma
+  // Scheduled.
+  int64_t distance = 0; ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
+  mlir::Operation *copyAfter = nullptr; ///< the copies stand after it; null: at the top of the iteration
+  /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
+  /// one, insert-barriers orders the reads and the copies. If it is the fence of computed operands, their barrier does that.
+  mlir::Operation *releaseAfter = nullptr;
+
+  /// True if all copies are rows of numbers, not tiles.
+  bool holdsRows() const;
+  /// Adds the copies of another buffer, which are first read no earlier.
+  void append(const CircularBuffer &other);
+  /// What the copies of an iteration need: the operands of all loads, one after the other.
+  llvm::SmallVector<mlir::Value> operands() const;
+};
+
+/// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
+struct UnpipelinedLoad {
+  mlir::Operation *load = nullptr;
+  std::string reason;
+};
+
+/// How a partition that computes an operand of MMAs, and the consumers, share a loop.
+struct OperandPlan {
+  /// After it, the consumers release what the partition has stored, by empty barriers of its own. The copies' `releaseAfter` then releases
+  /// the stage of its own iteration, also where MMAs stay in flight. Null: both are released together.
+  mlir::Operation *releaseAfter = nullptr;
+  bool loadsWholeRows = false; ///< widened register loads bring 16 bytes of a row at a time, if a thread holds whole rows
+  /// The consumers' fence after their reads of copies stands right after the last one, and their loads to registers after the fence.
+  /// Otherwise it stands before they read what the partition stores, and these loads after the first MMA.
+  bool fencesEarly = false;
+};
+
+struct LoopSchedule {
+  mlir::scf::ForOp loop;
+  llvm::StringRef policy;                            ///< the policy that wrote it
+  int64_t requested = 1;                             ///< num_stages
+  int64_t stages = 1;                                ///< depth of the circular buffers
+  llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
+  llvm::SmallVector<UnpipelinedLoad> unpipelined;
+  llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
+  int64_t computedStages = 2;                     ///< the depth of those
+  /// A partition of its own makes them, into as many stages as the copies have (operand_partition.h). Null: the consumers do.
+  std::optional<OperandPlan> operandPlan;
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  llvm::SmallVector<MmaEdge> edges;            ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
+  bool crossTile = false;      ///< the first copies of the loop's next run start after this one
+  bool continued = false;      ///< the circular buffers are those of the pipelined loop before it
+  bool storesInFlight = false; ///< TMA stores are waited for when their buffer is written again
+  bool storesPerWarpGroup = false; ///< each warp group stores the rows that it holds
+  bool warpSpecialized = false;    ///< a producer warp starts the copies
+  bool paired = false;             ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
+  bool runsDecoupled = false;      ///< with warp specialization no warp group waits for another from tile to tile
+
+  /// The copies of all circular buffers.
+  llvm::SmallVector<Copy> copies() const;
+  /// After it, consumers release what a partition has stored, if not with the copies. Null otherwise.
+  mlir::Operation *computedReleaseAfter() const { return operandPlan ? operandPlan->releaseAfter : nullptr; }
+  /// True if a wait, not the next MMA, drains the MMA in flight.
+  bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
+};
+
+/// Writes the schedule as the attribute `ttg.loop_schedule` of its loop, with `ttg.id` on the operations that it names. `nextId` numbers
+/// them. `reason`: why there are fewer stages than requested.
+void writeSchedule(const LoopSchedule &schedule, llvm::StringRef reason, int64_t &nextId);
+/// Reads the attribute back. Reports an error if it names an operation that the loop does not have, or one of another kind.
+mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
+
+} // namespace tilewright::gpu

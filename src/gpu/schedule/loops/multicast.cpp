@@ -1,0 +1,81 @@
+// The CTAs of a cluster share the rows, or the columns, of a matmul: each has one operand of its own, and shares the other.
+//   before: CTA 0 copies A0 and B, CTA 1 copies A1 and B
+//   after:  CTA 0 copies A0 and the first half of B to both CTAs, CTA 1 copies A1 and the second half to both
+// A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
+// a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
+#include "gpu/schedule/loops/multicast.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/ttg/copied_boxes.h"
+#include "ir/slice.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// True if values are the same in all CTAs: they are computed from arguments and program numbers alone. Bounds of loops around them are
+/// among the values.
+static bool isSameInBlocks(ValueRange values) {
+  return !tt::dependsOn(values, [](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op) return isa<tt::FuncOp, scf::ForOp>(value.getParentBlock()->getParentOp()) ? tt::Search::follow : tt::Search::found;
+    bool isSame = !isa<ptx::ClusterRankOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op);
+    return isSame ? tt::Search::follow : tt::Search::found;
+  });
+}
+
+bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
+  SmallVector<Value> decides(load.getCoordinates());
+  for (Operation *around = load->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp()) {
+    if (auto branch = dyn_cast<scf::IfOp>(around)) {
+      decides.push_back(branch.getCondition());
+      continue;
+    }
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop) return false;
+    decides.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+  }
+  return isSameInBlocks(decides);
+}
+
+bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired) {
+  if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
+  auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
+  ttg::AllocOp alloc = copy.alloc;
+  std::optional<BoxParts> parts = load ? partsPerBox(alloc.getType(), config.getCtas(), paired) : std::nullopt;
+  if (!parts || !isSameInAllCtas(load)) return false;
+  if (parts->count == 1) return true;
+  TmaBox copied = *copiedBox(alloc);
+  bool isPlain = copied.spanBytes == 0, isInOrder = llvm::equal(copied.order, load.getOrder());
+  return isPlain ? copiedExtent(alloc).empty() && isInOrder : copied.box[1] % (swizzleRows * parts->count) == 0;
+}
+
+/// True if one CTA may make the second access while another one has yet to make the first, and that would be seen.
+static bool needOrder(Operation *first, Operation *second) {
+  if (!isa<tt::StoreOp>(first) && !isa<tt::StoreOp>(second)) return false;
+  if (first == second) return first->getParentOfType<scf::ForOp>() != nullptr;
+  return !ttg::noAliasGuard(first->getOperand(0), second->getOperand(0)); // which lower-to-threads then relies on
+}
+
+Value isPairLeader(OpBuilder &b, Location loc) {
+  Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, zero);
+}
+
+bool ctasMayNeedBarrier(tt::FuncOp function) {
+  SmallVector<Operation *> accesses;
+  bool mayNeedBarrier = false;
+  function.walk([&](Operation *op) {
+    mayNeedBarrier |= isa<tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op) || ttg::isDebugBarrier(op);
+    if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
+    accesses.push_back(op);
+    mayNeedBarrier |= llvm::any_of(accesses, [&](Operation *earlier) { return needOrder(earlier, op); });
+  });
+  return mayNeedBarrier;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,114 @@
+// A program that makes several tiles of a result, one after another, has a loop over tiles
+// around the loop over K. Between the MMAs of two tiles nothing multiplies; meanwhile
+// the next tile's first operands can be copied, and the last tile's result can be stored:
+//   before: for %tile { start copies 0 .. S-2    for %k { ... }    store the tile, wait until it has been read }
+//   after:  start copies 0 .. S-2 of the first tile
+//           for %tile { for %k { ... }    start copies 0 .. S-2 of the next tile    wait for the store before    store the tile }
+//           wait for the last store
+// The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
+#include "gpu/schedule/loops/persistent_loop.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/program_loop.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "ir/scaled_dot.h"
+#include "ir/volatile_load.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// True if the first copies of the loop over K, and whether it has an iteration, can be computed for another tile.
+static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
+  scf::ForOp loop = schedule.loop;
+  LoopIterations inner(loop), outer(tiles);
+  SmallVector<Value> values = {loop.getLowerBound(), loop.getUpperBound()};
+  for (const Copy &copy : schedule.copies())
+    llvm::append_range(values, copy.load->getOperands());
+  return llvm::all_of(values, [&](Value value) { return inner.canClone(value); }) &&
+         llvm::all_of(inner.sourcesOfFirst(values), [&](Value source) { return outer.canClone(source); });
+}
+
+/// True if a loop over tiles with such an operation may only load where its author says: it
+/// waits until others have written what is loaded, or it has a second loop with its own circular buffer.
+static bool mayWait(Operation *op, scf::ForOp loop) {
+  if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
+  auto load = dyn_cast<tt::LoadOp>(op);
+  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
+         (load && tt::isVolatileLoad(load)) || ttg::isDebugBarrier(op);
+}
+
+scf::ForOp topLevelLoopAround(scf::ForOp loop) {
+  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
+  return tiles && isa<tt::FuncOp>(tiles->getParentOp()) ? tiles : scf::ForOp();
+}
+
+scf::ForOp persistentLoop(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop, tiles = topLevelLoopAround(loop);
+  if (!tiles || tiles.getUnsignedCmp() || schedule.warpSpecialized || clcProgramOf(tiles)) return {};
+  if (schedule.edges.empty() || schedule.drainsAtWait()) return {};
+  IntegerAttr step;
+  if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    if (!circular.tma || circular.threadsRead) return {};
+  if (tiles.getBody()
+          ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted())
+    return {};
+  return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
+}
+
+ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store) {
+  for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode())
+    if (auto write = dyn_cast<ttg::StoreSharedOp>(op); write && write.getBuffer() == store.getBuffer()) return write;
+  return {};
+}
+
+SmallVector<TileStore> storesOf(scf::ForOp loop) {
+  SmallVector<TileStore> stores;
+  for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
+    if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
+    if (ttg::StoreSharedOp write = writeOf(store)) stores.push_back({alloc, write, store, wait});
+  }
+  return stores;
+}
+
+SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
+  SmallVector<DeeperBuffer> buffers;
+  SmallVector<ttg::BufferType> types;
+  for (const TileStore &store : storesOf(loop)) {
+    ttg::AllocOp alloc = store.alloc;
+    bool shares = llvm::is_contained(types, alloc.getType());
+    if (!shares) types.push_back(alloc.getType());
+    buffers.push_back({alloc, shares ? 0 : 1, loop});
+  }
+  return buffers;
+}
+
+void letStoresRun(scf::ForOp loop) {
+  SmallVector<ttg::AllocOp> buffers;
+  for (TileStore &store : storesOf(loop)) {
+    store.wait->moveBefore(store.write);
+    auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
+    if (same == buffers.end()) {
+      store.alloc->moveBefore(loop);
+      buffers.push_back(store.alloc);
+      continue;
+    }
+    store.alloc.getResult().replaceAllUsesWith(same->getResult());
+    store.alloc->erase();
+  }
+  if (buffers.empty()) return;
+  OpBuilder b(loop.getContext());
+  b.setInsertionPointAfter(loop);
+  ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
+}
+
+} // namespace tilewright::gpu

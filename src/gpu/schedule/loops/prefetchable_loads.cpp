@@ -1,0 +1,212 @@
+// The loads of a loop that may run ahead of it, and the operands of MMAs that its threads compute: what schedules are made of. Copies that
+// are first read at one place share a circular buffer, so that one wait serves all of them.
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/mma_waits.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "ir/volatile_load.h"
+#include "ir/zeros.h"
+#include "support/result.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+//===---------------------------------------------------------------------------------------------------------- candidates
+
+/// Bytes that one cp.async of this load would move: what the pointers are known to have in a row, and the buffer, too.
+static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (load->hasAttr(ttg::unalignedName)) return 0;
+  if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
+  auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;
+  // Several threads would copy the same bytes.
+  Layout layout = ttg::layoutOf(tile);
+  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return 0;
+  SharedLayout shared = alloc.getType().getLayout().layout();
+  return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
+}
+
+bool mayLearnOfWrites(Operation *within) {
+  bool found = false;
+  within->walk([&](Operation *op) {
+    auto load = dyn_cast<tt::LoadOp>(op);
+    auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+    found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();
+    found |= (load && tt::mayChangeMeanwhile(load)) || (assembly && !assembly.getPure());
+  });
+  return found;
+}
+
+std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
+  LaunchGuards guards;
+  WalkResult walk = loop.walk([&](Operation *op) {
+    if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
+    auto store = dyn_cast<tt::StoreOp>(op);
+    std::optional<LaunchGuard> guard = store ? ttg::noAliasGuard(load.getPtr(), store.getPtr()) : std::nullopt;
+    if (guard) guards.push_back(*guard);
+    return store && !guard ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
+}
+
+/// True if cp.async can do what the load and the store to its buffer do.
+static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
+  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
+  if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
+  if (load.getOther() && !tt::isZeros(load.getOther())) return Failure{"elements outside of its mask are not 0"};
+  if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
+  if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};
+  return {};
+}
+
+static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+  IntegerAttr step;
+  LoopIterations iterations(loop);
+  bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
+  if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
+  if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
+    return Failure{"its address cannot be computed before the iteration"};
+  if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
+  auto plain = dyn_cast<tt::LoadOp>(load);
+  return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
+}
+
+std::optional<std::string> prefetchObstacle(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+  Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
+  return isPrefetchable ? std::nullopt : std::optional(isPrefetchable.error());
+}
+
+static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
+  ttg::StoreSharedOp store = copy.store;
+  for (Operation *access : accessesOf(copy.alloc)) {
+    if (access == store) continue;
+    Operation *reader = body->findAncestorOpInBlock(*access);
+    bool threads = isa<ttg::LoadSharedOp, ttg::FmaDotOp>(access), mma = isa<ttg::MmaAsyncOp>(access);
+    if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
+    Operation *endOfReads = mma && reader == access ? waitForAllAfter(access).getOperation() : reader;
+    if (!endOfReads) return false;
+    circular.threadsRead |= threads;
+    circular.mmasRead |= mma;
+    if (!circular.firstReader || reader->isBeforeInBlock(circular.firstReader)) circular.firstReader = reader;
+    if (!circular.endOfReads || circular.endOfReads->isBeforeInBlock(endOfReads)) circular.endOfReads = endOfReads;
+  }
+  return circular.firstReader != nullptr;
+}
+
+bool findReaders(CircularBuffer &circular, Block *body) {
+  return llvm::all_of(circular.copies, [&](const Copy &copy) { return findReaders(circular, copy, body); });
+}
+
+/// Copies that are first read at one place are one circular buffer.
+static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
+  auto same = llvm::find_if(schedule.circularBuffers,
+                            [&](CircularBuffer &r) { return r.tma == circular.tma && r.firstReader == circular.firstReader; });
+  if (same == schedule.circularBuffers.end()) {
+    schedule.circularBuffers.push_back(std::move(circular));
+    return;
+  }
+  same->append(circular);
+}
+
+/// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
+static void mergeRows(LoopSchedule &schedule) {
+  for (size_t i = 0; i < schedule.circularBuffers.size();) {
+    CircularBuffer &rows = schedule.circularBuffers[i];
+    CircularBuffer *tiles = nullptr;
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      if (circular.tma && rows.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
+        if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
+    if (!rows.holdsRows() || !tiles) {
+      ++i;
+      continue;
+    }
+    tiles->append(rows);
+    schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// Tiles that threads read one right after the other arrive together: they would wait for each.
+static void mergeAdjacent(LoopSchedule &schedule) {
+  auto isPassed = [](Operation *op) { // what is left of the copies, too
+    return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
+  };
+  auto isReadTogether = [&](const CircularBuffer &first, const CircularBuffer &second) {
+    if (!first.tma || !second.tma || first.mmasRead || second.mmasRead) return false;
+    Operation *op = first.firstReader;
+    while (op && op != second.firstReader && isPassed(op))
+      op = op->getNextNode();
+    return op == second.firstReader;
+  };
+  llvm::sort(schedule.circularBuffers,
+             [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
+  for (size_t i = 0; i + 1 < schedule.circularBuffers.size();) {
+    CircularBuffer &first = schedule.circularBuffers[i], &second = schedule.circularBuffers[i + 1];
+    if (!isReadTogether(first, second)) {
+      ++i;
+      continue;
+    }
+    first.append(second);
+    schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
+/// True if a buffer is filled in the loop for MMAs alone, which stand after it.
+static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
+  if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
+  return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
+    return access == store || (isa<ttg::MmaAsyncOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
+  });
+}
+
+int64_t requestedStages(scf::ForOp loop, ttg::ConfigAttr config) {
+  auto own = loop->getAttrOfType<IntegerAttr>(tt::numStagesName);
+  return own ? own.getInt() : config.getStages();
+}
+
+LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
+  LoopSchedule schedule;
+  schedule.loop = loop;
+  Block *body = loop.getBody();
+  for (auto store : body->getOps<ttg::StoreSharedOp>()) {
+    Operation *load = store.getSrc().getDefiningOp();
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
+    if (ttg::partitionOf(store) == ttg::Partition::operands) {
+      schedule.computed.push_back(store);
+      schedule.operandPlan.emplace();
+      continue;
+    }
+    if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
+    CircularBuffer circular;
+    circular.tma = isa<ttg::DescriptorLoadOp>(load);
+    circular.copies.push_back({load, store, alloc});
+    std::optional<std::string> obstacle = prefetchObstacle(load, alloc, loop, mayCopyAsync);
+    if (obstacle && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (obstacle)
+      schedule.unpipelined.push_back({load, *obstacle});
+    else if (!findReaders(circular, circular.copies.front(), body))
+      schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
+    else
+      addCircularBuffer(schedule, std::move(circular));
+  }
+  auto mmas = body->getOps<ttg::MmaAsyncOp>();
+  schedule.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
+  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
+  if (!schedule.computed.empty()) mergeAdjacent(schedule);
+  return schedule;
+}
+
+} // namespace tilewright::gpu

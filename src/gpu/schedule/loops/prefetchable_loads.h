@@ -1,0 +1,24 @@
+// Which loads of a loop may run ahead of the iteration that reads them.
+#pragma once
+
+#include "gpu/schedule/loops/loop_schedule.h"
+
+namespace tilewright::gpu {
+
+/// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
+/// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
+bool mayLearnOfWrites(mlir::Operation *within);
+/// Returns why a load that feeds `alloc` cannot run ahead in its loop, as text; null if it can.
+std::optional<std::string> prefetchObstacle(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
+
+/// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's.
+int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);
+/// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute. Nothing is scheduled yet.
+LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
+/// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
+bool findReaders(CircularBuffer &circular, mlir::Block *body);
+/// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
+/// after an atomic operation nothing is known.
+std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,17 @@
+// The loops of a kernel that have MMAs.
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace tilewright::gpu {
+
+/// Returns the innermost loops around MMAs (ttg.mma_async).
+llvm::SetVector<mlir::Operation *> loopsWithMmas(tt::FuncOp function);
+/// Returns the locations of these loops: steps replace loops.
+llvm::SetVector<mlir::Location> locationsOfMmaLoops(tt::FuncOp function);
+/// Records for explain what a pass has decided about the loops at these locations, and why.
+void remarkOnLoops(tt::FuncOp function, llvm::StringRef pass, const llvm::SetVector<mlir::Location> &loops, llvm::StringRef text);
+
+} // namespace tilewright::gpu

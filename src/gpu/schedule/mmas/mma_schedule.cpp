@@ -1,0 +1,52 @@
+#include "gpu/schedule/mmas/mma_schedule.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+static int64_t idOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>(ttg::idName).getInt();
+}
+
+void writeMmaSchedule(const MmaSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  Builder b(loop.getContext());
+  SmallVector<ttg::OrderedOpAttr> ops;
+  for (auto [id, named] : llvm::enumerate(schedule.ops)) {
+    auto [op, moves] = named;
+    op->setAttr(ttg::idName, b.getI64IntegerAttr(static_cast<int64_t>(id)));
+    ops.push_back(ttg::OrderedOpAttr::get(b.getContext(), static_cast<int64_t>(id), moves));
+  }
+  auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
+    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(edge.until), edge.distance);
+  });
+  loop->setAttr(ttg::mmaScheduleName, ttg::MmaScheduleAttr::get(b.getContext(), ops, edges));
+}
+
+FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
+  auto made = loop->getAttrOfType<ttg::MmaScheduleAttr>(ttg::mmaScheduleName);
+  auto fail = [&](const Twine &message) -> InFlightDiagnostic { return loop.emitError("ttg.mma_schedule: ") << message; };
+  DenseMap<int64_t, Operation *> byId;
+  for (Operation &op : *loop.getBody())
+    if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName)) byId[id.getInt()] = &op;
+  MmaSchedule schedule{loop, {}, {}};
+  for (ttg::OrderedOpAttr op : made.getOps()) {
+    Operation *found = byId.lookup(op.getId());
+    if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
+    schedule.ops.push_back({found, op.getMoves()});
+  }
+  for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
+    Operation *op = byId.lookup(edge.getMma());
+    auto until = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(byId.lookup(edge.getUntil()));
+    bool isMma = isa_and_nonnull<ttg::MmaAsyncOp>(op);
+    bool ends = op && op->getNumResults() == 1 && (isMma ? edge.getDistance() <= 1 : edge.getDistance() == 0);
+    if (!ends || edge.getDistance() < 0 || !until) return fail("an edge does not lead from an MMA or arithmetic to a wait");
+    schedule.edges.push_back({op, until, edge.getDistance()});
+  }
+  loop->removeAttr(ttg::mmaScheduleName);
+  for (auto [id, op] : byId)
+    op->removeAttr(ttg::idName);
+  return schedule;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,113 @@
+#include "gpu/schedule/partitions/operand_partition.h"
+
+#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "ir/refusal.h"
+#include "ir/slice.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+void markOperandPartition(Operation *op) {
+  ttg::setPartition(op, ttg::Partition::operands);
+}
+
+bool hasOperandPartition(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(),
+                      [](ttg::StoreSharedOp store) { return ttg::partitionOf(store) == ttg::Partition::operands; });
+}
+
+Operation *firstReaderOfComputed(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  for (Operation &op : *loop.getBody())
+    for (ttg::StoreSharedOp store : schedule.computed)
+      if (llvm::is_contained(accessesOf(allocOf(store.getBuffer())), &op) && !isa<ttg::StoreSharedOp>(op)) return &op;
+  return loop.getBody()->getTerminator();
+}
+
+ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  Operation *reader = firstReaderOfComputed(schedule);
+  ttg::LoadSharedOp last;
+  for (auto load : loop.getBody()->getOps<ttg::LoadSharedOp>())
+    if (!ofPartition.contains(load) && load->isBeforeInBlock(reader)) last = load;
+  return last;
+}
+
+llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> part;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody(); };
+  for (ttg::StoreSharedOp store : schedule.computed)
+    (void)getBackwardSlice(store.getOperation(), &part, options);
+  return part;
+}
+
+/// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
+/// phase of parity 1.
+static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Value stageIndex, Value parity) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  auto isAccess = [&](Operation &op) {
+    return isa<ttg::LoadSharedOp>(op) ? ofPartition.contains(&op)
+                                      : isa<ttg::StoreSharedOp>(op) && ttg::partitionOf(&op) == ttg::Partition::operands;
+  };
+  OpBuilder b(&*llvm::find_if(*loop.getBody(), isAccess));
+  auto one = arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1));
+  Value before = arith::XOrIOp::create(b, loop.getLoc(), parity, one);
+  markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stageIndex, before));
+}
+
+LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, const PartitionBarriers &barriers) {
+  scf::ForOp loop = schedule.loop;
+  Location loc = loop.getLoc();
+  OpBuilder b(loop);
+  Operation *first = firstReaderOfComputed(schedule);
+  for (ttg::StoreSharedOp store : schedule.computed) {
+    b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
+    replaceByStages(b, allocOf(store.getBuffer()), schedule.stages, loop, stageIndex);
+  }
+  if (barriers.computedEmpty) waitUntilEmpty(schedule, barriers.computedEmpty, stageIndex, parity);
+  Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
+  if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
+  b.setInsertionPointAfter(fence);
+  for (Value empty : barriers.empty)
+    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, Value()));
+  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers.made, stageIndex, Value()));
+  b.setInsertionPoint(first);
+  ttg::BarrierWaitOp::create(b, loc, barriers.made, stageIndex, parity);
+  return success();
+}
+
+/// True if the operation reads a stage of one of the buffers.
+static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
+  return isa<ttg::LoadSharedOp, ttg::MmaAsyncOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+           auto stage = tt::lookThrough<ttg::ViewOp>(operand).getDefiningOp<ttg::StageOp>();
+           return stage && llvm::is_contained(buffers, stage->getOperand(0));
+         });
+}
+
+void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {
+  scf::ForOp loop = schedule.loop;
+  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  Operation *first[2] = {nullptr, nullptr}; // of the consumers, and of the partition
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    Operation *&known = first[ofPartition.contains(&op)];
+    if (!known && readsStage(&op, buffers)) known = &op;
+  }
+  for (Operation *reader : first) {
+    if (!reader) continue;
+    OpBuilder b(reader);
+    auto wait = ttg::BarrierWaitOp::create(b, loop.getLoc(), barriers, stageIndex, parity);
+    if (reader == first[1]) markOperandPartition(wait);
+  }
+}
+
+} // namespace tilewright::gpu

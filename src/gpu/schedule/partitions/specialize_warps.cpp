@@ -1,0 +1,252 @@
+// One warp starts the copies of a loop, the consumer warps multiply. A warp that does both lets the tensor cores wait while it computes
+// addresses, and a barrier an iteration, for the stage that is filled again, keeps all warps in step: none computes while another
+// multiplies.
+//   before: for i { wait until stage is empty (producer)   start copies (producer)   wait until it is full   multiply   arrive: read }
+//   after:  ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24>}
+//           default { for i { wait until it is full   multiply   arrive: read } }
+//           partition0() num_warps(1) { for i { wait until stage is empty   start copies } }
+// The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
+// barriers that guard bytes of a circular buffer which had another use before (`allWarps`). It has a warpgroup to itself, because
+// registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/registers.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/loops/multicast.h"
+#include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/schedule/shared_memory/shared_accesses.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// A loop's initial value that is never used.
+static Value anything(Value init) {
+  Type element = getElementTypeOrSelf(init.getType());
+  if (!isa<IntegerType, FloatType>(element)) return init;
+  OpBuilder b(init.getContext());
+  b.setInsertionPointAfterValue(init);
+  return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
+}
+
+/// Of what a loop carries, the values that only operations of other partitions need stay what they are.
+static void keepUnneeded(ttg::WarpSpecializeOp partitions) {
+  Skeleton needed(partitions, /*tiles=*/true);
+  Region &consumers = partitions.getDefaultRegion();
+  consumers.walk([&](Operation *op) {
+    bool structure = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
+    if (!structure && op->getNumRegions() == 0 && !isMemoryEffectFree(op) && !wouldOpBeTriviallyDead(op)) needed.keep(op);
+    if (!structure && op->getNumRegions() != 0) // its operands; what is inside needs nothing of a loop's
+      for (Value operand : op->getOperands())
+        needed.need(operand);
+  });
+  consumers.walk([&](scf::ForOp loop) {
+    for (BlockArgument carried : loop.getRegionIterArgs()) {
+      if (needed.needs(carried)) continue;
+      loop.getTiedLoopYieldedValue(carried)->set(carried);
+      loop.getTiedLoopInit(carried)->set(anything(loop.getTiedLoopInit(carried)->get()));
+    }
+  });
+}
+
+/// What only a branch needs is computed there: before it, and of the loop before it, it would take registers. What exchanges elements
+/// through shared memory stays between its barriers.
+static void sinkIntoBranches(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || hasBarrierInside(&op)) continue;
+    Region *only = nullptr;
+    bool one = llvm::all_of(op.getUsers(), [&](Operation *user) {
+      Operation *around = block.findAncestorOpInBlock(*user);
+      auto branch = dyn_cast<scf::IfOp>(around);
+      if (!branch || around == user) return false;
+      Region *region = branch.getThenRegion().isAncestor(user->getParentRegion()) ? &branch.getThenRegion() : &branch.getElseRegion();
+      if (!only) only = region;
+      return only == region;
+    });
+    if (one) op.moveBefore(&only->front(), only->front().begin());
+  }
+}
+
+/// Of the MMA that leaves the most results in a thread.
+static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config) {
+  int64_t maxRegisters = 0;
+  function.walk([&](ttg::MmaAsyncOp mma) {
+    auto type = cast<RankedTensorType>(mma.getD().getType());
+    maxRegisters =
+        std::max(maxRegisters, registersOfElements(type.getNumElements(), type.getElementTypeBitWidth(), config.getWarps() << laneBits));
+  });
+  return maxRegisters;
+}
+
+/// Addresses and masks that are computed before a loop and used after it alone, by stores, are computed there: before it, they
+/// would take registers next to the accumulators.
+static void sinkAfterLoops(Block &block) {
+  auto isNumbers = [](Type type) { return isa<RankedTensorType>(type) && !isa<FloatType>(getElementTypeOrSelf(type)); };
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() || op.getNumRegions() != 0 || !isMemoryEffectFree(&op) || hasBarrierInside(&op)) continue;
+    if (!llvm::all_of(op.getResultTypes(), isNumbers)) continue;
+    Operation *first = nullptr;
+    for (Operation *user : op.getUsers())
+      if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
+    bool isAfterLoop =
+        std::any_of(std::next(op.getIterator()), first->getIterator(), [](Operation &between) { return isa<scf::ForOp>(between); });
+    if (isAfterLoop) op.moveBefore(first);
+  }
+}
+
+namespace {
+/// The program of warps that hold no accumulators.
+struct Partition {
+  Skeleton program;
+  int32_t warps, registers;
+  std::optional<Skeleton> ofPeer = std::nullopt; ///< what the second CTA of a pair runs instead: what all warps take part in
+};
+} // namespace
+
+/// The part of the kernel that a partition runs. All partitions take part in the barriers of all warps.
+static Skeleton programOf(tt::FuncOp function, ttg::Partition partition, bool tiles) {
+  Skeleton program(function, tiles);
+  function.walk([&](Operation *op) {
+    auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
+    if (ttg::partitionOf(op) == partition || (barrier && barrier.getAllWarps())) program.keep(op);
+  });
+  return program;
+}
+
+/// The MMA partition's program in the second CTA of a pair; null if the CTAs are no pair.
+static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
+  WalkResult walk = function.walk([](ttg::Tcgen05MmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); });
+  if (!walk.wasInterrupted()) return std::nullopt;
+  Skeleton program(function);
+  function.walk([&](Operation *op) {
+    auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
+    if (isa<ttg::ClcProgramOp>(op) || (barrier && barrier.getAllWarps())) program.keep(op);
+  });
+  return program;
+}
+
+static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
+  auto has = [&](ttg::Partition partition) {
+    return function
+        .walk(
+            [&](Operation *op) { return WalkResult(ttg::partitionOf(op) == partition ? WalkResult::interrupt() : WalkResult::advance()); })
+        .wasInterrupted();
+  };
+  auto registersOfOperands = function->getAttrOfType<IntegerAttr>(ttg::operandRegistersName);
+  bool multiplies = has(ttg::Partition::mmas), corrects = has(ttg::Partition::correction);
+  // The warps that start copies and MMAs share a warp group, which leaves the consumers more registers. A single consumer group next to a
+  // correction partition cannot use them.
+  bool shared = multiplies && !registersOfOperands && (config.getWarps() > warpsOfGroup || !corrects);
+  SmallVector<Partition, 2> partitions{{programOf(function, ttg::Partition::producer, /*tiles=*/false), 1, producerRegisters}};
+  auto addMmas = [&] {
+    partitions.push_back({programOf(function, ttg::Partition::mmas, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
+  };
+  if (shared) addMmas();
+  if (registersOfOperands)
+    partitions.push_back(
+        {programOf(function, ttg::Partition::operands, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registersOfOperands.getInt())});
+  if (corrects) partitions.push_back({programOf(function, ttg::Partition::correction, /*tiles=*/true), warpsOfGroup, correctionRegisters});
+  if (multiplies && !shared) addMmas();
+  for (const Partition &partition : partitions)
+    if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
+  return partitions;
+}
+
+/// Clones a partition's program, at the insertion point.
+static void clonePartition(Block &kernel, const Partition &partition, OpBuilder &b, Location loc) {
+  IRMapping map;
+  if (!partition.ofPeer) return partition.program.clone(kernel, b, map);
+  auto branch = scf::IfOp::create(b, loc, isPairLeader(b, loc), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  partition.program.clone(kernel, b, map);
+  IRMapping ofPeer;
+  b.setInsertionPointToStart(branch.elseBlock());
+  partition.ofPeer->clone(kernel, b, ofPeer);
+}
+
+/// From the initialization of the barriers on, the kernel becomes the default region, and each partition a region with its own program.
+static ttg::WarpSpecializeOp makeRegions(Operation *lastBarriers, ArrayRef<Partition> partitions) {
+  Block *entry = lastBarriers->getBlock();
+  OpBuilder b(entry->getTerminator());
+  Location loc = lastBarriers->getParentOp()->getLoc();
+  auto numbers = [&](int32_t Partition::*field) { return llvm::map_to_vector(partitions, [=](const Partition &p) { return p.*field; }); };
+  auto op = ttg::WarpSpecializeOp::create(b, loc, TypeRange(), ValueRange(), numbers(&Partition::warps),
+                                          b.getDenseI32ArrayAttr(numbers(&Partition::registers)), static_cast<unsigned>(partitions.size()));
+  Block &consumers = op.getDefaultRegion().emplaceBlock();
+  consumers.getOperations().splice(consumers.end(), entry->getOperations(), std::next(lastBarriers->getIterator()), op->getIterator());
+  b.setInsertionPointToEnd(&consumers);
+  ttg::WarpYieldOp::create(b, loc, ValueRange());
+  for (auto [region, partition] : llvm::zip(op.getPartitions(), partitions)) {
+    b.createBlock(&region);
+    clonePartition(consumers, partition, b, loc);
+    ttg::WarpReturnOp::create(b, loc);
+  }
+  return op;
+}
+
+/// In a program loop the producer asks for programs, as the first partition to need them. The warps of all partitions read the responses.
+static void shareResponses(ttg::WarpSpecializeOp op, ttg::ConfigAttr config) {
+  ttg::AllocBarriersOp empty;
+  int64_t readers = 0;
+  for (Region &region : op->getRegions()) {
+    bool reads = false;
+    region.walk([&](ttg::ClcProgramOp program) {
+      reads = true;
+      program.setAsks(region.getRegionNumber() == 1);
+      empty = program.getEmpty().getDefiningOp<ttg::AllocBarriersOp>();
+    });
+    unsigned number = region.getRegionNumber();
+    if (reads) readers += number == 0 ? config.getWarps() : op.getPartitionNumWarps()[number - 1];
+  }
+  if (empty) empty.setArrivals(static_cast<uint32_t>(readers * config.getCtas()));
+}
+
+static bool isOfPartition(Operation *op) {
+  return ttg::partitionOf(op) != ttg::Partition::consumers;
+}
+
+static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
+  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
+  if (failed(partitions)) return failure();
+  Operation *last = nullptr;
+  for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
+    last = barriers;
+  if (!last) return bug(function, "a producer without barriers");
+  ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
+  Block &consumers = op.getDefaultRegion().front();
+  SmallVector<Operation *> ofPartitions;
+  consumers.walk<WalkOrder::PreOrder>([&](Operation *inside) {
+    if (!isOfPartition(inside)) return WalkResult::advance();
+    ofPartitions.push_back(inside);
+    return WalkResult::skip();
+  });
+  for (Operation *inside : llvm::reverse(ofPartitions)) // users first
+    inside->erase();
+  if (partitions->size() > 1) {
+    keepUnneeded(op);
+    ttg::eraseDead(function);
+    sinkIntoBranches(consumers);
+  }
+  ttg::eraseDead(function);
+  shareResponses(op, config);
+  if (accumulatorsOfThread(function, config) > manyAccumulators) sinkAfterLoops(consumers);
+  // The regions say it now.
+  for (StringRef mark : {ttg::operandRegistersName, ttg::warpSpecializedName})
+    function->removeAttr(mark);
+  function.walk([](Operation *inside) { inside->removeAttr(ttg::partitionName); });
+  return success();
+}
+
+LogicalResult specializeWarps(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    return function->hasAttr(ttg::warpSpecializedName) ? split(function, config) : success();
+  });
+}
+
+} // namespace tilewright::gpu

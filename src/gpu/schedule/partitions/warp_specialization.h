@@ -1,0 +1,17 @@
+// Whether a kernel gets a producer warp.
+#pragma once
+
+#include "gpu/schedule/loops/loop_schedule.h"
+
+namespace tilewright {
+struct GpuTarget;
+}
+
+namespace tilewright::gpu {
+
+/// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one.
+std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// The same, as far as no schedule decides it.
+std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,386 @@
+// Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes:
+//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
+//   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
+// For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
+// first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/expand/per_warp_group_store.h"
+#include "gpu/schedule/expand/register_loads.h"
+#include "gpu/schedule/expand/verify_schedule.h"
+#include "gpu/schedule/loops/multicast.h"
+#include "gpu/schedule/loops/persistent_loop.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/partitions/warp_specialization.h"
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Shared memory with the circular buffers of the loops that have been scheduled.
+class SharedBudget {
+public:
+  SharedBudget(tt::FuncOp function, const GpuTarget &target)
+      : function(function), target(target), reservedBarriers(target.tcgen05 ? tensorBarrierBytes : 0) {}
+
+  /// True if these buffers, and barriers of so many bytes, fit as well.
+  bool fits(ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const {
+    SmallVector<DeeperBuffer> all(reserved);
+    llvm::append_range(all, more);
+    return planShared(function, all).bytes + reservedBarriers + barriers <= target.sharedBytes;
+  }
+
+  void reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0) {
+    llvm::append_range(reserved, buffers);
+    reservedBarriers += barriers;
+  }
+
+private:
+  tt::FuncOp function;
+  const GpuTarget &target;
+  SmallVector<DeeperBuffer> reserved;
+  int64_t reservedBarriers;
+};
+
+/// True if an iteration loads tiles itself, not in a loop of its own.
+bool loadsTiles(scf::ForOp loop) {
+  WalkResult walk = loop.getBody()->walk([&](Operation *op) {
+    bool load = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+    return load && op->getParentOfType<scf::ForOp>() == loop ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+class LoopScheduler {
+public:
+  LoopScheduler(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies)
+      : function(function), config(config), target(target), policies(policies), budget(function, target) {}
+
+  LogicalResult run() {
+    function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
+    isKernelWarpSpecialized = function->hasAttr(ttg::operandRegistersName) || choosePartitions();
+    for (scf::ForOp loop : loops)
+      if (failed(scheduleLoop(loop))) return failure();
+    return success();
+  }
+
+private:
+  LoopSchedule findLoads(scf::ForOp loop) {
+    LoopSchedule schedule = findPrefetchableLoads(loop, target.cpAsync);
+    schedule.requested = requestedStages(loop, config);
+    return schedule;
+  }
+
+  void usePolicies(LoopSchedule &schedule, int64_t stages) { applyPolicies(schedule, stages, {config, target}, policies); }
+
+  //===-------------------------------------------------------------------------------------------------------- partitions
+
+  /// True if a producer warp starts the copies of all loops.
+  bool choosePartitions() {
+    notWarpSpecialized = warpSpecializationObstacle(function, config, target);
+    if (notWarpSpecialized) return false; // reported for loops that load ahead
+    std::vector<LoopSchedule> schedules;
+    for (scf::ForOp loop : loops) {
+      if (requestedStages(loop, config) < 2) continue;
+      LoopSchedule schedule = findLoads(loop);
+      if (schedule.circularBuffers.empty()) continue;
+      usePolicies(schedule, schedule.requested);
+      schedule.runsDecoupled = mayRunDecoupled(schedule);
+      schedules.push_back(std::move(schedule));
+    }
+    std::optional<std::string> reason = warpSpecializationObstacle(schedules, config, target);
+    if (reason && !schedules.empty()) explainPartitions(*reason);
+    return !reason;
+  }
+
+  void explainPartitions(StringRef reason) {
+    function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), reason));
+  }
+
+  /// True if the warp groups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
+  bool mayRunDecoupled(const LoopSchedule &schedule) {
+    scf::ForOp tiles = persistentLoop(schedule);
+    if (!tiles || !canStorePerWarpGroup(tiles)) return false;
+    return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, minCrossTileStages);
+  }
+
+  //===------------------------------------------------------------------------------------------------------------- depth
+
+  /// The buffers of computed operands as they would be with `stages` stages, in use throughout `around`.
+  static SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, scf::ForOp around) {
+    return llvm::map_to_vector(schedule.computed,
+                               [&](ttg::StoreSharedOp store) { return DeeperBuffer{allocOf(store.getBuffer()), stages, around}; });
+  }
+
+  /// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
+  static SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies = true) {
+    SmallVector<DeeperBuffer> buffers = schedule.operandPlan ? computedBuffers(schedule, stages, around)
+                                                             : computedBuffers(schedule, schedule.computedStages, schedule.loop);
+    if (!copies) return buffers;
+    for (const Copy &copy : schedule.copies())
+      buffers.push_back({copy.alloc, stages, around});
+    return buffers;
+  }
+
+  /// Bytes of the mbarriers of a loop's circular buffers: full ones for TMA, empty ones for each place of release, and those of an operand
+  /// partition.
+  static int64_t barriersOf(const LoopSchedule &schedule) {
+    llvm::SmallPtrSet<Operation *, 2> releases;
+    int64_t barriers = schedule.operandPlan.has_value() + (schedule.computedReleaseAfter() != nullptr);
+    for (const CircularBuffer &circular : schedule.circularBuffers) {
+      barriers += circular.tma;
+      if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
+    }
+    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
+  }
+
+  /// Returns the greatest depth, up to `requested`, with which the circular buffers fit if they are in use throughout `around`. `others`:
+  /// further buffers. What else is in shared memory meanwhile stays where it is.
+  int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
+    for (int64_t stages = requested; stages > 1; --stages) {
+      SmallVector<DeeperBuffer> deeper(others);
+      llvm::append_range(deeper, buffersOf(schedule, stages, around));
+      LoopSchedule scheduled = schedule; // the policy decides how many barriers there are
+      usePolicies(scheduled, stages);
+      if (budget.fits(deeper, barriersOf(scheduled))) return stages;
+    }
+    return 1;
+  }
+
+  /// Returns the depth of buffers for computed operands alone; 1 if there is no space for more.
+  int64_t affordableComputedStages(const LoopSchedule &schedule) {
+    for (int64_t stages = stagesWithoutWaiting; stages > 1; --stages)
+      if (budget.fits(computedBuffers(schedule, stages, schedule.loop))) return stages;
+    return 1;
+  }
+
+  /// Returns the depth of the circular buffers, 1 if there are none. Chooses the depth of the buffers of computed operands, or drops these.
+  int64_t chooseStages(LoopSchedule &schedule) {
+    if (schedule.circularBuffers.empty()) {
+      schedule.computedStages = affordableComputedStages(schedule);
+      if (schedule.computedStages < 2) schedule.computed.clear();
+      return 1;
+    }
+    SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
+    int64_t requested = schedule.requested;
+    if (schedule.operandPlan) return affordableStages(schedule, requested, schedule.loop, stored);
+    // Where registers leave space for a second CTA, a third stage would take its shared memory.
+    if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
+      schedule.computedStages = stagesWithoutWaiting;
+      int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
+      if (stages >= std::min(requested, minCrossTileStages) && fenceAfterComputed(schedule, stages)) return stages;
+      schedule.computedStages = 2;
+    }
+    int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
+    if (stages > 1 || schedule.computed.empty()) return stages;
+    schedule.computed.clear();
+    return affordableStages(schedule, requested, schedule.loop, stored);
+  }
+
+  //===-------------------------------------------------------------------------------------------------------- across tiles
+
+  /// Lets the TMA stores of the loop stay in flight.
+  void keepStoresInFlight(scf::ForOp loop) {
+    if (storesInFlight.contains(loop)) return;
+    SmallVector<DeeperBuffer> held = buffersHeldByStores(loop);
+    if (held.empty()) return;
+    budget.reserve(held);
+    storesInFlight.insert(loop);
+  }
+
+  /// Lets the copies of a loop without a producer continue in the next iteration of the persistent loop around it. Returns the stages that
+  /// there are then: that may take one of many.
+  int64_t prefetchAcrossTiles(LoopSchedule &schedule) {
+    scf::ForOp tiles = persistentLoop(schedule);
+    if (!tiles) return schedule.stages;
+    int64_t stages = affordableStages(schedule, schedule.stages, tiles, heldBy(tiles));
+    if (stages < std::min(schedule.stages, minCrossTileStages)) return schedule.stages;
+    schedule.crossTile = true;
+    keepStoresInFlight(tiles);
+    usePolicies(schedule, stages);
+    return stages;
+  }
+
+  /// The buffers that stores of the loop hold if they stay in flight and that are not yet reserved.
+  SmallVector<DeeperBuffer> heldBy(scf::ForOp loop) {
+    return storesInFlight.contains(loop) ? SmallVector<DeeperBuffer>() : buffersHeldByStores(loop);
+  }
+
+  /// The same for a loop whose copies have a producer: it fills the circular buffer for the next tile while this one is stored, if the
+  /// circular buffer's bytes have no other use meanwhile.
+  int64_t keepStagesAcrossTiles(LoopSchedule &schedule, int64_t stages) {
+    scf::ForOp tiles = topLevelLoopAround(schedule.loop);
+    if (!tiles) return stages;
+    SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
+    for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
+      if (!schedule.loop->isBeforeInBlock(next)) continue;
+      for (const Copy &copy : findLoads(next).copies())
+        shared.push_back({copy.alloc, 0, next});
+    }
+    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPlan;
+    if (runs) llvm::append_range(shared, heldBy(tiles));
+    int64_t affordable = schedule.continued ? stages : affordableStages(schedule, stages, tiles, shared);
+    schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
+    if (!schedule.crossTile) return stages;
+    if (runs) keepStoresInFlight(tiles);
+    if (own) storesPerWarpGroup.insert(tiles);
+    return affordable;
+  }
+
+  /// True if a loop's circular buffers may be those that an earlier loop has left. They stay in use up to this loop, so all of them must
+  /// fit. If so, `reserved` gets them.
+  bool mayContinue(const LoopSchedule &schedule, SmallVectorImpl<DeeperBuffer> &reserved) {
+    if (left->loop->getBlock() != schedule.loop->getBlock() || schedule.requested < left->stages) return false;
+    if (left->circularBuffers.size() != schedule.circularBuffers.size()) return false;
+    reserved = buffersHeldByStores(schedule.loop);
+    for (auto [circular, other] : llvm::zip(schedule.circularBuffers, left->circularBuffers)) {
+      if (circular.copies.size() != other.copies.size()) return false;
+      for (auto [copy, there] : llvm::zip(circular.copies, other.copies)) {
+        ttg::AllocOp own = copy.alloc, earlier = there.alloc;
+        bool isSame = own.getType().getElementType() == earlier.getType().getElementType() &&
+                      own.getType().getLayout() == earlier.getType().getLayout();
+        if (!isSame || copiedExtent(own) != copiedExtent(earlier)) return false;
+        reserved.push_back({own, 0, schedule.loop});
+        reserved.push_back({earlier, left->stages, schedule.loop});
+      }
+    }
+    return budget.fits(reserved);
+  }
+
+  //===------------------------------------------------------------------------------------------------------------- a loop
+
+  /// A producer copies to the stages of all CTAs of the cluster. It waits until all have read a stage, but not until they have done what
+  /// they do between two loops. So if the kernel runs the loop again, or has another one, the stages share no bytes with other buffers.
+  /// Nor does it wait until they have done what they do before a single loop.
+  void keepForPeers(LoopSchedule &schedule) {
+    auto yes = UnitAttr::get(function.getContext());
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      for (const Copy &copy : circular.copies) {
+        if (loops.size() != 1) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, yes);
+        if (isMulticastToAllCtas(circular, copy, config, schedule.paired)) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveFromStartName, yes);
+      }
+  }
+
+  /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
+  int64_t scheduleBuffers(LoopSchedule &schedule) {
+    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPlan || !function->hasAttr(ttg::operandRegistersName));
+    schedule.warpSpecialized = warpSpecialized;
+    bool prefetches = !schedule.circularBuffers.empty();
+    if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
+    SmallVector<DeeperBuffer> reserved;
+    schedule.continued = warpSpecialized && left && prefetches && mayContinue(schedule, reserved);
+    if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
+    int64_t stages = schedule.continued ? left->stages : chooseStages(schedule);
+    if (!schedule.continued && prefetches) left.reset();
+    if (warpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages);
+    if (schedule.continued) budget.reserve(reserved);
+    return stages;
+  }
+
+  LogicalResult scheduleLoop(scf::ForOp loop) {
+    LoopSchedule schedule;
+    schedule.loop = loop;
+    schedule.requested = requestedStages(loop, config);
+    if (schedule.requested > 1) schedule = findLoads(loop);
+    int64_t stages = scheduleBuffers(schedule);
+    if (schedule.operandPlan && stages < 2) return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
+    if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty())) usePolicies(schedule, stages);
+    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPlan) schedule.computed.clear();
+    if (schedule.operandPlan) schedule.computedStages = stages;
+    if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
+    if (stages > 1) keepStoresInFlight(loop);
+    scheduleRegisterLoads(schedule);
+    std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
+    if (stages < 2) schedule.circularBuffers.clear();
+    if (stages > 1)
+      if (std::optional<std::string> wrong = verify(schedule)) return bug(loop, "its schedule is invalid: " + *wrong);
+    reserveBuffers(schedule);
+    write(schedule, reason);
+    return success();
+  }
+
+  /// Loads to registers run an iteration ahead if threads multiply, or compute operands of MMAs, and if the registers suffice.
+  void scheduleRegisterLoads(LoopSchedule &schedule) {
+    bool byThreads = schedule.requested > 1 && !schedule.warpSpecialized && multipliesByThreads(schedule.loop);
+    if (schedule.computed.empty() && !byThreads) return; // but for those of a policy
+    int64_t registers = registersForTiles(config, target, isKernelWarpSpecialized) - accumulatorsOf(schedule.loop);
+    if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
+    addRegisterLoads(schedule, registers);
+  }
+
+  /// Why there are fewer stages than requested; empty if there are not.
+  static std::string reasonForStages(const LoopSchedule &schedule, int64_t stages) {
+    if (schedule.requested < 2) return "num_stages is " + std::to_string(schedule.requested);
+    if (schedule.circularBuffers.empty() && schedule.computed.empty() && !schedule.registerLoads.empty()) return "";
+    if (schedule.circularBuffers.empty())
+      return schedule.unpipelined.empty() ? "it only loads to registers, and only copies to shared memory are pipelined"
+                                          : "none of its loads can be pipelined";
+    return stages < schedule.requested ? "shared memory is too small for more" : "";
+  }
+
+  void reserveBuffers(const LoopSchedule &schedule) {
+    scf::ForOp loop = schedule.loop;
+    auto around = schedule.crossTile ? cast<scf::ForOp>(loop->getParentOp()) : loop;
+    budget.reserve(buffersOf(schedule, schedule.stages, around, /*copies=*/!schedule.continued),
+                   schedule.continued ? 0 : barriersOf(schedule));
+    if (!schedule.warpSpecialized || schedule.stages < 2) return;
+    left.reset();
+    if (isa<tt::FuncOp>(loop->getParentOp()) || schedule.crossTile) left = schedule;
+  }
+
+  void write(LoopSchedule &schedule, StringRef reason) {
+    scf::ForOp loop = schedule.loop;
+    for (const UnpipelinedLoad &each : schedule.unpipelined)
+      each.load->setAttr(ttg::notPipelinedName, StringAttr::get(loop.getContext(), each.reason));
+    schedule.storesInFlight = storesInFlight.contains(loop);
+    schedule.storesPerWarpGroup = storesPerWarpGroup.contains(loop);
+    if (schedule.warpSpecialized && schedule.stages > 1) function->setAttr(ttg::warpSpecializedName, UnitAttr::get(loop.getContext()));
+    bool changes = schedule.stages > 1 || !schedule.computed.empty() || !schedule.registerLoads.empty() || schedule.storesInFlight;
+    if (changes || !reason.empty()) writeSchedule(schedule, reason, nextId);
+  }
+
+  tt::FuncOp function;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+  ArrayRef<Policy> policies;
+  SharedBudget budget;
+  SmallVector<scf::ForOp> loops;
+  bool isKernelWarpSpecialized = false;
+  std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
+  std::optional<LoopSchedule> left;              // the last scheduled loop with a producer, if another one may continue with its buffers
+  llvm::SmallPtrSet<Operation *, 4> storesInFlight, storesPerWarpGroup;
+  int64_t nextId = 0;
+};
+
+} // namespace
+
+LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies) {
+  return LoopScheduler(function, config, target, policies).run();
+}
+
+void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
+                  function_ref<void(tt::FuncOp)> see) {
+  OpBuilder b(function);
+  auto copy = cast<tt::FuncOp>(b.clone(*function));
+  if (rewrite(copy) && succeeded(scheduleLoops(copy, config, target, allPolicies()))) see(copy);
+  copy.erase();
+}
+
+LogicalResult scheduleLoops(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return scheduleLoops(function, config, target, allPolicies());
+  });
+}
+
+} // namespace tilewright::gpu

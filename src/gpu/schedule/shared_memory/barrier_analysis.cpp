@@ -1,0 +1,271 @@
+#include "gpu/schedule/shared_memory/barrier_analysis.h"
+
+#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/shared_memory/scratch.h"
+#include "gpu/ttg/buffer_accesses.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+bool PendingAccess::operator==(const PendingAccess &other) const {
+  auto key = [](const PendingAccess &p) {
+    return std::tie(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
+                    p.barrier, p.fenced, p.fencedBarrier, p.fencedAllWarps, p.groupBarrier, p.allWarps, p.left);
+  };
+  return key(*this) == key(other);
+}
+
+/// True if each thread reads the elements that it has copied itself.
+static bool readsOwnCopies(const SharedAccess &earlier, const SharedAccess &later) {
+  auto copy = dyn_cast<ttg::CopyAsyncOp>(earlier.op);
+  auto load = dyn_cast<ttg::LoadSharedOp>(later.op);
+  if (!copy || !load || earlier.owner != later.owner || copy.getBuffer().getType() != load.getBuffer().getType()) return false;
+  auto tile = cast<RankedTensorType>(load.getType());
+  Layout layout = ttg::layoutOf(tile);
+  if (ttg::layoutOf(copy.getPointers().getType()) != layout || layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return false;
+  return !matricesRead(layout, cast<ttg::BufferType>(load.getBuffer().getType()).getLayout().layout(), tile.getElementType());
+}
+
+/// True if each warp group has its part of the buffer to itself.
+static bool isPerWarpGroup(const SharedAccess &access) {
+  auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
+  return alloc && llvm::any_of(alloc.getResult().getUsers(), [](Operation *user) {
+           auto store = dyn_cast<ttg::TmaStoreOp>(user);
+           return store && store.getPerWarpGroup();
+         });
+}
+
+/// True if each thread stores the elements that it has stored before, and only the correction partition reads them: barriers order that.
+static bool storesOwnElements(const SharedAccess &earlier, const SharedAccess &later) {
+  auto first = dyn_cast<ttg::StoreSharedOp>(earlier.op), second = dyn_cast<ttg::StoreSharedOp>(later.op);
+  auto alloc = dyn_cast<ttg::AllocOp>(earlier.owner);
+  if (!first || !second || !alloc || later.owner != alloc || first.getSrc().getType() != second.getSrc().getType()) return false;
+  Layout layout = ttg::layoutOf(first.getSrc().getType());
+  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return false;
+  return llvm::all_of(accessesOf(alloc), [](Operation *access) {
+    return isa<ttg::StoreSharedOp>(access) || ttg::partitionOf(access) == ttg::Partition::correction;
+  });
+}
+
+bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
+  if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
+  // A thread loads and stores the same part of a tile in tensor memory.
+  bool byThreads = earlier.accessor == Accessor::threads && later.accessor == Accessor::threads;
+  if (byThreads && earlier.inTensorMemory && earlier.owner == later.owner) return false;
+  if (storesOwnElements(earlier, later)) return false;
+  // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
+  if (earlier.partition == ttg::Partition::mmas) return later.partition != ttg::Partition::consumers && earlier.owner != later.owner;
+  if (earlier.accessor == Accessor::tmaLoad || earlier.partition != ttg::Partition::consumers) return false;
+  return later.partition == ttg::Partition::consumers || earlier.owner != later.owner;
+}
+
+bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
+  return !earlier.isAsyncProxy() && later.isAsyncProxy() && !later.inTensorMemory;
+}
+
+BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
+  BarrierNeed need;
+  const SharedAccess &access = earlier.access;
+  need.wait = earlier.running;
+  bool afterFence = changesProxy(access, later) && earlier.fenced;
+  need.fence = changesProxy(access, later) && !earlier.fenced;
+  need.allWarps = access.partition != later.partition && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps);
+  // tcgen05.mma add to the same tile in order.
+  if (isa<ttg::Tcgen05MmaOp>(access.op) && access.inTensorMemory && later.accessor == Accessor::mma)
+    return {.wait = earlier.running && access.owner != later.owner};
+  bool met = afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr;
+  // The warp that waits for MMAs also starts copies by TMA.
+  met |= isa<ttg::Tcgen05MmaOp>(access.op) && access.partition == later.partition && later.accessor == Accessor::tmaLoad;
+  met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
+  need.barrier = access.partition == later.partition && !met;
+  return need;
+}
+
+namespace {
+
+class Analysis {
+public:
+  Analysis(bool hasPartitions, AccessCache &accesses, Visitor visit) : hasPartitions(hasPartitions), accesses(accesses), visit(visit) {}
+
+  void run(Block &block, PendingAccesses &state) {
+    for (Operation &op : block)
+      step(&op, state);
+  }
+
+  void step(Operation *op, PendingAccesses &state) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return repeat(loop, state);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) return repeat(loop, state);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      PendingAccesses other = state;
+      run(*branch.thenBlock(), state);
+      if (branch.elseBlock()) run(*branch.elseBlock(), other);
+      return join(state, other);
+    }
+    if (auto sync = dyn_cast<ttg::CtaBarrierOp>(op)) return passBarrier(op, sync.getAllWarps(), state);
+    if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
+    if (isa<ttg::FenceAsyncOp>(op) && ttg::partitionOf(op) == ttg::Partition::consumers) return fence(state);
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) return end(Accessor::mma, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getTensorMemory() && ttg::partitionOf(op) == ttg::Partition::consumers)
+      return end(Accessor::mma, wait, 0, state);
+    if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) // that of an MMA partition orders no other warps
+      return ttg::partitionOf(op) == ttg::Partition::consumers ? end(Accessor::mma, wait, wait.getPending(), state) : void();
+    if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op)) return end(Accessor::tmaStore, wait, wait.getPending(), state);
+    if (auto wait = dyn_cast<ttg::CopyWaitOp>(op)) return end(Accessor::copyAsync, wait, wait.getPending(), state);
+    if (isa<ttg::CopyCommitOp>(op)) return commit(state);
+    if (hasBarrierInside(op)) passBarrier(op, false, state);
+    if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
+    if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
+    auto known = accesses.find(op);
+    if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;
+    for (const SharedAccess &access : known->second)
+      add(access, state);
+  }
+
+private:
+  static void join(PendingAccesses &into, const PendingAccesses &other) {
+    for (const PendingAccess &each : other)
+      if (!llvm::is_contained(into, each)) into.push_back(each);
+  }
+
+  /// A loop's entry is reached from before it and from its own end.
+  void repeat(scf::ForOp loop, PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      enter(loop, each.access);
+    PendingAccesses entry = state;
+    for (size_t before = size_t(-1); before != entry.size();) {
+      before = entry.size();
+      state = entry;
+      run(*loop.getBody(), state);
+      for (PendingAccess &each : state)
+        advance(loop, each.access);
+      join(entry, state);
+    }
+    state = std::move(entry);
+    leave(loop, state);
+  }
+
+  void repeat(scf::WhileOp loop, PendingAccesses &state) {
+    PendingAccesses entry = state;
+    for (size_t before = size_t(-1); before != entry.size();) {
+      before = entry.size();
+      state = entry;
+      run(loop.getBefore().front(), state);
+      PendingAccesses again = state;
+      run(loop.getAfter().front(), again);
+      join(entry, again);
+    }
+    leave(loop, state);
+  }
+
+  /// Names stages by the counter of the loop in its first iteration, if the loop has one for this buffer.
+  static void enter(scf::ForOp loop, SharedAccess &access) {
+    auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
+    if (!alloc) return;
+    for (Operation *user : alloc.getResult().getUsers()) {
+      auto stage = dyn_cast<ttg::StageOp>(user);
+      if (!stage || !loop->isAncestor(stage)) continue;
+      BlockArgument counter = stagesOf(stage.getIndex(), access.stages.bits.getBitWidth()).counter;
+      if (counter && counter.getOwner() == loop.getBody()) return rename(access, counter, loop.getTiedLoopInit(counter)->get());
+    }
+  }
+
+  /// Names stages by the counter of the next iteration.
+  static void advance(scf::ForOp loop, SharedAccess &access) {
+    BlockArgument counter = access.stages.counter;
+    if (counter && counter.getOwner() == loop.getBody()) rename(access, counter, loop.getTiedLoopYieldedValue(counter)->get());
+  }
+
+  /// Names stages by `counter`, which is `value` now.
+  static void rename(SharedAccess &access, BlockArgument counter, Value value) {
+    APInt bits = access.stages.bits;
+    StageSet now = stagesOf(value, bits.getBitWidth());
+    bool isKnown = now.counter == access.stages.counter && now.bits.isPowerOf2();
+    access.stages = isKnown ? StageSet{counter, bits.rotr(now.bits.logBase2())} : StageSet{{}, APInt::getAllOnes(bits.getBitWidth())};
+  }
+
+  /// Counters of the loop have no meaning after it.
+  static void leave(Operation *loop, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      StageSet &stages = each.access.stages;
+      if (stages.counter && stages.counter.getOwner()->getParentOp() == loop) stages = {{}, APInt::getAllOnes(stages.bits.getBitWidth())};
+      if (loop->isAncestor(each.access.op)) each.left = loop;
+    }
+  }
+
+  void passBarrier(Operation *op, bool allWarps, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      if (each.running) continue;
+      each.barrier = op;
+      each.fencedBarrier = each.fenced;
+      each.allWarps |= allWarps || !hasPartitions;
+      each.fencedAllWarps |= each.fenced && (allWarps || !hasPartitions);
+    }
+    // What is ordered before everything is forgotten.
+    llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && (each.fencedAllWarps || each.access.isAsyncProxy()); });
+    PendingAccesses merged;
+    join(merged, state);
+    state = std::move(merged);
+  }
+
+  static void passGroupBarrier(ptx::BarrierOp sync, PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      each.groupBarrier |= sync.getPerWarpGroup() && !each.running;
+  }
+
+  static void fence(PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      if (!each.running && !each.fenced && !each.access.isAsyncProxy()) {
+        each.fenced = true;
+        each.groupBarrier = false;
+      }
+  }
+
+  /// One more operation starts: the earlier ones of its kind are older.
+  static void start(Accessor accessor, PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      if (each.running && each.access.accessor == accessor) age(each);
+  }
+
+  static void end(Accessor accessor, Operation *wait, int64_t pending, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      bool isCommitted = accessor != Accessor::copyAsync || each.committed;
+      if (!each.running || each.access.accessor != accessor || each.younger < pending || !isCommitted) continue;
+      each.running = false;
+      each.wait = wait;
+    }
+  }
+
+  static void commit(PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      if (each.running && each.access.accessor == Accessor::copyAsync) {
+        if (each.committed) age(each);
+        each.committed = true;
+      }
+  }
+
+  static void age(PendingAccess &access) {
+    constexpr int64_t manyYounger = 16;
+    access.younger = std::min(access.younger + 1, manyYounger);
+  }
+
+  void add(const SharedAccess &access, PendingAccesses &state) {
+    for (PendingAccess &earlier : state)
+      if (conflicts(earlier.access, access)) visit(earlier, access);
+    PendingAccess pending{access};
+    pending.running = access.isAsynchronous();
+    if (access.accessor != Accessor::tmaLoad && !llvm::is_contained(state, pending)) state.push_back(pending);
+  }
+
+  bool hasPartitions;
+  AccessCache &accesses;
+  Visitor visit;
+};
+
+} // namespace
+
+void visitConflicts(Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit) {
+  Analysis(hasPartitions, accesses, visit).step(op, state);
+}
+
+} // namespace tilewright::gpu

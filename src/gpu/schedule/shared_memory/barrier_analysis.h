@@ -1,0 +1,59 @@
+// Which accesses to shared memory are not ordered before a point of the program. Two accesses conflict if they may touch the same byte and
+// one writes. The later one must begin after
+//   the end of the earlier one: MMAs, TMA stores and cp.async end at a wait,
+//   a barrier of all threads, because other threads may have made the earlier one, and
+//   a fence before that barrier, if a thread made the earlier one and TMA or an MMA makes the later one.
+// Tensor memory is another space with the same rules, without fences (ttg.cta_barrier orders it).
+// TMA loads need none of it: every thread waits for them at their mbarrier. Accesses of different partitions to one buffer are ordered by
+// mbarriers (verify_schedule.cpp); to bytes that two buffers share, by a barrier of all partitions.
+#pragma once
+
+#include "gpu/schedule/shared_memory/shared_accesses.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace tilewright::gpu {
+
+/// An access that may still have to be ordered before later ones.
+struct PendingAccess {
+  SharedAccess access;
+  int64_t younger = 0;                ///< asynchronous operations of its kind that started after it
+  bool committed = false;             ///< cp.async: its group is complete
+  bool running = false;               ///< no wait has ended it
+  mlir::Operation *wait = nullptr;    ///< the wait that has ended it
+  mlir::Operation *barrier = nullptr; ///< the latest barrier of all consumers since then
+  bool allWarps = false;              ///< all partitions have passed a barrier
+  bool fenced = false;                ///< its threads have passed a fence
+  bool fencedBarrier = false;         ///< a barrier of all consumers has come after the fence
+  bool fencedAllWarps = false;        ///< the same, of all partitions
+  bool groupBarrier = false;          ///< the same, of its warp group
+  mlir::Operation *left = nullptr;    ///< the outermost loop around it that has ended since then
+  bool operator==(const PendingAccess &other) const;
+};
+
+/// What an access needs before it may follow an earlier one.
+struct BarrierNeed {
+  bool wait = false, barrier = false, allWarps = false, fence = false;
+  explicit operator bool() const { return wait || barrier || allWarps || fence; }
+};
+BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
+
+/// True if the two accesses must be ordered at all.
+bool conflicts(const SharedAccess &earlier, const SharedAccess &later);
+
+/// True if a fence must order them: a thread makes the earlier one, TMA or an MMA the later one.
+bool changesProxy(const SharedAccess &earlier, const SharedAccess &later);
+
+/// The accesses of each operation, which barriers do not change.
+using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>>;
+using PendingAccesses = llvm::SmallVector<PendingAccess>;
+using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &)>;
+
+/// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
+/// each pair of conflicting accesses of which the later one is in the operation. `hasPartitions`: the kernel is warp-specialized.
+void visitConflicts(mlir::Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,172 @@
+// Inserts the barriers and fences that accesses to shared memory need, once all buffers have their offsets. An iteration of a matmul:
+//   before: wait for stage i    mma_async %stage    mma_async_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
+//   after:  wait for stage i    mma_async %stage    mma_async_wait 1    cta_barrier    tma_load
+// barrier_analysis.cpp finds the accesses that need one. A barrier stands before the later access, in the innermost block that has both
+// accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first, then those of one
+// iteration, whose barriers often order those of different iterations as well.
+#include "gpu/passes.h"
+#include "gpu/schedule/shared_memory/barrier_analysis.h"
+#include "ir/refusal.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+#include <tuple>
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+int64_t loopsAround(Operation *op) {
+  int64_t loops = 0;
+  for (Operation *parent = op->getParentOp(); parent && !isa<tt::FuncOp>(parent); parent = parent->getParentOp())
+    loops += isa<scf::ForOp, scf::WhileOp>(parent);
+  return loops;
+}
+
+/// Two accesses that are not ordered yet, and where a barrier can order them.
+struct Unordered {
+  PendingAccess earlier;
+  SharedAccess later;
+  BarrierNeed need;
+  Operation *position = nullptr;
+  bool isCarried = false; ///< the earlier access may be of a previous iteration, or from before the loop
+
+  Unordered(const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) : earlier(earlier), later(later), need(need) {
+    Operation *op = later.op, *from = earlier.left ? earlier.left : earlier.access.op, *other = nullptr;
+    while (!(other = op->getBlock()->findAncestorOpInBlock(*from)))
+      op = op->getParentOp();
+    bool isInside = op == other ? !earlier.left && isa<scf::WhileOp>(op) : earlier.wait && op != later.op && op->isAncestor(earlier.wait);
+    position = isInside ? later.op : op;
+    Operation *wait = earlier.wait ? op->getBlock()->findAncestorOpInBlock(*earlier.wait) : nullptr;
+    isCarried = isInside || !other->isBeforeInBlock(op) || (wait && wait->isBeforeInBlock(other));
+  }
+};
+
+/// Inserts one barrier after another. A barrier changes nothing before it, so the analysis continues from there.
+class Inserter {
+public:
+  explicit Inserter(tt::FuncOp function)
+      : function(function), hasPartitions(function->hasAttr(ttg::warpSpecializedName)), b(function.getContext()) {}
+
+  LogicalResult run() {
+    Block &body = function.getBody().front();
+    states[&body.front()] = {};
+    analyzeFrom(&body.front());
+    constexpr int64_t manyBarriers = 1000;
+    for (int64_t i = 0; i < manyBarriers; ++i) {
+      std::optional<Unordered> next = firstUnordered(unordered);
+      if (!next) return success();
+      if (next->need.wait)
+        return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
+      analyzeFrom(order(*next));
+    }
+    return bug(function, "no barriers order its accesses to shared memory");
+  }
+
+private:
+  /// Analyzes the kernel's body again from an operation on, or from the one around it. What stands before has not changed.
+  void analyzeFrom(Operation *changed) {
+    numbers.clear();
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
+    Block &body = function.getBody().front();
+    Operation *op = body.findAncestorOpInBlock(*changed), *known = op;
+    while (!states.contains(known)) // a new one: the state before it is that before the next one
+      known = known->getNextNode();
+    PendingAccesses state = states[known];
+    llvm::erase_if(unordered, [&](const Unordered &each) { return !body.findAncestorOpInBlock(*each.later.op)->isBeforeInBlock(op); });
+    for (; op; op = op->getNextNode()) {
+      states[op] = state;
+      SmallVector<Unordered> found;
+      visitConflicts(op, hasPartitions, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later) {
+        if (BarrierNeed need = needOf(earlier, later)) found.emplace_back(earlier, later, need);
+      });
+      if (std::optional<Unordered> first = firstUnordered(found)) unordered.push_back(*first);
+    }
+  }
+
+  /// Returns the pair that is ordered next; null if there is none.
+  std::optional<Unordered> firstUnordered(ArrayRef<Unordered> pairs) {
+    if (pairs.empty()) return {};
+    auto key = [&](const Unordered &each) {
+      // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
+      bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
+      bool needsBarrier = each.need.barrier || each.need.allWarps;
+      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
+                        numbers.lookup(each.position));
+    };
+    return *std::min_element(pairs.begin(), pairs.end(), [&](const Unordered &x, const Unordered &y) { return key(x) < key(y); });
+  }
+
+  /// Orders two accesses. Returns the first operation from which on the kernel has changed.
+  Operation *order(const Unordered &each) {
+    Operation *barrier = each.earlier.barrier;
+    bool isUsable = barrier && !each.need.barrier && loopsAround(barrier) <= loopsAround(each.position);
+    if (each.need.fence && isUsable) {
+      b.setInsertionPoint(barrier);
+      return ttg::FenceAsyncOp::create(b, barrier->getLoc());
+    }
+    auto sync = dyn_cast_or_null<ttg::CtaBarrierOp>(barrier);
+    bool isOrdered = each.earlier.fencedBarrier || !changesProxy(each.earlier.access, each.later);
+    if (each.need.allWarps && sync && isOrdered && !sync.getAllWarps() && barrier->getBlock() == each.position->getBlock()) {
+      sync.setAllWarps(true);
+      return sync;
+    }
+    if (each.earlier.access.accessor == Accessor::tmaStore && waitsEarlier(each)) return each.earlier.wait;
+    Operation *position = firstOfRow(each);
+    b.setInsertionPoint(position);
+    Location loc = each.later.op->getLoc();
+    // Before a loop: a fence in the loop comes too late for a barrier before it.
+    bool needsFence = each.need.fence || (each.position != each.later.op && changesProxy(each.earlier.access, each.later));
+    Operation *fence = nullptr;
+    if (needsFence && !isa_and_nonnull<ttg::FenceAsyncOp>(position->getPrevNode())) fence = ttg::FenceAsyncOp::create(b, loc);
+    Operation *made = ttg::CtaBarrierOp::create(b, loc, each.need.allWarps);
+    return fence ? fence : made;
+  }
+
+  /// A barrier earlier in the block orders a TMA store, too, if the thread that started the store waits for it before that barrier.
+  bool waitsEarlier(const Unordered &each) {
+    Operation *wait = each.earlier.wait;
+    if (!wait || wait->getBlock() != each.later.op->getBlock()) return false;
+    for (Operation *op = wait->getPrevNode(); op && op->getNumRegions() == 0 && !isa<ttg::TmaStoreOp>(op); op = op->getPrevNode())
+      if (isa<ttg::CtaBarrierOp>(op)) {
+        wait->moveBefore(op);
+        states.erase(wait); // that of its old position
+        return true;
+      }
+    return false;
+  }
+
+  /// The position before accesses of the same kind that stand in a row. Before reads and copies: after the last operation with an effect,
+  /// so that the barrier does not wait for arithmetic.
+  static Operation *firstOfRow(const Unordered &each) {
+    Operation *position = each.position;
+    bool isStore = isa<ttg::StoreSharedOp>(position);
+    for (Operation *op = position->getPrevNode(); op && op != each.earlier.access.op; op = op->getPrevNode()) {
+      bool isRow = op->getName() == each.position->getName() && isa<ttg::StoreSharedOp, ttg::TmaLoadOp>(op);
+      bool isPassed = isa<ttg::BarrierExpectOp, ttg::AllocOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0);
+      if (!isRow && (isStore || !isPassed)) break;
+      position = op;
+    }
+    return position;
+  }
+
+  tt::FuncOp function;
+  bool hasPartitions;
+  OpBuilder b;
+  AccessCache accesses;
+  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of the kernel's body
+  DenseMap<Operation *, int64_t> numbers;        ///< positions in the text
+  SmallVector<Unordered> unordered;              ///< of each of them at most one, in their order
+};
+
+} // namespace
+
+LogicalResult insertBarriers(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module,
+                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Inserter(function).run(); });
+}
+
+} // namespace tilewright::gpu

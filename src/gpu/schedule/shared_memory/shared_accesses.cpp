@@ -1,0 +1,146 @@
+#include "gpu/schedule/shared_memory/shared_accesses.h"
+
+#include "gpu/schedule/shared_memory/scratch.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+bool SharedAccess::overlaps(const SharedAccess &other) const {
+  if (inTensorMemory != other.inTensorMemory || first >= other.end || other.first >= end) return false;
+  return owner != other.owner || stages.counter != other.stages.counter || stages.bits.intersects(other.stages.bits);
+}
+
+/// The value of a loop that an index is computed from; null if there is none.
+static BlockArgument counterOf(Value index) {
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument != loop.getInductionVar() ? argument : BlockArgument();
+  }
+  Operation *op = index.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::SelectOp>(op)) return {};
+  for (Value operand : llvm::reverse(op->getOperands()))
+    if (operand.getType() == index.getType())
+      if (BlockArgument counter = counterOf(operand)) return counter;
+  return {};
+}
+
+/// The values that an expression may have while the counter is `at`; none if it is unknown.
+static SmallVector<int64_t> valuesOf(Value value, BlockArgument counter, int64_t at) {
+  APInt constant;
+  if (value == counter) return {at};
+  if (matchPattern(value, m_ConstantInt(&constant))) return {constant.getSExtValue()};
+  Operation *op = value.getDefiningOp();
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op)) {
+    SmallVector<int64_t> values;
+    for (int64_t condition : valuesOf(select.getCondition(), counter, at)) {
+      SmallVector<int64_t> chosen = valuesOf(condition ? select.getTrueValue() : select.getFalseValue(), counter, at);
+      if (chosen.empty()) return {};
+      values.append(chosen);
+    }
+    return values;
+  }
+  bool isBit = value.getType().isInteger(1);
+  SmallVector<int64_t> unknown = isBit ? SmallVector<int64_t>{0, 1} : SmallVector<int64_t>{};
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::CmpIOp>(op)) return unknown;
+  SmallVector<int64_t> values, left = valuesOf(op->getOperand(0), counter, at), right = valuesOf(op->getOperand(1), counter, at);
+  if (left.empty() || right.empty()) return unknown;
+  for (int64_t x : left)
+    for (int64_t y : right) {
+      if (auto compare = dyn_cast<arith::CmpIOp>(op))
+        values.push_back(arith::applyCmpPredicate(compare.getPredicate(), APInt(64, uint64_t(x)), APInt(64, uint64_t(y))));
+      else
+        values.push_back(isa<arith::AddIOp>(op) ? x + y : x - y);
+    }
+  return values;
+}
+
+StageSet stagesOf(Value index, unsigned depth) {
+  StageSet stages{counterOf(index), APInt::getZero(depth)};
+  for (int64_t at = 0, count = depth; at < (stages.counter ? count : 1); ++at) {
+    SmallVector<int64_t> values = valuesOf(index, stages.counter, at);
+    if (values.empty()) return {{}, APInt::getAllOnes(depth)};
+    for (int64_t value : values)
+      stages.bits.setBit(unsigned(((value - at) % count + count) % count));
+  }
+  return stages;
+}
+
+/// The stages that a buffer operand names.
+static StageSet stagesOfBuffer(Value buffer, unsigned depth) {
+  while (auto view = buffer.getDefiningOp<ttg::ViewOp>())
+    buffer = view.getBuffer();
+  auto stage = buffer.getDefiningOp<ttg::StageOp>();
+  return stage ? stagesOf(stage.getIndex(), depth) : StageSet{{}, APInt::getAllOnes(depth)};
+}
+
+static int64_t offsetOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>(ttg::offsetName).getInt();
+}
+
+static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor accessor) {
+  ttg::AllocOp alloc = allocOf(buffer);
+  int64_t depth = alloc.getType().getDepth(), first = offsetOf(alloc);
+  return {
+      op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, ttg::partitionOf(op)};
+}
+
+/// An operand in the columns of a result, row by row, belongs to the result's tile: a thread accesses the same rows of both.
+static ttg::TensorTileOp ownerOf(ttg::TensorTileOp tile) {
+  ttg::TensorMemoryType type = tile.getType();
+  for (Operation *user : tile.getAddress().getUsers()) {
+    auto other = dyn_cast<ttg::TensorTileOp>(user);
+    if (!other || other.getColumn() != tile.getColumn()) continue;
+    ttg::TensorMemoryType of = other.getType();
+    bool isWider = of.getElementType().getIntOrFloatBitWidth() > type.getElementType().getIntOrFloatBitWidth();
+    if (isWider && of.getShape()[0] == type.getShape()[0] && of.getBlockColumns() == type.getBlockColumns()) return other;
+  }
+  return tile;
+}
+
+static SharedAccess tensorAccessOf(Operation *op, Value tile, bool writes, Accessor accessor) {
+  if (auto stage = tile.getDefiningOp<ttg::TensorStageOp>()) tile = stage.getTile();
+  auto place = tile.getDefiningOp<ttg::TensorTileOp>();
+  int64_t first = place.getColumn(), end = first + place.getDepth() * place.getType().columns();
+  return {op, ownerOf(place), first, end, {}, writes, accessor, ttg::partitionOf(op), /*inTensorMemory=*/true};
+}
+
+bool hasBarrierInside(Operation *op) {
+  return isa<ttg::AllocBarriersOp>(op) || (op->hasAttr(ttg::offsetName) && !isa<ttg::AllocOp>(op));
+}
+
+SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
+  if (auto load = dyn_cast<ttg::LoadSharedOp>(op)) return {accessOf(op, load.getBuffer(), false, Accessor::threads)};
+  if (auto store = dyn_cast<ttg::StoreSharedOp>(op)) return {accessOf(op, store.getBuffer(), true, Accessor::threads)};
+  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return {accessOf(op, copy.getBuffer(), true, Accessor::copyAsync)};
+  if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return {accessOf(op, load.getBuffer(), true, Accessor::tmaLoad)};
+  if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return {accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
+  if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return {tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
+  if (auto scale = dyn_cast<ttg::TensorScaleOp>(op)) return {tensorAccessOf(op, scale.getTile(), true, Accessor::threads)};
+  if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
+  if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
+    int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
+    return {{op, op, 0, columns, {}, true, Accessor::threads, ttg::Partition::consumers, /*inTensorMemory=*/true}};
+  }
+  SmallVector<SharedAccess> accesses;
+  if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
+    accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
+    if (isa<ttg::TensorMemoryType>(mma.getA().getType())) accesses.push_back(tensorAccessOf(op, mma.getA(), false, Accessor::mma));
+  }
+  if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::FmaDotOp>(op)) {
+    Accessor accessor = isa<ttg::FmaDotOp>(op) ? Accessor::threads : Accessor::mma;
+    for (Value operand : op->getOperands())
+      if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));
+    return accesses;
+  }
+  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::TensorAllocOp>(op)) return {};
+  int64_t first = offsetOf(op);
+  return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, ttg::Partition::consumers}};
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,102 @@
+// Loads through a tensor map that no loop prefetches become copies that are waited for where they stand:
+//   before: %a = ttg.descriptor_load %map    ttg.store_shared %a, %buffer    ... read %buffer
+//   after:  expect bytes on a barrier    ttg.tma_load %map to %buffer    ... wait for the barrier    read %buffer
+// Loads whose tiles are stored next to each other share a barrier. Its parity is carried through the loops around it.
+#include "gpu/passes.h"
+#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/loop_iterations.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Loads that are copied together where they stand: those whose tiles are stored next to each other.
+struct CopyGroup {
+  ttg::StoreSharedOp first;                       ///< of all adjacent stores
+  llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
+  Operation *reader = nullptr;                    ///< the first reader of one of the buffers
+  int64_t bytes = 0;
+  bool onlyMmas = true; ///< only MMAs read the buffers
+};
+
+CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
+  CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
+  while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
+    group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
+  for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
+    auto source = cast<ttg::StoreSharedOp>(op).getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    if (source && llvm::is_contained(loads, source)) group.stores.push_back(cast<ttg::StoreSharedOp>(op));
+  }
+  Block *block = group.first->getBlock();
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    group.bytes += copiedBytes(alloc);
+    for (Operation *access : accessesOf(alloc)) {
+      Operation *inBlock = block->findAncestorOpInBlock(*access);
+      group.onlyMmas &= access == store || isa<ttg::MmaAsyncOp>(access);
+      if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
+    }
+  }
+  return group;
+}
+
+/// Copies the first of `loads`, and those stored next to it, where the tiles were stored. The first reader of one waits. Removes them from
+/// `loads`.
+LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function, const GpuTarget &target) {
+  CopyGroup group = groupOf(loads.front(), loads);
+  Location loc = group.stores.front().getLoc();
+  Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
+  OpBuilder b(group.first); // the stores that stay remain adjacent
+  Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+    if (!alloc->isBeforeInBlock(expect)) alloc->moveBefore(expect);
+    FailureOr<Value> map =
+        mapFor(function, load, load.getMap(), load.getCoordinates().size(), alloc.getType(), load.getOrder(), BoxParts());
+    if (failed(map)) return failure();
+    auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
+    if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);
+  }
+  if (group.reader) b.setInsertionPoint(group.reader);
+  // If one warp issues the MMAs, others need not wait for their operands.
+  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero, /*firstWarp=*/target.tcgen05 && group.onlyMmas);
+  for (ttg::StoreSharedOp store : group.stores) {
+    auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
+    llvm::erase(loads, load);
+    eraseStore(store);
+    load.erase();
+  }
+  return LogicalResult(carryState(wait, {zero}, [&](ValueRange state) -> SmallVector<Value> {
+    wait.getParityMutable().assign(state.front());
+    if (state.front() == zero) return {zero};
+    b.setInsertionPointAfter(wait);
+    Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
+    return {arith::XOrIOp::create(b, loc, state.front(), one)};
+  }));
+}
+
+LogicalResult copyUnpipelined(tt::FuncOp function, const GpuTarget &target) {
+  SmallVector<ttg::DescriptorLoadOp> loads;
+  function.walk([&](ttg::DescriptorLoadOp load) { loads.push_back(load); });
+  while (!loads.empty())
+    if (failed(copyFirst(loads, function, target))) return failure();
+  ttg::eraseDead(function);
+  return success();
+}
+
+} // namespace
+
+LogicalResult copyUnpipelined(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &target) { return copyUnpipelined(function, target); });
+}
+
+} // namespace tilewright::gpu

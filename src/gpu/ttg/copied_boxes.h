@@ -1,0 +1,26 @@
+// The boxes by which TMA fills buffers. A box copies only as much of a tile as MMAs read (demanded_extent.h), and CTAs share boxes.
+#pragma once
+
+#include "gpu/ttg/ttg.h"
+
+namespace tilewright::gpu {
+
+/// Returns the value of `ttg::copiedExtentName`; empty: all.
+llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
+/// Returns `buffer` with the same copied extent as `other`.
+ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
+/// The parts into which a TMA box is cut.
+struct BoxParts {
+  int64_t count = 1;
+  size_t dim = 1;    ///< of the box, that is cut
+  int64_t bytes = 0; ///< of a part
+};
+/// How the CTAs of a cluster share a tile's boxes, of which each copies a part to all: they alternate in whole boxes, or each brings a part
+/// of every box. Null if neither is possible. Pairs also cut boxes that are not swizzled, as those of scales.
+std::optional<BoxParts> partsPerBox(ttg::BufferType tile, int64_t ctas, bool paired);
+/// Returns how TMA fills a buffer.
+std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
+int64_t copiedBytes(ttg::AllocOp alloc);
+int64_t tileBytes(ttg::AllocOp alloc);
+
+} // namespace tilewright::gpu
