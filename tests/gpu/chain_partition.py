@@ -8,6 +8,8 @@ RUN: tilewright compile %s --kernel attention --signature '*fp8e4nv:16, *fp8e4nv
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until specialize-warps | FileCheck %s --check-prefix=SHARED
 RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=128, N=128' \
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 | FileCheck %s --check-prefix=EXPLAIN
+RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=256, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 8 --num-stages 2 | FileCheck %s --check-prefix=PARTS
 
 Attention on tcgen05. One warp issues the MMAs: QK an iteration ahead of PV. P is in tensor memory. A warp group corrects the sums.
 
@@ -59,7 +61,7 @@ TWO: partition0() num_warps(1)
 TWO: partition1() num_warps(1)
 
 Each of two warp groups has 128 rows, and MMAs and barriers of its own. P is in the columns of the scores, so the next MMA that writes there
-waits for the last one that reads P.
+waits for the last one that reads P. PV starts when three quarters of P are stored.
 ROWS: ttg.tensor_alloc 512
 ROWS-DAG: %[[scores:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf32>
 ROWS-DAG: %[[weights:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf16, 128>
@@ -73,19 +75,23 @@ ROWS-NOT: ttg.cta_barrier
 ROWS: ttg.barrier_arrive %[[full:.*]][%{{.*}}] {perWarpGroup} : <4>
 ROWS: ttg.barrier_wait %[[done:.*]][%{{.*}}], %{{.*}} {perWarpGroup, tensorMemory} : <2>
 ROWS-NOT: ttg.cta_barrier
-ROWS: ttg.tensor_store %{{.*}}, %[[weights]]
+ROWS: ttg.tensor_store %{{.*}}, %[[weights]] {range = array<i32: 0, 96>}
 ROWS: ttg.barrier_arrive %[[ready:.*]][%{{.*}}] {perWarpGroup} : <2>
+ROWS: ttg.tensor_store %{{.*}}, %[[weights]] {range = array<i32: 96, 128>}
+ROWS: ttg.barrier_arrive %[[rest:.*]][%{{.*}}] {perWarpGroup} : <2>
 ROWS: partition0() num_warps(1)
 ROWS: ttg.tma_load
 ROWS: partition1() num_warps(1)
 ROWS: ttg.barrier_wait %[[ready]][
-ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {rowBlock = 0 : i32}
+ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {kRange = array<i32: 0, 96>, rowBlock = 0 : i32}
+ROWS: ttg.barrier_wait %[[rest]][
+ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %true{{.*}} {kRange = array<i32: 96, 128>, rowBlock = 0 : i32}
 ROWS: ttg.tcgen05_commit %[[done]][
 ROWS: scf.if
 ROWS: ttg.barrier_wait %[[done]][
 ROWS: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[scores]] if %{{.*}} {rowBlock = 0 : i32}
 ROWS: ttg.barrier_wait %[[ready]][
-ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {rowBlock = 1 : i32}
+ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {kRange = array<i32: 0, 96>, rowBlock = 1 : i32}
 ROWS: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[scores]] if %{{.*}} {rowBlock = 1 : i32}
 ROWS: partition2() num_warps(4)
 ROWS: ttg.barrier_wait %[[full]][
@@ -103,6 +109,9 @@ SHARED-DAG: ttg.tensor_tile %{{.*}}, 128 : <128x128xf32>
 EXPLAIN: warp specialization: 1 warp for copies, 4 warps for the correction of sums, 1 warp for MMAs
 EXPLAIN: tcgen05.mma m128n128k16, A and B in shared memory
 EXPLAIN: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory
+
+PARTS: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory, starts
+PARTS-NEXT: when 96 of 128 columns of A are stored
 """
 
 import triton

@@ -60,3 +60,50 @@ tt.func @shapes(%m: !ttg.tensor_memory<128x64xf32>) {
   %x = ttg.tensor_load %m : !ttg.tensor_memory<128x64xf32> -> tensor<128x32xf32, #acc>
   tt.return
 }
+
+// -----
+
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+tt.func @stored(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>) {
+  // CHECK-LABEL: @stored
+  // CHECK: ttg.tensor_store {{.*}} {range = array<i32: 16, 64>}
+  ttg.tensor_store %x, %m {range = array<i32: 16, 64>} : tensor<128x64xf16, #acc>, !ttg.tensor_memory<128x64xf16>
+  tt.return
+}
+
+// -----
+
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+tt.func @beyond(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>) {
+  // expected-error @below {{a range of 64 elements starts and ends at multiples of 2}}
+  ttg.tensor_store %x, %m {range = array<i32: 32, 96>} : tensor<128x64xf16, #acc>, !ttg.tensor_memory<128x64xf16>
+  tt.return
+}
+
+// -----
+
+#acc = #ttg.layout<64x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [0, 32]], warp [[16, 0], [32, 0]], block []>
+tt.func @halves(%x: tensor<64x64xf16, #acc>, %m: !ttg.tensor_memory<64x64xf16>) {
+  // expected-error @below {{of 64 rows, two halves are stored at the same time}}
+  ttg.tensor_store %x, %m {range = array<i32: 0, 32>} : tensor<64x64xf16, #acc>, !ttg.tensor_memory<64x64xf16>
+  tt.return
+}
+
+// -----
+
+#b = #ttg.shared<32x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0]], 16>
+tt.func @depth(%a: !ttg.tensor_memory<128x32xf16>, %b: !ttg.buffer<1 x f16, #b>, %d: !ttg.tensor_memory<128x64xf32>, %yes: i1) {
+  // CHECK-LABEL: @depth
+  // CHECK: ttg.tcgen05_mma {{.*}} {kRange = array<i32: 16, 32>}
+  ttg.tcgen05_mma %a, %b, %d if %yes {kRange = array<i32: 16, 32>} : !ttg.tensor_memory<128x32xf16>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x64xf32>
+  tt.return
+}
+
+// -----
+
+#b = #ttg.shared<32x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0]], 16>
+tt.func @half_a_step(%a: !ttg.tensor_memory<128x32xf16>, %b: !ttg.buffer<1 x f16, #b>, %d: !ttg.tensor_memory<128x64xf32>, %yes: i1) {
+  // expected-error @below {{a range of 32 elements starts and ends at multiples of 16}}
+  ttg.tcgen05_mma %a, %b, %d if %yes {kRange = array<i32: 0, 8>} : !ttg.tensor_memory<128x32xf16>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x64xf32>
+  tt.return
+}

@@ -121,6 +121,8 @@ def test_row_groups(tile, causal, sizes):
     text = attend(tile, "bf16", (queries, keys), causal=causal, num_warps=8, num_stages=2)
     assert "perWarpGroup" in text and "rowBlock = 1" in text
     assert ("xbf16, 128>" in text) == (tile == (256, 128, 128))
+    # If the next QK of a row group follows its PV, that starts with three quarters of P.
+    assert ("kRange = array<i32: 0, 96>" in text) == (tile[1] == 128)
 
 
 @pytest.mark.parametrize("sizes", [(128, 128), (256, 320), (200, 77), (128, 640)], ids=str)

@@ -1,6 +1,7 @@
 """ptxas's report on the examples' kernels for an H100 and a B200: no register is spilled, and no MMA is serialized. And a kernel's code is
 the same each time it is compiled."""
 
+import json
 import pathlib
 import re
 import shutil
@@ -36,6 +37,31 @@ def test_no_spills(example, kernel, signature, warps, stages, target, tmp_path):
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)
     assert spills and all(stores == loads == "0" for stores, loads in spills), report
     assert "C75" not in report, report
+
+
+def blackwell_attention():
+    """The attention kernels of b200.jsonl, with all keys and causal."""
+    rows = [json.loads(line) for line in (ROOT / "benchmarks" / "launches" / "b200.jsonl").read_text().splitlines()]
+    launches = {row["size"].replace(" causal", ""): row["launches"][0] for row in rows if row.get("name") == "attention"}
+    return [(size, launch, causal) for size, launch in launches.items() for causal in ("True", "False")]
+
+
+@pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("size, launch, causal", blackwell_attention(), ids=lambda value: value if isinstance(value, str) else "")
+def test_no_spills_on_blackwell(size, launch, causal, arch, tmp_path):
+    """In a program loop, too, the warp of MMAs has its operands in uniform registers."""
+    if not COMMAND.exists():
+        pytest.skip("the command is not built")
+    file, kernel = launch["kernel"].split(":")
+    signature = re.sub("CAUSAL=(True|False)", f"CAUSAL={causal}", launch["signature"])
+    ptx = tmp_path / "kernel.ptx"
+    subprocess.run([COMMAND, "compile", ROOT / file, "--kernel", kernel, "--target", f"cuda:{arch}", "--emit", "ptx", "--num-warps",
+                    str(launch["num_warps"]), "--num-stages", str(launch["num_stages"]), "--signature", signature, "-o", ptx], check=True)
+    report = subprocess.run(["ptxas", "-v", f"-arch={arch}", ptx, "-o", tmp_path / "kernel.cubin"], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True).stdout
+    assert "0 bytes spill stores, 0 bytes spill loads" in report, report
+    assert "tcgen05.mma" in ptx.read_text()
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")

@@ -91,6 +91,7 @@ TEST(Ptx, Warp) {
   %7 = ptx.ballot %p  %8 = ptx.match_any %l
   ptx.barrier  ptx.barrier {id = 1 : i32, threads = 64 : i32}  ptx.warp_barrier
   ptx.barrier_arrive {id = 2 : i32, threads = 64 : i32}
+  %w = ptx.warp_id  ptx.barrier of %w {id = 4 : i32, perWarpGroup, threads = 128 : i32}
   ptx.store_global %g, %0 : f32  ptx.store_global %g, %1 : f64  ptx.store_global %g, %2 : bf16
   ptx.store_global %g, %3, %4, %5, %6 : i32, i32, i32, i32
   ptx.store_global %g, %7, %8 : i32, i32)",
@@ -98,7 +99,7 @@ TEST(Ptx, Warp) {
               {"sm_80", "sm_90a"},
               {"shfl.sync.bfly.b32", "shfl.sync.up.b32", "shfl.sync.idx.b32", "shfl.sync.down.b32", "redux.sync.add.s32",
                "redux.sync.min.u32", "redux.sync.xor.b32", "vote.sync.ballot.b32", "match.any.sync.b32", "bar.sync 0;", "bar.sync 1, 64;",
-               "bar.warp.sync", "bar.arrive 2, 64;"});
+               "bar.warp.sync", "bar.arrive 2, 64;", ", 2; add.u32 id, id, 4; bar.sync id, 128;"});
 }
 
 TEST(Ptx, Copies) {

@@ -215,6 +215,28 @@ TEST(Simulate, NamedBarriersAndDeadlock) {
   expectError(without(right, "    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n"), run, "deadlock: warp 1 waits for barrier 1");
 }
 
+TEST(Simulate, BarriersOfWarpGroups) {
+  std::string right = kernel(256, 1024, "%out: i64", R"(
+  %w = ptx.warp_id
+  %t = ptx.thread_id
+  %c4 = arith.constant 4 : i32
+  %c128 = arith.constant 128 : i32
+  %c512 = arith.constant 512 : i32
+  %base = ptx.shared_base
+  %offset = arith.muli %t, %c4 : i32
+  %mine = arith.addi %base, %offset : i32
+  %of_next = arith.xori %offset, %c128 : i32
+  %next = arith.addi %base, %of_next : i32
+  ptx.store_shared %mine, %t : i32
+  ptx.barrier of %w {id = 4 : i32, perWarpGroup, threads = 128 : i32}
+  %v = ptx.load_shared %next -> i32)");
+  Launch run{{0}, {}, {}};
+  EXPECT_EQ(simulateText(right, run), "");
+  expectError(replaced(right, "of_next = arith.xori %offset, %c128", "of_next = arith.xori %offset, %c512"), run,
+              "nothing orders the two accesses");
+  expectError(replaced(right, "barrier of %w", "barrier of %t"), run, "the threads of a warp arrive at different barriers");
+}
+
 TEST(Simulate, WarpsMeetAtOneBarrier) {
   // A warp that leaves the loop an iteration earlier comes to the next barrier while the other one waits in the loop.
   std::string right = kernel(64, 0, "%out: i64", R"(

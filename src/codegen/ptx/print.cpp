@@ -159,10 +159,15 @@ static LogicalResult barrier(Operation *op, PrintContext &at, StringRef name, in
 }
 
 static LogicalResult lower(ptx::BarrierOp op, PrintContext &at) {
-  if (op.getPerWarpGroup())
-    return plain(op, at,
-                 "{ .reg .b32 id; mov.u32 id, %tid.x; shr.u32 id, id, 7; add.u32 id, id, " + std::to_string(op.getId()) +
-                     "; bar.sync id, " + std::to_string(op.getThreads()) + "; }");
+  if (op.getPerWarpGroup()) {
+    Asm code(at);
+    std::string group = op.getWarp() ? "shr.u32 id, " + code.in(op.getWarp()) + ", 2;" : "mov.u32 id, %tid.x; shr.u32 id, id, 7;";
+    code.emit("{ .reg .b32 id; " + group + " add.u32 id, id, " + std::to_string(op.getId()) + "; bar.sync id, " +
+                  std::to_string(op.getThreads()) + "; }",
+              Effect::writes);
+    replace(op, {});
+    return success();
+  }
   return barrier(op, at, "bar.sync", op.getId(), op.getThreads());
 }
 static LogicalResult lower(ptx::BarrierArriveOp op, PrintContext &at) {

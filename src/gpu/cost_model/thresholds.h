@@ -35,6 +35,8 @@ constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of wor
 
 // ---- the schedule of a loop
 constexpr int64_t tensorBarrierBytes = 512;       ///< of shared memory for the barriers of MMAs, which place-accumulators adds
+constexpr int64_t operandParts = 4;               ///< of the K extent of an operand that threads compute for an MMA
+constexpr int64_t partsBeforeMma = 3;             ///< of these, after which the MMA starts
 constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait
 constexpr int64_t minCrossTileStages = 3;         ///< enough to keep a circular buffer across tiles
 constexpr int64_t copyLatencyCycles = 1110;       ///< from the start of a copy by TMA to its arrival, from memory
@@ -86,6 +88,7 @@ constexpr int64_t maxContiguousOfFma = 8;         ///< contiguous elements that 
 constexpr int64_t fmaTileExtent = 4;              ///< rows, and columns, of such a dot that a thread computes, at most
 constexpr int64_t fmaLaneColumns = 8;             ///< lanes of a warp along the columns of such a dot, at most
 constexpr int64_t minExpansion = 8;               ///< addresses are computed again from tiles that have so many times fewer elements
+constexpr int64_t registersOfStoredPart = 8;      ///< of a thread, in one store of a loop to tensor memory
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 
 // ---- occupancy

@@ -124,6 +124,16 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
       partitions.push_back(countText(warps, "warp") + " for " + workOf(region));
     heading += "; warp specialization: " + llvm::join(partitions, ", ");
   });
+  kernel.walk([&](ttg::Tcgen05MmaOp mma) { seePart(mma); });
+}
+
+/// An MMA that starts with the first part of its operand A.
+void Explainer::Impl::seePart(ttg::Tcgen05MmaOp op) {
+  if (!op.getKRange() || op.getKRange()->front() != 0) return;
+  std::string text = ", starts when " + std::to_string(op.getKRange()->back()) + " of " +
+                     std::to_string(op.getB().getType().getShape()[0]) + " columns of A are stored";
+  for (FoundDot &dot : dots)
+    if (dot.location == op->getLoc() && !StringRef(dot.operands).contains(text)) dot.operands += text;
 }
 
 /// A first operand that stays in registers, because a dequantize partition writes the second one.

@@ -65,6 +65,7 @@ private:
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
   std::string accessText(mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);
   void seeOperand(ttg::MmaAsyncOp op);
+  void seePart(ttg::Tcgen05MmaOp op);
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target);
   void seeBuffer(ttg::AllocOp op, const GpuTarget &target);
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);

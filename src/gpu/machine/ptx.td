@@ -220,10 +220,12 @@ def Ptx_MatchAnyOp : PtxTogether<"match_any"> {
 }
 def Ptx_BarrierOp : PtxTogether<"barrier"> {
   let summary = "bar.sync id [, threads]: all threads of the CTA (threads = 0) or this many; orders their memory accesses. "
-                "`perWarpGroup`: the number is `id` plus the number of the thread's warp group";
+                "`perWarpGroup`: the number is `id` plus the number of the thread's warp group. With `warp`, ptxas sees that a warp has one number";
   // A branch between two barriers with constant numbers would make ptxas wait for all MMAs before it (C7514).
-  let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads, UnitAttr:$perWarpGroup);
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins Optional<I32>:$warp, DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads, UnitAttr:$perWarpGroup);
+  let assemblyFormat = "(`of` $warp^)? attr-dict";
+  let builders = [OpBuilder<(ins CArg<"uint32_t", "0">:$id, CArg<"uint32_t", "0">:$threads, CArg<"bool", "false">:$perWarpGroup),
+                            [{ build($_builder, $_state, mlir::Value(), id, threads, perWarpGroup); }]>];
 }
 def Ptx_BarrierArriveOp : PtxTogether<"barrier_arrive"> {
   let summary = "bar.arrive id, threads: arrives without waiting";

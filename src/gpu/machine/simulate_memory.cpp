@@ -747,7 +747,14 @@ void addMemoryHandlers(HandlerTable &table) {
   handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
   handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
     auto op = cast<ptx::BarrierOp>(step.op);
-    int64_t id = op.getId() + (op.getPerWarpGroup() ? warp.index / warpsOfGroup : 0);
+    int64_t number = warp.index;
+    if (op.getWarp()) {
+      number = int64_t(warp.get(step, 0)[0]);
+      bool isOne = true;
+      warp.forLanes([&](int64_t lane) { isOne &= int64_t(warp.get(step, 0)[size_t(lane)]) == number; });
+      if (!isOne) return warp.fail(step, "the threads of a warp arrive at different barriers");
+    }
+    int64_t id = op.getId() + (op.getPerWarpGroup() ? number / warpsOfGroup : 0);
     return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
   };
   handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {

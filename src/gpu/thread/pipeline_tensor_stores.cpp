@@ -3,7 +3,8 @@
 // to tensor memory keep their order with everything else, so parts of the computation between them stay apart:
 //   before: f0 f1 f2 f3    ex2 0 ex2 1 ex2 2 ex2 3    cvt 0 cvt 1 cvt 2 cvt 3    st 0 st 1 st 2 st 3     (f: before the special function)
 //   after:  f0 ex2 0 f1    ex2 1 f2 cvt 0  st 0    ex2 2 f3 cvt 1  st 1    ex2 3 cvt 2  st 2    cvt 3  st 3
-// Between two stores, all operands are known at first, and the special functions alternate with the other operations.
+// Between two stores, all operands are known at first, and the special functions alternate with the other operations. Barriers may stand
+// between the stores: an MMA reads the first ones while the last ones are computed.
 #include "gpu/thread/shared.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,12 +15,28 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
+/// True for what may stand between stores of one sequence: computation of addresses, waits, and what says that parts are stored.
+bool isBetweenStores(Operation *op) {
+  return isMemoryEffectFree(op) ||
+         isa<ptx::Tcgen05WaitOp, ptx::Tcgen05FenceOp, ptx::WarpBarrierOp, ptx::MbarrierArriveOp, ptx::MbarrierWaitOp>(op);
+}
+
 class TensorStorePipeline {
 public:
-  /// `first`: the first of adjacent stores, perhaps with computation of addresses between them.
+  /// `first`: the first of a sequence of stores.
   explicit TensorStorePipeline(ptx::Tcgen05StOp first) {
-    for (Operation *op = first; op && (isa<ptx::Tcgen05StOp>(op) || isMemoryEffectFree(op)); op = op->getNextNode())
-      if (isa<ptx::Tcgen05StOp>(op)) stores.push_back(op);
+    SmallVector<Operation *> free; // of effects, between two stores: they depend on none of the others
+    bool hasBarrier = false;
+    for (Operation *op = first; op && (isa<ptx::Tcgen05StOp>(op) || isBetweenStores(op)); op = op->getNextNode()) {
+      bool isStore = isa<ptx::Tcgen05StOp>(op), isFree = isMemoryEffectFree(op);
+      if (isFree) free.push_back(op);
+      hasBarrier |= !isStore && !isFree;
+      if (!isStore) continue;
+      stores.push_back(op);
+      for (Operation *each : free)
+        if (hasBarrier) each->moveBefore(first);
+      free.clear();
+    }
     findMovable();
     assignParts();
   }
@@ -49,16 +66,16 @@ private:
     SmallVector<Operation *> before, special, after;
   };
 
-  bool isAfterFirst(Operation *op) const { return op == stores[0] || stores[0]->isBeforeInBlock(op); }
+  bool isAfterStores(Operation *op) const { return llvm::is_contained(stores, op) || last()->isBeforeInBlock(op); }
 
-  /// Operations that are used only by one another, by the stores, or after the first of these.
+  /// Operations that are used only by one another, by the stores, or after the last of these.
   void findMovable() {
     Block *block = stores[0]->getBlock();
     for (Operation *op = stores[0]->getPrevNode(); op; op = op->getPrevNode()) {
       if (!isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->use_empty()) continue;
       bool moves = llvm::all_of(op->getUsers(), [&](Operation *user) {
         Operation *around = block->findAncestorOpInBlock(*user);
-        return around && (movable.contains(around) || isAfterFirst(around));
+        return around && (movable.contains(around) || isAfterStores(around));
       });
       if (moves) movable.insert(op), ordered.push_back(op);
     }
@@ -122,7 +139,7 @@ void pipelineTensorStores(Operation *kernel) {
   SmallVector<ptx::Tcgen05StOp> firsts;
   kernel->walk([&](ptx::Tcgen05StOp store) {
     Operation *before = store->getPrevNode();
-    while (before && !isa<ptx::Tcgen05StOp>(before) && isMemoryEffectFree(before))
+    while (before && !isa<ptx::Tcgen05StOp>(before) && isBetweenStores(before))
       before = before->getPrevNode();
     bool isFirst = !isa_and_nonnull<ptx::Tcgen05StOp>(before);
     if (isFirst && isa<scf::ForOp>(store->getParentOp())) firsts.push_back(store);

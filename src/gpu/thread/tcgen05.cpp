@@ -3,13 +3,15 @@
 //   ttg.tensor_load %d : 128x256, 8 warps        -> each warp: tcgen05.ld of 32 lanes and 128 columns
 // docs/stages/gpu_blackwell.md has the layouts and the rules.
 #include "gpu/machine/tcgen05.h"
-#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/matrix_registers.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -136,18 +138,32 @@ static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
 static LogicalResult lowerTensorStore(ThreadContext &t, ttg::TensorStoreOp op) {
   FailureOr<TensorAccess> access = accessOf(t, op, op.getSrc().getType(), op.getTarget().getType(), t.getScalar(op.getTarget()));
   if (failed(access)) return failure();
+  ttg::TensorMemoryType target = op.getTarget().getType();
+  int64_t ofColumn = elementsOfColumn(op.getSrc().getType());
+  std::optional<std::pair<int64_t, int64_t>> range; // of columns
+  if (op.getRange()) range = {(*op.getRange())[0] / ofColumn, (*op.getRange())[1] / ofColumn};
   // Parts of a loop's computation are stored one after the other (pipelineTensorStores).
-  constexpr int64_t registersOfPart = 8;
-  if (isa<scf::ForOp>(op->getParentOp()) && access->count > registersOfPart) {
+  int64_t ofPart = isa<scf::ForOp>(op->getParentOp()) ? registersOfStoredPart : access->count;
+  if (range) ofPart = std::gcd(ofPart, std::gcd(range->first, range->second));
+  if (access->count > ofPart) {
     SmallVector<int64_t> columns;
     for (int64_t column : access->columns)
-      for (int64_t part = 0; part < access->count; part += registersOfPart)
+      for (int64_t part = 0; part < access->count; part += ofPart)
         columns.push_back(column + part);
-    access->columns = columns, access->count = registersOfPart;
+    access->columns = columns, access->count = ofPart;
   }
-  ThreadValues words = asRegisters(t, t.get(op.getSrc()), elementsOfColumn(op.getSrc().getType()));
+  SmallVector<int64_t> columns;
+  ThreadValues stored;
+  auto ofStore = static_cast<size_t>(access->count * ofColumn);
+  for (auto [number, column] : llvm::enumerate(access->columns)) {
+    int64_t inBlock = column % target.getBlockColumns();
+    if (range && (inBlock < range->first || inBlock >= range->second)) continue;
+    columns.push_back(column);
+    llvm::append_range(stored, ArrayRef(t.get(op.getSrc())).slice(number * ofStore, ofStore));
+  }
+  ThreadValues words = asRegisters(t, stored, ofColumn);
   ValueRange values = words;
-  for (int64_t column : access->columns) {
+  for (int64_t column : columns) {
     Value address = addressAt(t, *access, column);
     ptx::Tcgen05StOp::create(t.b, access->shape, address, values.take_front(static_cast<size_t>(access->count)), /*unpack=*/false,
                              access->halfOffset);
@@ -383,7 +399,9 @@ static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot,
           step = mmaDepthBytes * 8 / second.getElementType().getIntOrFloatBitWidth();
   Value sums = at ? Value(arith::AddIOp::create(t.b, dot.d, t.i32(at))) : dot.d;
   InstructionDescriptor instruction = dot.instruction;
-  for (int64_t k = 0, number = 0; k < second.getShape()[0]; k += step, number += depthOf(instruction.kind)) {
+  std::pair<int64_t, int64_t> range{0, second.getShape()[0]};
+  if (op.getKRange()) range = {(*op.getKRange())[0], (*op.getKRange())[1]};
+  for (int64_t k = range.first, number = 0; k < range.second; k += step, number += depthOf(instruction.kind)) {
     Value scaleA, scaleB;
     IntegerAttr block;
     if (dot.scaleBlock) {
@@ -393,7 +411,7 @@ static void multiplyTile(ThreadContext &t, ttg::Tcgen05MmaOp op, const Dot &dot,
       scaleB = dot.secondScales.at(t, column, scale / scalesOfWord);
       block = t.b.getI32IntegerAttr(static_cast<int32_t>(dot.scaleBlock));
     }
-    Value accumulate = k ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(true)) : dot.accumulate;
+    Value accumulate = k != range.first ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(true)) : dot.accumulate;
     ptx::Tcgen05MmaOp::create(t.b, static_cast<ptx::MmaKind>(instruction.kind), sums, dot.first.at(t, {row, k}),
                               dot.second.at(t, {k, column}), t.i32(static_cast<int32_t>(encode(instruction))), accumulate, scaleA, scaleB,
                               ValueRange(), one, ctaGroupOf(op.getPaired()), block, IntegerAttr());

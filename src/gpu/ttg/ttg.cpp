@@ -333,8 +333,31 @@ LogicalResult TensorLoadOp::verify() {
   return verifyMove(*this, getType(), getSource().getType());
 }
 
+/// A range [first, end) of `extent` elements, in units of `step`.
+static LogicalResult verifyRange(Operation *op, std::optional<ArrayRef<int32_t>> range, int64_t extent, int64_t step) {
+  if (!range) return success();
+  if (range->size() != 2) return op->emitOpError("a range has a first element and an end");
+  auto [first, end] = std::pair<int64_t, int64_t>((*range)[0], (*range)[1]);
+  if (first < 0 || first >= end || end > extent || first % step || end % step)
+    return op->emitOpError("a range of ") << extent << " elements starts and ends at multiples of " << step;
+  return success();
+}
+
 LogicalResult TensorStoreOp::verify() {
-  return verifyMove(*this, getSrc().getType(), getTarget().getType());
+  TensorMemoryType target = getTarget().getType();
+  if (getRange() && target.getShape()[0] % gpu::tensorMemoryLanes) return emitOpError("of 64 rows, two halves are stored at the same time");
+  // A column is a register of a thread, and holds as many elements of a row as fit.
+  int64_t step = gpu::registerBits / target.getElementType().getIntOrFloatBitWidth();
+  if (failed(verifyRange(*this, getRange(), target.getShape()[1], step))) return failure();
+  return verifyMove(*this, getSrc().getType(), target);
+}
+
+LogicalResult Tcgen05MmaOp::verify() {
+  if (!getKRange()) return success();
+  if (getScales()) return emitOpError("an MMA of scaled operands has no range of K");
+  BufferType b = getB().getType();
+  int64_t step = 8 * gpu::mmaDepthBytes / b.getElementType().getIntOrFloatBitWidth(); // K of one instruction
+  return verifyRange(*this, getKRange(), b.getShape()[0], step);
 }
 
 SmallVector<Value, 4> MmaAsyncOp::buffers() {

@@ -475,8 +475,9 @@ def TTG_TensorLoadOp : TTGOp<"tensor_load", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "a tile from registers (Layout::tensorMemory) to tensor memory; complete when it ends";
-  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target);
+  let summary = "a tile from registers (Layout::tensorMemory) to tensor memory; complete when it ends. `range`: only the elements [first, end) of "
+                "each row";
+  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target, OptionalAttr<DenseI32ArrayAttr>:$range);
   let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
   let hasVerifier = 1;
 }
@@ -493,10 +494,12 @@ def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
                 "a power of two. Without barriers, a tcgen05_commit follows. Writes of threads to the buffers must be fenced and synchronized before. f32 operands count as tf32. `scales`: "
                 "as in wgmma; copied first to tensor memory, from address `scaleColumns` on; the MMAs of even and odd number use two sets of "
                 "columns, so all but the latest must be complete. `paired`: as in mma_async; a thread of the pair's first CTA starts it, for both. "
-                "`rowBlock`: multiplies 128 rows of a only, with this number";
+                "`rowBlock`: multiplies 128 rows of a only, with this number. `kRange`: only elements [first, end) of K";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_TensorMemory:$d, I1:$accumulate, Optional<TTG_Barriers>:$barriers, Optional<I32>:$issued,
                        Optional<TTG_Buffer>:$aScale, Optional<TTG_Buffer>:$bScale, Optional<I32>:$scaleColumns,
-                       OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired, OptionalAttr<I32Attr>:$rowBlock);
+                       OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired, OptionalAttr<I32Attr>:$rowBlock,
+                       OptionalAttr<DenseI32ArrayAttr>:$kRange);
+  let hasVerifier = 1;
   let assemblyFormat = "$a `,` $b `,` $d `if` $accumulate (`to` $barriers^ `:` type($barriers) `at` $issued)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
                        "type($bScale) `in` $scaleColumns $scales)? attr-dict `:` type($a) `,` type($b) `,` type($d)";
 }

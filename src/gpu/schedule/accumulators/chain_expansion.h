@@ -21,7 +21,8 @@ private:
   /// Where an MMA of the loop has its operands and results, and its barriers: one for each tile of results and each row group.
   struct Place {
     mlir::Value result, operand;           ///< tiles of tensor memory: of results, and of operand A
-    mlir::Value done, ready;               ///< barriers: it is complete, threads have written its operands
+    mlir::Value done;                      ///< barriers: it is complete
+    llvm::SmallVector<mlir::Value> ready;  ///< barriers, for each part of K: threads have written its operands
     mlir::Value factorBuffer, factorsFull; ///< of the correction partition: two tiles of factors, and barriers that they are there
   };
   /// A full barrier's phase in the iteration for which MMAs are issued.
@@ -50,6 +51,7 @@ private:
   mlir::Value stageOf(size_t number, mlir::Value stage);
   int64_t operandDepthOf(const ChainedMma &mma) const { return mma.columnsOf ? its->depthOf(its->mmas[*mma.columnsOf]) : 1; }
   mlir::Value operandAt(size_t number, mlir::Value iteration);
+  mlir::DenseI32ArrayAttr rangeOfPart(size_t number, size_t part);
   mlir::Value barrierOf(mlir::Location loc, mlir::Value stage, int64_t group);
   mlir::Operation *waitFor(mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity);
   bool startsFromZero(const ChainedMma &mma) const;
@@ -77,7 +79,9 @@ private:
   void issueNext(Iteration &next, mlir::Value exists, mlir::Value before, int64_t group);
   void waitForColumns(mlir::Value count, int64_t group);
   void waitForCopies(Iteration &its, const ChainedMma &mma);
-  void multiply(Iteration &its, size_t number, int64_t group, mlir::Value result, mlir::Value accumulate, mlir::Value stage);
+  void multiply(Iteration &its, size_t number, int64_t group, mlir::Value result, mlir::Value accumulate,
+                mlir::DenseI32ArrayAttr kRange = {});
+  void commit(Iteration &its, size_t number, int64_t group, mlir::Value stage);
   Iteration thisIteration();
   Iteration nextIteration(mlir::Location loc);
   static mlir::Value stageFor(const Iteration &its, mlir::Value index);

@@ -103,9 +103,12 @@ void ChainExpansion::issueLate(Iteration &iteration, size_t number, int64_t grou
   auto constant = [&](bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)).getResult(); };
   waitForCopies(iteration, mma);
   auto [stage, parity] = stageAt(loc, iteration.count, 1);
-  assign(waitFor(loc, places[number].ready, barrierOf(loc, stage, group), parity));
   Value accumulate = mma.inPlace ? (startsFromZero(mma) ? isLater : constant(true)) : constant(!tt::isZeros(mma.op.getC()));
-  multiply(iteration, number, group, places[number].result, accumulate, stage);
+  for (auto [part, ready] : llvm::enumerate(places[number].ready)) {
+    assign(waitFor(loc, ready, barrierOf(loc, stage, group), parity));
+    multiply(iteration, number, group, places[number].result, part ? constant(true) : accumulate, rangeOfPart(number, part));
+  }
+  commit(iteration, number, group, stage);
 }
 
 /// The early MMAs of one iteration and row group.
@@ -116,7 +119,8 @@ void ChainExpansion::issueEarly(Iteration &iteration, int64_t group) {
     waitForCopies(iteration, mma);
     Value stage = stageAt(loc, iteration.count, its->depthOf(mma)).first;
     Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-    multiply(iteration, number, group, stageOf(number, stage), no, stage);
+    multiply(iteration, number, group, stageOf(number, stage), no);
+    commit(iteration, number, group, stage);
   }
 }
 
@@ -132,17 +136,22 @@ void ChainExpansion::waitForCopies(Iteration &iteration, const ChainedMma &mma) 
   }
 }
 
-/// Issues an MMA. Commits say that it is complete, and release the copies that it is the last to read.
-void ChainExpansion::multiply(Iteration &iteration, size_t number, int64_t group, Value result, Value accumulate, Value stage) {
+/// Issues an MMA, or a part of one.
+void ChainExpansion::multiply(Iteration &iteration, size_t number, int64_t group, Value result, Value accumulate,
+                              DenseI32ArrayAttr kRange) {
   ChainedMma &mma = its->mmas[number];
-  Place &place = places[number];
   Location loc = mma.op.getLoc();
   Value operand = operandAt(number, iteration.count);
   Value first = operand ? operand : forIteration(iteration, mma.op.getA()), second = forIteration(iteration, mma.op.getB());
   IntegerAttr block = plan.rowGroups == 1 ? IntegerAttr() : b.getI32IntegerAttr(static_cast<int32_t>(group));
   assign(ttg::Tcgen05MmaOp::create(b, loc, first, second, result, accumulate, Value(), Value(), Value(), Value(), Value(),
-                                   ttg::BlockScalesAttr(), /*paired=*/false, block));
-  assign(ttg::Tcgen05CommitOp::create(b, loc, place.done, barrierOf(loc, stage, group)));
+                                   ttg::BlockScalesAttr(), /*paired=*/false, block, kRange));
+}
+
+/// Commits say that an MMA is complete, and release the copies that it is the last to read.
+void ChainExpansion::commit(Iteration &iteration, size_t number, int64_t group, Value stage) {
+  Location loc = its->mmas[number].op.getLoc();
+  assign(ttg::Tcgen05CommitOp::create(b, loc, places[number].done, barrierOf(loc, stage, group)));
   if (group + 1 != plan.rowGroups) return;
   for (auto [arrive, after] : its->releases)
     if (after == number) assign(ttg::Tcgen05CommitOp::create(b, loc, arrive.getBarriers(), stageFor(iteration, arrive.getIndex())));

@@ -113,7 +113,8 @@ void ChainExpansion::allocate() {
       }
     }
     place.done = allocBarriers(depth * plan.rowGroups, 1);
-    if (!mma.isEarly) place.ready = allocBarriers(plan.rowGroups, warps + (hasCorrection(mma) ? warpsOfGroup : 0));
+    for (size_t part = 0, parts = std::max<size_t>(mma.partEnds.size(), 1); !mma.isEarly && part < parts; ++part)
+      place.ready.push_back(allocBarriers(plan.rowGroups, warps + (hasCorrection(mma) && part == 0 ? warpsOfGroup : 0)));
     if (!hasCorrection(mma)) continue;
     Value &buffer = factorBuffers[{factorBufferOf(mma), factors++}]; // loops use the same ones, one after the other
     if (!buffer) {
@@ -172,6 +173,13 @@ Value ChainExpansion::operandAt(size_t number, Value iteration) {
   int64_t depth = operandDepthOf(mma);
   if (!places[number].operand || depth == 1) return places[number].operand;
   return ttg::TensorStageOp::create(b, loc, places[number].operand, stageAt(loc, iteration, depth).first);
+}
+
+/// The elements of K that are a part of an operand; null if it has one part.
+DenseI32ArrayAttr ChainExpansion::rangeOfPart(size_t number, size_t part) {
+  ArrayRef<int32_t> ends = its->mmas[number].partEnds;
+  if (ends.size() < 2) return {};
+  return b.getDenseI32ArrayAttr({part ? ends[part - 1] : 0, ends[part]});
 }
 
 /// The index of a row group's barrier of a stage: each stage has one for each row group.

@@ -66,6 +66,7 @@ public:
     chooseRowGroups();
     if (!placeResults()) return std::nullopt;
     plan.hasCorrection = paysCorrection();
+    chooseParts();
     return std::move(plan);
   }
 
@@ -245,6 +246,23 @@ private:
       factorBytes += type.getDepth() * type.tileBytes();
     bool oneCta = 2 * plan.columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
     return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
+  }
+
+  /// If the early MMAs of the next iteration follow this one's late MMAs, the threads wait for both. So a late MMA starts when its threads
+  /// have stored the first parts of an operand, and multiplies them while the last ones are computed. Each thread has a whole row of the
+  /// operand, so a part of K is one of all rows.
+  void chooseParts() {
+    for (auto &[op, its] : plan.loops)
+      for (ChainedMma &mma : its.mmas) {
+        auto operand = dyn_cast<RankedTensorType>(mma.op.getA().getType());
+        if (!operand) continue;
+        auto depth = static_cast<int32_t>(operand.getDimSize(1));
+        int64_t bits = operand.getElementTypeBitWidth(), step = std::max(8 * mmaDepthBytes, registersOfStoredPart * registerBits) / bits;
+        bool hasRows = plan.rowGroups * warpsOfGroup == config.getWarps() && operand.getDimSize(0) == plan.rowGroups * tensorMemoryLanes;
+        auto first = static_cast<int32_t>(depth * partsBeforeMma / operandParts);
+        if (its.interleaves && hasRows && first % step == 0 && depth % step == 0) mma.partEnds.push_back(first);
+        mma.partEnds.push_back(depth);
+      }
   }
 
   tt::FuncOp function;

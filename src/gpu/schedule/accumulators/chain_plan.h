@@ -18,13 +18,14 @@ namespace tilewright::gpu {
 /// An MMA of the loop, in the order of the text.
 struct ChainedMma {
   ttg::MmaAsyncOp op;
-  bool isEarly = false;             ///< it needs nothing of the threads in its iteration
-  std::optional<unsigned> inPlace;  ///< number of the sum that the loop carries and only MMAs change
-  std::optional<unsigned> rescaled; ///< the same of one that threads change before this MMA adds to it
-  mlir::Value factors;              ///< if each row of that sum is multiplied by one number: the tile of these, in the rows' layout
-  ttg::MmaAsyncWaitOp wait;         ///< which ends it, if threads need its result
-  int64_t lastReader = 0;           ///< the last MMA that reads an operand that threads write for this one
-  std::optional<size_t> columnsOf;  ///< the early MMA in the columns of whose result operand A is: threads have loaded that before
+  bool isEarly = false;                ///< it needs nothing of the threads in its iteration
+  std::optional<unsigned> inPlace;     ///< number of the sum that the loop carries and only MMAs change
+  std::optional<unsigned> rescaled;    ///< the same of one that threads change before this MMA adds to it
+  mlir::Value factors;                 ///< if each row of that sum is multiplied by one number: the tile of these, in the rows' layout
+  ttg::MmaAsyncWaitOp wait;            ///< which ends it, if threads need its result
+  int64_t lastReader = 0;              ///< the last MMA that reads an operand that threads write for this one
+  llvm::SmallVector<int32_t> partEnds; ///< in K: threads write an operand in these parts, and the MMA starts with the first
+  std::optional<size_t> columnsOf;     ///< the early MMA in the columns of whose result operand A is: threads have loaded that before
 };
 
 struct ChainLoop {

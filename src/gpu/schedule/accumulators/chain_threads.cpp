@@ -19,7 +19,8 @@ namespace tilewright::gpu {
 void ChainExpansion::storeInits() {
   for (auto [mma, place] : llvm::zip(its->mmas, places)) {
     if (!mma.rescaled && !(mma.inPlace && !startsFromZero(mma))) continue;
-    ttg::TensorStoreOp::create(b, loop.getLoc(), loop.getInitArgs()[mma.rescaled ? *mma.rescaled : *mma.inPlace], place.result);
+    ttg::TensorStoreOp::create(b, loop.getLoc(), loop.getInitArgs()[mma.rescaled ? *mma.rescaled : *mma.inPlace], place.result,
+                               DenseI32ArrayAttr());
   }
 }
 
@@ -57,10 +58,14 @@ void ChainExpansion::writeOperands(size_t number) {
   Place &place = places[number];
   Location loc = mma.op.getLoc();
   b.setInsertionPoint(mma.op);
-  if (Value operand = operandAt(number, count)) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand);
-  if (hasOtherTile(number)) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
-  if (!mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC())) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), place.result);
-  arriveInGroup(loc, place.ready, zero);
+  Value operand = operandAt(number, count);
+  for (size_t part = 0; part < place.ready.size(); ++part) {
+    if (operand) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand, rangeOfPart(number, part));
+    if (part == 0 && hasOtherTile(number)) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
+    bool storesSum = part == 0 && !mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC());
+    if (storesSum) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), place.result, DenseI32ArrayAttr());
+    arriveInGroup(loc, place.ready[part], zero);
+  }
 }
 
 static Operation *firstUser(Value value) {
@@ -197,7 +202,7 @@ void ChainExpansion::correct(size_t number, Value factors, Value stage, Value pa
   Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
   mark(waitFor(loc, place.done, barrierOf(loc, zero, group), stageAt(loc, before, 1).second));
   mark(ttg::TensorScaleOp::create(b, loc, loaded, place.result, block));
-  mark(ttg::BarrierArriveOp::create(b, loc, place.ready, barrierOf(loc, zero, group), Value()));
+  mark(ttg::BarrierArriveOp::create(b, loc, place.ready.front(), barrierOf(loc, zero, group), Value()));
 }
 
 /// After the loop: its sums.

@@ -256,7 +256,7 @@ private:
       Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
       assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
                                        scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), paired,
-                                       IntegerAttr()));
+                                       IntegerAttr(), DenseI32ArrayAttr()));
       if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
     if (its.scales) {

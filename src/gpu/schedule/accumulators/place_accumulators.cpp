@@ -220,7 +220,7 @@ private:
       for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgsMutable()))
         if (accumulators.contains(argument) && !accumulators.isInPlace(init)) {
           b.setInsertionPoint(loop);
-          ttg::TensorStoreOp::create(b, loop.getLoc(), init.get(), webOf(argument).tile);
+          ttg::TensorStoreOp::create(b, loop.getLoc(), init.get(), webOf(argument).tile, DenseI32ArrayAttr());
         }
     });
   }
@@ -234,18 +234,19 @@ private:
       if (tt::isZeros(mma.getC()) && !accumulate)
         accumulate = boolean(mma.getLoc(), false);
       else
-        ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile);
+        ttg::TensorStoreOp::create(b, mma.getLoc(), mma.getC(), tile, DenseI32ArrayAttr());
     }
     if (!accumulate) accumulate = boolean(mma.getLoc(), true);
     Value a = mma.getA();
     if (isa<RankedTensorType>(a.getType())) {
       if (!isa<ttg::MmaAsyncWaitOp>(endOf(mma))) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, 0);
-      ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].tile);
+      ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].tile, DenseI32ArrayAttr());
       a = operands[mma].tile;
     }
     if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
     ttg::Tcgen05MmaOp::create(b, mma.getLoc(), a, mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
-                              mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr(), /*paired=*/false, IntegerAttr());
+                              mma.getScales() ? scaleColumns : Value(), mma.getScalesAttr(), /*paired=*/false, IntegerAttr(),
+                              DenseI32ArrayAttr());
   }
 
   /// Loads each value that something needs in registers, where it is complete.

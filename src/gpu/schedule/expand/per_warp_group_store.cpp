@@ -11,6 +11,7 @@
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/program_loop.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
 
@@ -83,9 +84,9 @@ bool canStorePerWarpGroup(scf::ForOp tiles) {
   return true;
 }
 
-/// All threads of a warpgroup synchronize.
-static void barrierInGroup(OpBuilder &b, Location loc) {
-  ptx::BarrierOp::create(b, loc, groupBarrier, static_cast<uint32_t>(threadsOfGroup), /*perWarpGroup=*/true);
+/// All threads of a warpgroup synchronize. `warp`: null if the thread's id may be read for it.
+static void barrierInGroup(OpBuilder &b, Location loc, Value warp) {
+  ptx::BarrierOp::create(b, loc, warp, groupBarrier, static_cast<uint32_t>(threadsOfGroup), /*perWarpGroup=*/true);
 }
 
 /// The map's box becomes the box of one warpgroup.
@@ -109,7 +110,10 @@ void storePerWarpGroup(scf::ForOp tiles) {
   for (ttg::TmaStoreOp store : stores) {
     for (Operation *next : {writeOf(store).getOperation(), store.getOperation()}) {
       b.setInsertionPoint(next);
-      barrierInGroup(b, next->getLoc());
+      // ptxas does not know that all threads go through a program loop together. If one of its barriers depends on the thread, ptxas takes
+      // no value of the kernel for uniform: MMAs and TMA get their operands from one thread after another, and registers spill.
+      Value warp = clcProgramOf(tiles) ? ptx::WarpIdOp::create(b, next->getLoc(), b.getI32Type()) : Value();
+      barrierInGroup(b, next->getLoc(), warp);
     }
     halveBox(store.getMap(), cast<ttg::BufferType>(store.getBuffer().getType()));
     store.setPerWarpGroup(true);
