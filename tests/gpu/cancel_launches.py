@@ -12,6 +12,8 @@ RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp
 RUN:   --num-warps 4 --num-stages 3 | FileCheck %s --check-prefix=LOOP
 RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=0' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-stages 1 | FileCheck %s --check-prefix=STAGES
+RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=3' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-stages 3 --until place-accumulators | FileCheck %s --check-prefix=OUTSIDE
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=0' --target cuda:sm_90a \
 RUN:   --num-warps 8 --num-stages 3 --until cancel-launches | FileCheck %s --check-prefix=HOPPER
 
@@ -53,6 +55,10 @@ LOOP-NEXT: sums; prefetches across tiles
 STAGES: each CTA executes its own program: no warp of
 STAGES-NEXT: its own starts the copies
 HOPPER-NOT: clc_program
+
+A dot outside of loops has a loop only in the copy of the kernel that the step schedules.
+
+OUTSIDE-COUNT-2: ttg.tcgen05_mma
 """
 
 import triton
@@ -67,6 +73,10 @@ def product(a, b, c, k, N, FORM: tl.constexpr):
         m = tile if FORM == 2 else tl.program_id(0)
         rows, columns, ks = m * 128 + tl.arange(0, 128), tl.program_id(1) * 128 + tl.arange(0, 128), tl.arange(0, 64)
         total = tl.zeros((128, 128), tl.float32)
+        if FORM == 3:
+            x = tl.load(a + rows[:, None] * k + ks[None, :])
+            y = tl.load(b + ks[:, None] * N + columns[None, :])
+            total = tl.dot(x, y)
         for start in range(0, k, 64):
             x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
             y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])

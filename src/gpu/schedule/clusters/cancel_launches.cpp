@@ -109,7 +109,9 @@ static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function, ttg::ConfigAttr co
     return true;
   };
   auto see = [&](tt::FuncOp copy) {
-    for (auto [loop, pipeline] : llvm::zip_equal(loopsWithMmas(copy), pipelines)) {
+    pipelines.clear();
+    for (Operation *loop : loopsWithMmas(copy)) { // an MMA outside of loops gets one, the program loop
+      Pipeline &pipeline = pipelines.emplace_back();
       if (!loop->hasAttr(ttg::loopScheduleName)) continue;
       if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
         pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
