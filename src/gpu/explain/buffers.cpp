@@ -130,10 +130,8 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
 /// An MMA that starts with the first part of its operand A.
 void Explainer::Impl::seePart(ttg::Tcgen05MmaOp op) {
   if (!op.getKRange() || op.getKRange()->front() != 0) return;
-  std::string text = ", starts when " + std::to_string(op.getKRange()->back()) + " of " +
-                     std::to_string(op.getB().getType().getShape()[0]) + " columns of A are stored";
   for (FoundDot &dot : dots)
-    if (dot.location == op->getLoc() && !StringRef(dot.operands).contains(text)) dot.operands += text;
+    if (dot.location == op->getLoc()) dot.firstColumns = op.getKRange()->back(), dot.columns = op.getB().getType().getShape()[0];
 }
 
 /// A first operand that stays in registers, because a dequantize partition writes the second one.

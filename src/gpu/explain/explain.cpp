@@ -56,8 +56,11 @@ static const char *placeText(OperandPlace place) {
 /// "A and B in shared memory", or "A in registers, B in shared memory".
 static std::string operandText(const FoundDot &dot) {
   std::string a = placeText(dot.a), b = placeText(dot.b);
-  if (a != b) return "A " + a + ", B " + b;
-  return (dot.hasScales ? "A, B and scales " : "A and B ") + a;
+  std::string starts;
+  if (dot.firstColumns)
+    starts = ", starts when " + std::to_string(dot.firstColumns) + " of " + countText(dot.columns, "column") + " of A are stored";
+  if (a != b) return "A " + a + ", B " + b + starts;
+  return (dot.hasScales ? "A, B and scales " : "A and B ") + a + starts;
 }
 
 static RemarkSection dotSection(const Explainer::Impl &impl) {

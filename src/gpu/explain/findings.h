@@ -34,6 +34,7 @@ struct FoundDot {
   OperandPlace a = OperandPlace::shared; ///< of the first operand
   OperandPlace b = OperandPlace::shared; ///< of the second one
   bool hasScales = false;                ///< in the same place as the operands
+  int64_t firstColumns = 0, columns = 0; ///< of A: the MMA starts when the first ones are stored; 0: when all are
 };
 
 struct Explainer::Impl {

@@ -14,8 +14,8 @@
 // if its result is unused and its ordering is relaxed, or there is nothing that it could order. TMA reductions of one tensor have no order,
 // so the kernel must not access that tensor in any other way, or by different operations.
 //
-// A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop, and for
-// reductions, which threads perform element by element. A kernel that copies each tile once keeps its loads and stores.
+// A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
+// copies each tile once keeps its loads, stores and atomic operations, which are as fast (docs/journal/2026-11-gpu.md).
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
@@ -286,7 +286,7 @@ private:
     Result<LaunchGuards> disjoint = reduce ? accesses.checkReductions(plan->base) : accesses.checkStore(plan->base);
     if (!disjoint) return Failure{disjoint.error()};
     if (Result<void> fits = checkStore(indices, *plan, tile.getType()); !fits) return fits;
-    if (Result<void> worth = checkWorth(); !worth && !reduce) return worth;
+    if (Result<void> worth = checkWorth(); !worth) return worth;
     ttg::relyOn(function, *disjoint);
     ttg::relyOn(function, indices.guards());
     b.setInsertionPoint(op);
