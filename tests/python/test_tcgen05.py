@@ -305,6 +305,43 @@ def test_loops_share_bytes(warps):
 
 
 @triton.jit
+def while_after_dot(a_ptr, b_ptr, x_ptr, c_ptr, sum_ptr, depth, times, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, [M, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [depth, N], [N, 1], [K, N])
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    acc, scale = tl.zeros((M, N), tl.float32), tl.full((M, N), 1, tl.int32)
+    for k in range(0, depth, K):
+        acc = tl.dot(a.load([0, k]), b.load([k, 0]), acc)
+        scale += 1
+    total, i = tl.zeros((M, N), tl.int32), 0
+    while i < times:
+        part = tl.zeros((M, N), tl.int32)
+        for j in range(i, times * 2):
+            part += tl.load(x_ptr + j * M * N + at) * scale
+        total ^= part
+        i += 1
+    tl.store(c_ptr + at, acc)
+    tl.store(sum_ptr + at, total)
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_a_while_loop_needs_what_loops_carry(warps, times):
+    """What a for loop carries for an scf.while, and what a for loop in it carries, is left of the consumers' program."""
+    m, n, depth = 128, 64, 192
+    a, b = numbers((m, depth), "fp16", 1), numbers((depth, n), "fp16", 2)
+    x = np.random.default_rng(3).integers(-100, 100, (2 * times + 1, m, n)).astype(np.int32)
+    c, total = np.zeros((m, n), np.float32), np.full((m, n), -1, np.int32)
+    with device("sm_100a"):
+        while_after_dot[(1,)](a, b, x, c, total, depth, times, M=m, N=n, K=64, num_warps=warps, num_stages=3)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-3, atol=1e-2)
+    expected = np.zeros((m, n), np.int32)
+    for i in range(times):
+        expected ^= x[i : 2 * times].sum(axis=0, dtype=np.int32) * (1 + depth // 64)
+    np.testing.assert_array_equal(total, expected)
+
+
+@triton.jit
 def branches(a_ptr, b_ptr, c_ptr, x_ptr, y_ptr, z_ptr, depth, low, M: tl.constexpr):
     """A tile that only a branch needs, in another layout than it is loaded in."""
     m, n = tl.arange(0, M), tl.arange(0, 128)

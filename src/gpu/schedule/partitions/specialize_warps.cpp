@@ -34,14 +34,22 @@ static Value anything(Value init) {
   return arith::ConstantOp::create(b, init.getLoc(), b.getZeroAttr(init.getType()));
 }
 
-/// Of what a loop carries, the values that only operations of other partitions need stay what they are.
+/// True if an operation around `op` has a region of its own kind, such as scf.while.
+static bool isInOtherRegion(Operation *op, Operation *within) {
+  for (Operation *around = op->getParentOp(); around != within; around = around->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp>(around)) return true;
+  return false;
+}
+
+/// Of what a loop carries, the values that only operations of other partitions need stay what they are. Everything in an scf.while is
+/// needed.
 static void keepUnneeded(ttg::WarpSpecializeOp partitions) {
   Skeleton needed(partitions, /*tiles=*/true);
   Region &consumers = partitions.getDefaultRegion();
   consumers.walk([&](Operation *op) {
     bool structure = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op);
     if (!structure && op->getNumRegions() == 0 && !isMemoryEffectFree(op) && !wouldOpBeTriviallyDead(op)) needed.keep(op);
-    if (!structure && op->getNumRegions() != 0) // its operands; what is inside needs nothing of a loop's
+    if ((!structure && op->getNumRegions() != 0) || isInOtherRegion(op, partitions))
       for (Value operand : op->getOperands())
         needed.need(operand);
   });
