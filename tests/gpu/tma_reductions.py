@@ -3,7 +3,7 @@ in no other way. A kernel in which TMA prefetches nothing keeps its atomic opera
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,"add"' | FileCheck %s --check-prefix=IR
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,"add"' | FileCheck %s --check-prefix=ADD
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_100a --emit ptx --signature '*bf16:16,*bf16:16,*fp16:16,i32:16,"add"' | FileCheck %s --check-prefix=ADD
-# RUN: tilewright compile %s --kernel reduce --target cuda:sm_120a --emit ptx --signature '*i8:16,*i8:16,*i32:16,i32:16,"add"' | FileCheck %s --check-prefix=ADD
+# RUN: tilewright compile %s --kernel reduce --target cuda:sm_120a --emit ptx --signature '*fp16:16,*fp16:16,*fp32:16,i32:16,"add"' | FileCheck %s --check-prefix=ADD
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_90a --emit ptx --signature '*i8:16,*i8:16,*i32:16,i32:16,"min"' | FileCheck %s --check-prefix=MIN
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_90a --emit ptx --signature '*i8:16,*i8:16,*u32:16,i32:16,"min"' | FileCheck %s --check-prefix=MIN
 # RUN: tilewright compile %s --kernel reduce --target cuda:sm_90a --emit ptx --signature '*i8:16,*i8:16,*u64:16,i32:16,"max"' | FileCheck %s --check-prefix=MAX
