@@ -113,4 +113,36 @@ inline std::string replaced(std::string text, const std::string &from, const std
   return text.replace(at, from.size(), to);
 }
 
+/// Each CTA of one warp does the `work` of %block, with a pointer %out: it asks for another block by launch control until none is left.
+inline std::string programLoop(const std::string &work) {
+  return kernel(32, 64, "%out: i64",
+                R"(
+  %base = ptx.shared_base
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i32
+  %c16 = arith.constant 16 : i32
+  %true = arith.constant 1 : i1
+  %bar = arith.addi %base, %c16 : i32
+  %one = ptx.elect
+  ptx.mbarrier_init %bar, 1 if %one
+  ptx.mbarrier_init_fence
+  ptx.warp_barrier
+  %first = ptx.block_id 0
+  %r:3 = scf.while (%block = %first, %parity = %c0, %more = %true) : (i32, i32, i1) -> (i32, i32, i1) {
+    scf.condition(%more) %block, %parity, %more : i32, i32, i1
+  } do {
+  ^bb0(%block: i32, %parity: i32, %more: i1):
+    ptx.mbarrier_expect %bar, 16 if %one
+    ptx.clc_try_cancel %base, %bar if %one // HERE)" +
+                    work + R"(
+    ptx.mbarrier_wait %bar, %parity
+    %canceled, %x, %y, %z = ptx.clc_query %base
+    ptx.fence_async
+    ptx.warp_barrier
+    %next = arith.xori %parity, %c1 : i32
+    scf.yield %x, %next, %canceled : i32, i32, i1
+  })");
+}
+
 } // namespace tilewright::gpu

@@ -7,15 +7,6 @@ using F = TensorFormat;
 
 namespace {
 
-/// D = A * B of 128 x 16 x 16 f16.
-MmaTest smallTest() {
-  MmaTest test;
-  test.shape.n = 16;
-  test.a = {.start = 0, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
-  test.b = {.start = 8192, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
-  return test;
-}
-
 /// The message of a kernel of mmaKernel's parameters.
 std::string messageOf(const std::string &text, int64_t ctas = 1) {
   std::vector<uint8_t> image(size_t(32768 * ctas));
@@ -42,9 +33,6 @@ void expectRule(const std::string &text, const std::string &rule, int64_t ctas =
   EXPECT_NE(message.find(rule), std::string::npos) << message;
 }
 
-std::string small() {
-  return mmaKernel(smallTest());
-}
 /// The same with the first 8 columns of D from registers.
 std::string accumulating() {
   MmaTest test = smallTest();

@@ -8,17 +8,6 @@ using F = TensorFormat;
 
 namespace {
 
-/// D = A * B of 128 x 16 x 16 f16.
-MmaTest smallTest() {
-  MmaTest test;
-  test.shape.n = 16;
-  test.a = {.start = 0, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
-  test.b = {.start = 8192, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
-  return test;
-}
-std::string small() {
-  return mmaKernel(smallTest());
-}
 std::string paired() {
   MmaTest test = smallTest();
   test.ctaGroup = 2;

@@ -184,6 +184,18 @@ inline std::string mmaKernel(const MmaTest &test) {
   return test.ctaGroup == 1 ? whole : replaced(whole, "sharedBytes = ", "cluster = 2, sharedBytes = ");
 }
 
+/// D = A * B of 128 x 16 x 16 f16.
+inline MmaTest smallTest() {
+  MmaTest test;
+  test.shape.n = 16;
+  test.a = {.start = 0, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
+  test.b = {.start = 8192, .leading = 16, .stride = 256, .swizzle = Swizzle::b32};
+  return test;
+}
+inline std::string small() {
+  return mmaKernel(smallTest());
+}
+
 /// Bits of a matrix's elements, `rows` (M or N) of `depth` (K).
 struct TestMatrix {
   int64_t rows, depth;

@@ -11,7 +11,7 @@ namespace tilewright::gpu {
 /// - An instruction's sums of all columns fit in the registers with which a CTA of `warps` consumer warps, a producer and the partition
 ///   starts: 128 of a thread for 8 warps, of which the sums of N columns take N / 2, and other values 26. So N is 128 at most.
 /// - All sums fit in what the partitions leave the consumers: 200 of a thread for 8 warps. So M * N is 32768 at most.
-/// - Each consumer warp group multiplies two halves of its rows in turn, so it has 128 rows or more.
+/// - Each consumer warp group multiplies two halves of its rows, one after the other, so it has 128 rows or more.
 /// - The partition is one warp group, each of whose threads dequantizes a row of the second operand. It keeps up with the consumers if
 ///   these have no fewer rows each. So N is 128 at least.
 /// With fewer sums than `minDequantizedSums`, a second CTA fits on the SM, and dequantizes while this one multiplies. Of the powers of two
