@@ -15,6 +15,7 @@ class Value;
 
 namespace tilewright {
 namespace tt {
+class DotScaledOp;
 class FuncOp;
 }
 
