@@ -158,17 +158,20 @@ private:
 
   Value scaleNumbers(Value scale) {
     if (isa<FloatType>(typeOf(scale).getElementType())) return toNumber(scale);
-    // To fp16 through f32, whose exponents these are.
-    Type word = isHalf ? b.getI32Type() : b.getI16Type();
+    return isHalf ? toNumber(powerOf(scale, b.getF32Type(), 23)) : powerOf(scale, number, 7);
+  }
+
+  /// Returns 2^(scale - 127) in a float type with 8 bits of exponent, and `fraction` bits after them. The highest bit of the fraction makes
+  /// 2^-127, a subnormal number, of the exponent 0, and NaN of the exponent 255. To fp16 both are converted from f32, where the first is 0.
+  Value powerOf(Value scale, Type type, int64_t fraction) {
+    Type byte = b.getI8Type(), word = b.getIntegerType(type.getIntOrFloatBitWidth());
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
-    Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, isHalf ? 23 : 7));
-    if (!isHalf) bits = arith::MaxUIOp::create(b, bits, constant(exponent, word, 0x40)); // 2^-127 is subnormal; in fp16 it is 0
-    if (!fastMath) {
-      Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, exponent, constant(exponent, word, 255));
-      bits = arith::SelectOp::create(b, isNan, constant(exponent, word, isHalf ? 0x7fc00000 : 0x7fc0), bits);
-    }
-    Value power = tt::BitcastOp::create(b, withElement(scale, isHalf ? Type(b.getF32Type()) : number), bits);
-    return isHalf ? toNumber(power) : power;
+    Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, fraction));
+    Value next = arith::AddIOp::create(b, scale, constant(scale, byte, 1)); // 1 for 0, and 0 for 255
+    Value isSpecial = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, next, constant(scale, byte, 1));
+    if (fastMath) isSpecial = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, scale, constant(scale, byte, 0));
+    Value special = arith::OrIOp::create(b, bits, constant(exponent, word, int64_t(1) << (fraction - 1)));
+    return tt::BitcastOp::create(b, withElement(scale, type), arith::SelectOp::create(b, isSpecial, special, bits));
   }
 
   /// Repeats a scale for each group of an operand, [outer, groups], for each element: [outer, depth], or [depth, outer] if the inner
