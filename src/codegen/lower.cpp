@@ -69,52 +69,91 @@ static bool mayWrap(scf::ForOp loop) {
   return overflows;
 }
 
+/// Returns an scf.while with empty blocks that carries the counter, the loop's values, and `more`.
+static scf::WhileOp whileOf(scf::ForOp loop, ValueRange more, ImplicitLocOpBuilder &b) {
+  SmallVector<Value> inits = {loop.getLowerBound()};
+  llvm::append_range(inits, loop.getInitArgs());
+  llvm::append_range(inits, more);
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  SmallVector<Location> locations(types.size(), loop.getLoc());
+  auto repeated = scf::WhileOp::create(b, types, inits);
+  b.createBlock(&repeated.getBefore(), {}, types, locations);
+  b.createBlock(&repeated.getAfter(), {}, types, locations);
+  return repeated;
+}
+
+/// Moves the loop's body to the end of `block`. Returns the counter's place, still empty, and the values for the next iteration.
+static SmallVector<Value> moveBody(scf::ForOp loop, Block *block, PatternRewriter &rewriter) {
+  rewriter.inlineBlockBefore(loop.getBody(), block, block->end(), block->getArguments().take_front(loop.getBody()->getNumArguments()));
+  auto yield = cast<scf::YieldOp>(block->back()); // from here on its operands are arguments of the new block
+  SmallVector<Value> next = {Value()};
+  llvm::append_range(next, yield.getOperands());
+  rewriter.eraseOp(yield);
+  return next;
+}
+
+static arith::CmpIPredicate lessOf(scf::ForOp loop) {
+  return loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+}
+
 /// Compares before it adds:
 ///   before: scf.for %i = %lower to %upper step %step { BODY }
 ///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
-/// An iteration has the same number of instructions. If registers are scarce, the test uses only the loop's own registers, and one more
-/// instruction: %upper - %i > %step, unsigned, because %i < %upper holds there.
-static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
+/// An iteration has the same number of instructions.
+static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type type = loop.getInductionVar().getType();
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  arith::CmpIPredicate less = lessOf(loop);
   llvm::APInt minimum = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  Value last;
-  if (!actsTogether(loop)) {
-    Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, minimum));
-    Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
-    last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
-  }
+  Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, minimum));
+  Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
+  Value last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), b.createOrFold<arith::CmpIOp>(less, lower, upper), loop.getNumResults() != 0);
   if (loop.getNumResults() != 0) {
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, loop.getInitArgs());
   }
   b.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> inits = {lower};
-  llvm::append_range(inits, loop.getInitArgs());
-  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
-  auto repeated = scf::WhileOp::create(b, types, inits);
-  if (loop.getNumResults() != 0) scf::YieldOp::create(b, repeated.getResults().drop_front());
-  SmallVector<Location> locations(types.size(), loop.getLoc());
-  Block *test = b.createBlock(&repeated.getBefore(), {}, types, locations);
-  Block *again = b.createBlock(&repeated.getAfter(), {}, types, locations);
+  scf::WhileOp repeated = whileOf(loop, {}, b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  if (loop.getNumResults() != 0) {
+    b.setInsertionPointAfter(repeated);
+    scf::YieldOp::create(b, repeated.getResults().drop_front());
+  }
+  Block *again = repeated.getAfterBody(), *test = repeated.getBeforeBody();
+  b.setInsertionPointToEnd(again);
   scf::YieldOp::create(b, again->getArguments());
-  rewriter.inlineBlockBefore(loop.getBody(), test, test->end(), test->getArguments());
-  auto yield = cast<scf::YieldOp>(test->back()); // from here on its operands are arguments of the new block
-  SmallVector<Value> next = {Value()};
-  llvm::append_range(next, yield.getOperands());
-  rewriter.eraseOp(yield);
+  SmallVector<Value> next = moveBody(loop, test, rewriter);
   b.setInsertionPointToEnd(test);
-  Value counter = test->getArgument(0);
-  Value goesOn = last ? b.createOrFold<arith::CmpIOp>(less, counter, last)
-                      : b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ugt, b.createOrFold<arith::SubIOp>(upper, counter), step);
+  Value counter = test->getArgument(0), goesOn = b.createOrFold<arith::CmpIOp>(less, counter, last);
   next.front() = arith::AddIOp::create(b, counter, step);
   scf::ConditionOp::create(b, goesOn, next);
   rewriter.replaceOp(loop, branch.getResults());
   return branch;
+}
+
+/// Carries the result of the comparison:
+///   before: scf.for %i = %lower to %upper step %step { BODY }
+///   after:  %more = %lower < %upper; while (%more) { BODY; %more = %upper - %i > %step; %i += %step }
+/// The comparison is unsigned, because %i < %upper holds there. It uses only the loop's own registers, and one more instruction. The values
+/// after the loop are those at the loop's only test. With two origins, LLVM would move conversions of them to both.
+static Operation *carryComparison(scf::ForOp loop, PatternRewriter &rewriter) {
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+  scf::WhileOp repeated = whileOf(loop, b.createOrFold<arith::CmpIOp>(lessOf(loop), lower, upper), b);
+  Block *test = repeated.getBeforeBody(), *body = repeated.getAfterBody();
+  b.setInsertionPointToEnd(test);
+  scf::ConditionOp::create(b, test->getArguments().back(), test->getArguments());
+  SmallVector<Value> next = moveBody(loop, body, rewriter);
+  b.setInsertionPointToEnd(body);
+  Value counter = body->getArgument(0), distance = b.createOrFold<arith::SubIOp>(upper, counter);
+  next.front() = arith::AddIOp::create(b, counter, step);
+  next.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance, step));
+  scf::YieldOp::create(b, next);
+  rewriter.replaceOp(loop, repeated.getResults().drop_front().drop_back());
+  return repeated;
 }
 
 /// The structured operations of a region that are not nested in others.
@@ -131,7 +170,8 @@ static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, 
   collectOutermost(region, waiting);
   while (!waiting.empty()) {
     Operation *op = waiting.pop_back_val();
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop)) op = compareBeforeAdding(loop, rewriter);
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop))
+      op = actsTogether(loop) ? carryComparison(loop, rewriter) : compareBeforeAdding(loop, rewriter);
     for (Region &inner : op->getRegions())
       collectOutermost(inner, waiting);
     rewriter.setInsertionPoint(op);
