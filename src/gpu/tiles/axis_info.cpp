@@ -5,6 +5,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/ttg.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -446,8 +447,17 @@ static AxisInfo ofPointerCast(const Transfer &t) {
   return info;
 }
 
+/// Two elements of a volatile load may differ even if they have one address.
 static AxisInfo ofLoad(const Transfer &t) {
-  return t.elementwise();
+  return tt::isVolatileLoad(cast<tt::LoadOp>(t.op)) ? unknown(t.type) : t.elementwise();
+}
+
+/// True if each element of the result depends only on the operands' elements at its own position, and not on the position. The result of
+/// inline assembly for a pack of elements may depend on the position in the pack. Without operands it comes from special registers.
+static bool isPositionIndependent(Operation *op) {
+  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+  if (assembly && (assembly.getPackedElement() > 1 || assembly.getArgs().empty())) return false;
+  return op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
 }
 
 using Rule = AxisInfo (*)(const Transfer &);
@@ -502,8 +512,7 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
       info.constant = llvm::SignExtend64(static_cast<uint64_t>(*info.constant), type.getWidth());
     return info;
   }
-  bool elementwise = op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
-  return elementwise ? transfer.elementwise() : unknown(transfer.type);
+  return isPositionIndependent(op) ? transfer.elementwise() : unknown(transfer.type);
 }
 
 int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {
