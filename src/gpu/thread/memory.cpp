@@ -315,9 +315,25 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-/// True if the kernel has TMA stores, which may still be in flight.
-static bool hasTmaStores(Operation *op) {
-  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
+/// True if an operation that comes after `op` in the IR may run before it: a loop around both repeats them, or they are in two partitions,
+/// which run at the same time.
+static bool mayRunBefore(Operation *later, Operation *op) {
+  for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp()); region = region->getParentRegion()) {
+    Operation *around = region->getParentOp();
+    if (!around->isAncestor(later) || isa<scf::IfOp>(around)) continue;
+    if (!isa<ttg::WarpSpecializeOp>(around) || !region->isAncestor(later->getParentRegion())) return true;
+  }
+  return false;
+}
+
+/// True if TMA stores may be in flight when the operation runs.
+static bool mayFollowTmaStore(Operation *op) {
+  bool isPassed = false;
+  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk<WalkOrder::PreOrder>([&](Operation *other) {
+    isPassed |= other == op;
+    bool isEarlier = isa<ttg::TmaStoreOp>(other) && (!isPassed || mayRunBefore(other, op));
+    return isEarlier ? WalkResult::interrupt() : WalkResult::advance();
+  });
   return walk.wasInterrupted();
 }
 
@@ -340,7 +356,7 @@ static bool hasAccessesToRelease(ThreadContext &t, Operation *op) {
 /// for the CTA; each thread performs those of its elements. TMA stores, which one thread starts, are completed before the release.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   if (t.isAlone) return;
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel, onTma = releases && hasTmaStores(op);
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel, onTma = releases && mayFollowTmaStore(op);
   if (onTma) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
   bool isScalar = !isa<RankedTensorType>(op->getOperand(0).getType());
   if (releases && (isScalar || onTma || hasAccessesToRelease(t, op))) {
