@@ -5,6 +5,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/ttg.h"
+#include "ir/slice.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -187,6 +188,17 @@ void AxisAnalysis::visit(Operation *op) {
 
 //===----------------------------------------------------------------------------------------------------------- transfer
 
+/// True if a decision may depend on the info of a value. It does not if the value is only stored, or only computes floats.
+static bool mayMatter(Value value) {
+  return tt::reaches(value, [](OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (auto store = dyn_cast<tt::StoreOp>(op)) return &use == &store.getValueMutable() ? tt::Search::skip : tt::Search::found;
+    bool isArithmetic = isPure(op) && op->getNumRegions() == 0 && op->getNumResults() == 1;
+    if (!isArithmetic || isa<arith::CmpIOp>(op) || op->use_empty()) return tt::Search::found; // comparisons are shared by several elements
+    return isTracked(op->getResult(0).getType()) ? tt::Search::follow : tt::Search::skip;
+  });
+}
+
 namespace {
 /// Computes the info of an operation's result from that of its operands. Dimensions are independent.
 struct Transfer {
@@ -222,7 +234,7 @@ struct Transfer {
     bool grouped = false;
     for (size_t dim = 0; dim < shape().size(); ++dim)
       grouped |= groupWithin(in[0], in[1], dim) > 1;
-    return grouped && indices.assumeNonNegativeElements(op->getOperand(0));
+    return grouped && mayMatter(op->getResult(0)) && indices.assumeNonNegativeElements(op->getOperand(0));
   }
 
   /// Returns the info of a known power of two, as an operand.
