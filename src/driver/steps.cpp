@@ -198,7 +198,8 @@ static LogicalResult generateForGpu(Compilation &c) {
   return success();
 }
 
-/// One thread converts eight e2m1 numbers from one register at a time. Programs with several CTAs have no such operation.
+/// One thread converts eight e2m1 numbers from one register at a time. If the launch asks for several CTAs, dots of numbers are split
+/// better than this operation. choose-warps-and-ctas may split a program with it.
 static LogicalResult expandForGpus(Compilation &c) {
   auto isNative = [&](tt::DotScaledOp op) {
     return gpu::scaledDotSplit(op, *c.request.gpu, c.options.numWarps, c.options.numCtas).has_value();

@@ -3,6 +3,7 @@ in two branches, of which a program takes one."""
 # RUN: tilewright compile %s --kernel parts --target cuda:sm_90a --emit ttg --num-ctas 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16' | FileCheck %s
 # RUN: tilewright compile %s --kernel branches --target cuda:sm_90a --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,False' | FileCheck %s
 # RUN: tilewright explain %s --kernel branches --target cuda:sm_90a --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,True' | FileCheck %s --check-prefix=LOOP
+# RUN: tilewright compile %s --kernel without_loop --target cuda:sm_90a --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=THREADS
 
 # CHECK-NOT: tt.store
 # CHECK: ttg.tma_store
@@ -51,3 +52,17 @@ def branches(a, b, c, k, s, REPEATS: tl.constexpr):
             part(a, b, c, 0, k, s, 128)
         else:
             part(a, b, c, 0, k, s, 64)
+
+
+# Threads store the tiles, because no loop prefetches any. So the kernel does not assume that rows are disjoint.
+# THREADS-NOT: assumes: s >= 0
+# THREADS: .visible
+@triton.jit
+def without_loop(a, b, c, s):
+    first, second = tl.arange(0, 128), 128 + tl.arange(0, 128)
+    n, i = tl.arange(0, 64), tl.arange(0, 64)
+    y = tl.load(b + i[:, None] * 64 + n[None, :])
+    above = tl.dot(tl.load(a + first[:, None] * 64 + i[None, :]), y)
+    below = tl.dot(tl.load(a + second[:, None] * 64 + i[None, :]), y)
+    tl.store(c + first[:, None] * s + n[None, :], above.to(tl.float16), mask=(first[:, None] < s) & (n[None, :] < s))
+    tl.store(c + second[:, None] * s + n[None, :], below.to(tl.float16), mask=(second[:, None] < s) & (n[None, :] < s))

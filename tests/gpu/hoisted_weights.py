@@ -7,6 +7,7 @@
 # RUN: tilewright compile %s --kernel stored_before --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*fp32:16,w=*fp32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=LATE
 # RUN: tilewright run %s --kernel stored_before --arg 'x=randn:f32[256]' --arg 'w=randn:f32[256]' --arg n=200 --arg BLOCK=256 --grid 1 --num-warps 2 --simulate --out w=%t.npy
 # RUN: tilewright run %s --kernel stored_before --arg 'x=randn:f32[256]' --arg 'w=randn:f32[256]' --arg n=200 --arg BLOCK=256 --grid 1 --check w=%t.npy
+# RUN: tilewright compile %s --kernel after_table --target cuda:sm_90a --until hoist-loads --num-warps 2 --signature 'x=*i32:16,table=*i32:16,w=*i32:16,y=*i32:16' | FileCheck %s --check-prefix=TABLE
 
 import triton
 import triton.language as tl
@@ -43,3 +44,16 @@ def stored_before(x, w, n, BLOCK: tl.constexpr):
     tl.store(w + i, held + 1, mask=i < n)
     total = tl.sum(held * held)
     tl.store(w + i, total * tl.load(w + i, mask=i < n), mask=i < n)
+
+
+# A load that needs the sum stays after it, and its registers do not count.
+# TABLE: tt.load
+# TABLE: tt.load
+# TABLE: tt.reduce
+# TABLE: tt.load
+@triton.jit
+def after_table(x, table, w, y):
+    i = tl.arange(0, 1024)
+    total = tl.sum(tl.load(x + i))
+    first = tl.load(table + total + i)
+    tl.store(y + i, first * tl.load(w + i))

@@ -4,6 +4,8 @@
 # RUN: tilewright compile %s --kernel loaded --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,o=*fp32:16,p=*i32' | FileCheck %s --check-prefix=LOADED
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,o=*fp32:16,a=i32,stride=i32:16' | FileCheck %s --check-prefix=WIDE
 # RUN: tilewright compile %s --kernel in_condition --target cuda:sm_90a --emit ttg --signature 'a=*fp16:16,o=*i32' | FileCheck %s --check-prefix=CONDITION
+# RUN: tilewright compile %s --kernel group_values --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=VALUES
+# RUN: tilewright compile %s --kernel group_addresses --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32:16' | FileCheck %s --check-prefix=ADDRESSES
 
 import triton
 import triton.language as tl
@@ -75,3 +77,20 @@ def in_condition(a, o):
     while tl.sum(tl.sum(tl.dot(tl.load(a + (i * 64 + r)[:, None] * 64 + r[None, :]), tl.load(a + r[:, None] * 64 + r[None, :])), 1), 0) > 0:
         i += 1
     tl.store(o, i)
+
+
+# Only for addresses and masks does it matter that a quotient's groups begin at multiples of 16.
+# VALUES-NOT: assumes: {{.*}}>= 0
+# VALUES: .version
+@triton.jit
+def group_values(x, y, n):
+    i = tl.program_id(0) * 1024 + tl.arange(0, 1024)
+    group = (i + n) // 16 % 2
+    tl.store(y + i, group.to(tl.float32) * tl.load(x + i))
+
+
+# ADDRESSES: assumes: n + 1024*program_id(0) + i0 >= 0
+@triton.jit
+def group_addresses(x, y, n):
+    i = tl.program_id(0) * 1024 + tl.arange(0, 1024)
+    tl.store(y + i, tl.load(x + (i + n) // 16))

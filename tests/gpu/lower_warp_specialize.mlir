@@ -122,7 +122,7 @@ tt.func public @tile_from_outside() attributes {ttg.config = #config} {
 
 // Afterwards each warp would go on with another program.
 tt.func public @not_last(%p: !tt.ptr<i32>, %n: i32) attributes {ttg.config = #config} {
-  // expected-error @+1 {{partitions must be the last operation of their kernel}}
+  // expected-error @+1 {{an operation after the partitions of a kernel is not supported on GPUs}}
   ttg.warp_specialize()
   default {
     ttg.warp_yield
@@ -131,5 +131,52 @@ tt.func public @not_last(%p: !tt.ptr<i32>, %n: i32) attributes {ttg.config = #co
     ttg.warp_return
   } : () -> ()
   tt.store %p, %n : !tt.ptr<i32>
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// Each partition needs a named barrier.
+tt.func public @eleven_partitions() attributes {ttg.config = #config} {
+  // expected-error @+1 {{a kernel with 11 partitions is not supported on GPUs}}
+  ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24>}
+  default {
+    ttg.warp_yield
+  }
+  partition0() num_warps(1) {
+    ttg.warp_return
+  }
+  partition1() num_warps(1) {
+    ttg.warp_return
+  }
+  partition2() num_warps(1) {
+    ttg.warp_return
+  }
+  partition3() num_warps(1) {
+    ttg.warp_return
+  }
+  partition4() num_warps(1) {
+    ttg.warp_return
+  }
+  partition5() num_warps(1) {
+    ttg.warp_return
+  }
+  partition6() num_warps(1) {
+    ttg.warp_return
+  }
+  partition7() num_warps(1) {
+    ttg.warp_return
+  }
+  partition8() num_warps(1) {
+    ttg.warp_return
+  }
+  partition9() num_warps(1) {
+    ttg.warp_return
+  }
+  partition10() num_warps(1) {
+    ttg.warp_return
+  } : () -> ()
   tt.return
 }

@@ -84,3 +84,36 @@ tt.func public @count(%p: !tt.ptr<i32>, %o: !tt.ptr<i32>) attributes {ttg.config
   tt.store %o, %old : !tt.ptr<i32>
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 2, stages = 3, maxRegisters = 0, target = "sm_90a">
+// Each CTA loads and unpacks its rows: two numbers in a byte are next to each other along the other dimension.
+// CHECK-LABEL: tt.func public @unpacked
+// CHECK: tt.load {{.*}} : tensor<32x32x!tt.ptr<i8>>
+// CHECK: ttg.unpack_e2m1 {{.*}} : tensor<32x32xi8> -> tensor<32x64xf16>
+// CHECK: tt.store {{.*}} : tensor<32x64x!tt.ptr<f16>>
+tt.func public @unpacked(%x: !tt.ptr<i8>, %y: !tt.ptr<f16>) attributes {ttg.config = #config} {
+  %r = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %c = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+  %k = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %row = tt.expand_dims %r {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %col = tt.expand_dims %c {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %kol = tt.expand_dims %k {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %s64 = arith.constant dense<64> : tensor<64x1xi32>
+  %start = arith.muli %row, %s64 : tensor<64x1xi32>
+  %r0 = tt.broadcast %start : tensor<64x1xi32> -> tensor<64x32xi32>
+  %c0 = tt.broadcast %col : tensor<1x32xi32> -> tensor<64x32xi32>
+  %at = arith.addi %r0, %c0 : tensor<64x32xi32>
+  %r1 = tt.broadcast %start : tensor<64x1xi32> -> tensor<64x64xi32>
+  %c1 = tt.broadcast %kol : tensor<1x64xi32> -> tensor<64x64xi32>
+  %to = arith.addi %r1, %c1 : tensor<64x64xi32>
+  %p = tt.splat %x : !tt.ptr<i8> -> tensor<64x32x!tt.ptr<i8>>
+  %q = tt.addptr %p, %at : tensor<64x32x!tt.ptr<i8>>, tensor<64x32xi32>
+  %bytes = tt.load %q : tensor<64x32x!tt.ptr<i8>>
+  %v = ttg.unpack_e2m1 %bytes {dim = 1 : i32} : tensor<64x32xi8> -> tensor<64x64xf16>
+  %g = tt.splat %y : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
+  %h = tt.addptr %g, %to : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
+  tt.store %h, %v : tensor<64x64x!tt.ptr<f16>>
+  tt.return
+}

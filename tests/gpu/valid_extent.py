@@ -1,6 +1,7 @@
 """Dots of tiles whose sizes are not powers of two: wgmma computes only the valid columns, and shared memory holds no other ones."""
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --until copy-unpipelined | FileCheck %s --check-prefix=TILES
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' --emit ptx | FileCheck %s
+# RUN: tilewright explain %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=176,T=0,WS=0' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=128,BN=170,T=1,WS=0' --until copy-unpipelined | FileCheck %s --check-prefix=ALONG
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=192,BN=176,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=ROWS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,M=i32,N=i32:8,K=i32:8,BM=256,BN=216,T=0,WS=0' --emit ptx | FileCheck %s --check-prefix=LARGE
@@ -19,6 +20,9 @@ import triton.language as tl
 # TILES: ttg.alloc {ttg.copied_extent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
 # TILES: ttg.mma_async {{.*}} extent [128, 176]
+# explain counts the bytes that shared memory holds: 128x64 of A and 64x192 of B.
+# HELD: 3 stages of 40960 bytes
+# HELD: 64x256 f16, 3 stages, 73728 bytes
 
 # One instruction has 176 columns; each thread holds 88 accumulators and no more.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16

@@ -353,6 +353,22 @@ TEST(Ptx, WgmmaLoop) {
               {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16", "wgmma.wait_group.sync.aligned 1", ".pragma \"nounroll\""});
 }
 
+/// A wait with `count` values of which the last `computed` are to be computed before it.
+static std::string waitForComputed(int64_t count, int64_t computed) {
+  std::string wait = "  %r:" + std::to_string(count) + " = ptx.wgmma_wait 0, " + list("%start", count) + " : " + repeat("f32", count) +
+                     " {ptx.compute_before_wait = " + std::to_string(computed) + " : i64} -> " + repeat("f32", count) + "\n";
+  return kernel(unpacked(count, "f32", "%f") + wait + storeAll("%r", count, "f32"), "%g: i64, %f: f32");
+}
+
+/// A wait names some of the values that must be computed before it, also if they are all of its values, or no multiple of a step.
+TEST(Ptx, WgmmaWaitNamesValues) {
+  for (auto [count, computed] : {std::pair<int64_t, int64_t>{17, 17}, {17, 16}, {20, 3}, {31, 31}})
+    expectLines(waitForComputed(count, computed), {"sm_90a"}, {"@never st.shared.b32", "wgmma.wait_group.sync.aligned 0"});
+  std::string error;
+  EXPECT_FALSE(compile(waitForComputed(4, 5), target("sm_90a"), &error).has_value());
+  EXPECT_NE(error.find("fewer values pass through it"), std::string::npos) << error;
+}
+
 TEST(Ptx, Refusals) {
   auto message = [](const char *name, const std::string &body) {
     std::string error;

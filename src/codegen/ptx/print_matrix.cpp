@@ -213,13 +213,17 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
     code.tie(value, index);
   std::string text;
   if (auto computed = op->getAttrOfType<IntegerAttr>(ptx::computeBeforeWaitName)) {
+    if (computed.getInt() < 0 || computed.getInt() > static_cast<int64_t>(names.size()))
+      return bug(op, "fewer values pass through it than are to be computed before it");
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
     std::string smCount = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
     int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / gpu::namedBeforeWait);
+    ArrayRef<std::string> last = ArrayRef(names).take_back(static_cast<size_t>(computed.getInt()));
+    ValueRange operands = ValueRange(op.getValues()).take_back(last.size());
     SmallVector<std::string> values;
-    for (size_t i = names.size(); i > names.size() - static_cast<size_t>(computed.getInt()); i -= static_cast<size_t>(step))
-      if (op.getValues()[i - 1].getType().isF32()) values.push_back(names[i - 1]);
+    for (int64_t i = computed.getInt() - 1; i >= 0; i -= step)
+      if (operands[static_cast<size_t>(i)].getType().isF32()) values.push_back(last[static_cast<size_t>(i)]);
     if (!values.empty()) text += schedulingBarrierText(values, smCount);
   }
   replace(op, code.emit(text + "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";", Effect::writes));

@@ -2,6 +2,7 @@
 #include "gpu/explain/findings.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"
 #include "support/target.h"
@@ -176,7 +177,7 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   std::string text = tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + ", " +
                      (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
-                     std::to_string(type.getDepth() * type.tileBytes()) + " bytes" +
+                     std::to_string(type.getDepth() * tileBytes(op)) + " bytes" +
                      (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
   std::vector<std::string> parts;
   for (Operation *access : accessesOf(op)) {

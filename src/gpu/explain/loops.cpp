@@ -1,6 +1,7 @@
 // Remarks on the software pipelines of loops (`ttg.loop_schedule`), and timelines of an iteration.
 #include "gpu/explain/findings.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,7 +66,7 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   std::vector<std::string> parts;
   for (auto [alloc, tma] : circularBuffers) {
     ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
-    bytes += type.tileBytes();
+    bytes += tileBytes(cast<ttg::AllocOp>(alloc));
     parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
   }
   std::string text;

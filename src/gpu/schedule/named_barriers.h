@@ -15,5 +15,7 @@ constexpr uint32_t pingPongBarrier = 2;
 constexpr uint32_t groupBarrier = 4;
 /// The threads of the first partition; each other partition has the next number.
 constexpr uint32_t partitionBarrier = 6;
+/// A CTA has 16 named barriers.
+constexpr uint32_t maxPartitions = 16 - partitionBarrier;
 
 } // namespace tilewright::gpu

@@ -1,9 +1,9 @@
 // A kernel in terms of tiles becomes the program of one thread:
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
-// Layouts say which thread holds which element, and each operation is lowered according to its types. Two things are decided here, because
-// they depend on the instructions of one thread: which accesses to global memory need a barrier between them (memory.cpp), and which matrix
-// descriptors a loop recomputes (wgmma.cpp).
+// Layouts say which thread holds which element, and each operation is lowered according to its types. The lowering decides what depends on
+// the instructions of one thread: which accesses to global memory need a barrier between them (memory.cpp), which matrix descriptors a loop
+// recomputes (wgmma.cpp), and which stores and arithmetic alternate (interleave_stores.cpp).
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"

@@ -9,8 +9,10 @@
 #include "gpu/thread/flat_tiles.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/tiles/layout_cost.h"
+#include "ir/address/indices.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
+#include "ir/written_arguments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -313,19 +315,51 @@ static ptx::Atomic atomicOf(tt::RMWOp kind) {
   return ptx::Atomic::exch;
 }
 
-/// True if the kernel has TMA stores, which may still be in flight.
-static bool hasTmaStores(Operation *op) {
-  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk([](ttg::TmaStoreOp) { return WalkResult::interrupt(); });
+/// True if an operation that comes after `op` in the IR may run before it: a loop around both repeats them, or they are in two partitions,
+/// which run at the same time.
+static bool mayRunBefore(Operation *later, Operation *op) {
+  for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp()); region = region->getParentRegion()) {
+    Operation *around = region->getParentOp();
+    if (!around->isAncestor(later) || isa<scf::IfOp>(around)) continue;
+    if (!isa<ttg::WarpSpecializeOp>(around) || !region->isAncestor(later->getParentRegion())) return true;
+  }
+  return false;
+}
+
+/// True if TMA stores may be in flight when the operation runs.
+static bool mayFollowTmaStore(Operation *op) {
+  bool isPassed = false;
+  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk<WalkOrder::PreOrder>([&](Operation *other) {
+    isPassed |= other == op;
+    bool isEarlier = isa<ttg::TmaStoreOp>(other) && (!isPassed || mayRunBefore(other, op));
+    return isEarlier ? WalkResult::interrupt() : WalkResult::advance();
+  });
   return walk.wasInterrupted();
 }
 
-/// Inserts barriers for an atomic operation on a scalar. One thread performs it for the CTA, and its release covers the accesses of all
-/// threads. TMA stores are completed before the release.
+/// True if threads may have made accesses since the last barrier that the release of another thread must cover: writes, and reads of
+/// memory that the kernel writes. Atomic operations of one kind on one argument, with unused results, are not ordered.
+static bool hasAccessesToRelease(ThreadContext &t, Operation *op) {
+  GlobalAccess atomic = *accessOf(op);
+  Value base = address::baseArgument(atomic.pointer);
+  std::vector<bool> written;
+  return llvm::any_of(t.sinceBarrier.accesses(), [&](const GlobalAccess &before) {
+    if (before.writes) return !before.blind || before.blind != atomic.blind || !base || before.base != base;
+    auto argument = dyn_cast_or_null<BlockArgument>(before.base);
+    if (!argument) return true;
+    if (written.empty()) written = writtenArguments(op->getParentOfType<tt::FuncOp>());
+    return bool(written[argument.getArgNumber()]);
+  });
+}
+
+/// Inserts barriers for an atomic operation, whose release covers the accesses of all threads. One thread performs an operation on a scalar
+/// for the CTA; each thread performs those of its elements. TMA stores, which one thread starts, are completed before the release.
 static void orderAtomic(ThreadContext &t, Operation *op, ptx::Order order) {
   if (t.isAlone) return;
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (releases && hasTmaStores(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
-  if (releases && !isa<RankedTensorType>(op->getOperand(0).getType())) {
+  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel, onTma = releases && mayFollowTmaStore(op);
+  if (onTma) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
+  bool isScalar = !isa<RankedTensorType>(op->getOperand(0).getType());
+  if (releases && (isScalar || onTma || hasAccessesToRelease(t, op))) {
     clusterBarrier(t);
     t.sinceBarrier.clear();
   }

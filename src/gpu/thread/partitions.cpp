@@ -112,7 +112,12 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
 }
 
 static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
-  if (op != t.partitions) return bug(op, "partitions must be the last operation of their kernel");
+  if (op != t.partitions)
+    return refuse(op, Diag::notOnGpus, {"an operation after the partitions of a kernel", "end the kernel with ttg.warp_specialize"});
+  if (op.getPartitions().size() > maxPartitions)
+    return refuse(op, Diag::notOnGpus,
+                  {"a kernel with " + std::to_string(op.getPartitions().size()) + " partitions",
+                   "use at most " + std::to_string(maxPartitions) + ": each one needs a named barrier"});
   waitAtBarrier(t);
   auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.warp, t.config.getWarps()), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(t.b);

@@ -318,35 +318,56 @@ static LogicalResult lowerWgmma(ThreadContext &t, ttg::MmaAsyncOp op) {
   return success();
 }
 
+/// The tiles of a wait: first accumulators, then values to be computed before the wait, which do not come from an MMA.
+namespace {
+struct WaitTiles {
+  SmallVector<size_t> order; ///< positions in the wait's operands
+  size_t computed = 0;       ///< of them, how many at the end are to be computed first
+};
+} // namespace
+
+/// A sum or another reduction stands for all the values that it combines.
+static WaitTiles waitTiles(ttg::MmaAsyncWaitOp op) {
+  SmallVector<size_t> accumulators, values, reductions;
+  for (auto [i, tile] : llvm::enumerate(op.getTiles())) {
+    Operation *from = tile.getDefiningOp();
+    bool isComputed = from && isElementwiseOnTiles(from), isReduction = isa_and_nonnull<tt::ReduceOp>(from);
+    (isReduction ? reductions : isComputed ? values : accumulators).push_back(i);
+  }
+  size_t computed = reductions.empty() ? values.size() : reductions.size();
+  return {llvm::to_vector(llvm::concat<size_t>(accumulators, values, reductions)), computed};
+}
+
 static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
   auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
     if (isDoneAtOnce(tile)) return false;
     auto sum = t.partialSums.find(tile);
     return sum == t.partialSums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
   };
+  WaitTiles tiles = waitTiles(op);
   ThreadValues values;
-  for (Value tile : op.getTiles())
-    for (auto [reg, part] : llvm::enumerate(t.get(tile)))
-      if (isUnderWay(tile, reg)) values.push_back(part);
-  auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
-  int64_t computed = 0; // values that do not come from an MMA are to be computed before the wait; a sum stands for all its terms
-  for (Value tile : op.getTiles()) {
-    Operation *from = tile.getDefiningOp();
-    auto parts = static_cast<int64_t>(t.get(tile).size());
-    if (from && isElementwiseOnTiles(from)) computed += parts;
-    if (isa_and_nonnull<tt::ReduceOp>(from)) computed = parts;
+  int64_t computed = 0;
+  for (auto [i, number] : llvm::enumerate(tiles.order)) {
+    Value tile = op.getTiles()[number];
+    for (auto [reg, part] : llvm::enumerate(t.get(tile))) {
+      if (!isUnderWay(tile, reg)) continue;
+      values.push_back(part);
+      computed += i + tiles.computed >= tiles.order.size();
+    }
   }
+  auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
   if (computed) wait->setAttr(ptx::computeBeforeWaitName, t.b.getI64IntegerAttr(computed));
   if (Attribute every = op->getAttr(ptx::nameEveryValueName)) wait->setAttr(ptx::nameEveryValueName, every);
   ValueRange through = wait.getResults();
-  for (auto [tile, result] : llvm::zip(op.getTiles(), op.getResults())) {
+  for (size_t number : tiles.order) {
+    Value tile = op.getTiles()[number];
     ThreadValues parts = t.get(tile);
     for (auto [reg, part] : llvm::enumerate(parts)) {
       if (!isUnderWay(tile, reg)) continue;
       part = through.front();
       through = through.drop_front();
     }
-    t.set(result, std::move(parts));
+    t.set(op.getResults()[number], std::move(parts));
   }
   return success();
 }

@@ -287,8 +287,10 @@ private:
 } // namespace
 
 LogicalResult assignLayouts(ModuleOp module) {
-  return ttg::onKernels(module,
-                        [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Assigner(function, config).run(); });
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    if (failed(checkScaledDots(function, config, target))) return failure();
+    return Assigner(function, config).run();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -5,6 +5,8 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/ttg.h"
+#include "ir/slice.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -186,6 +188,17 @@ void AxisAnalysis::visit(Operation *op) {
 
 //===----------------------------------------------------------------------------------------------------------- transfer
 
+/// True if a decision may depend on the info of a value. It does not if the value is only stored, or only computes floats.
+static bool mayMatter(Value value) {
+  return tt::reaches(value, [](OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (auto store = dyn_cast<tt::StoreOp>(op)) return &use == &store.getValueMutable() ? tt::Search::skip : tt::Search::found;
+    bool isArithmetic = isPure(op) && op->getNumRegions() == 0 && op->getNumResults() == 1;
+    if (!isArithmetic || isa<arith::CmpIOp>(op) || op->use_empty()) return tt::Search::found; // comparisons are shared by several elements
+    return isTracked(op->getResult(0).getType()) ? tt::Search::follow : tt::Search::skip;
+  });
+}
+
 namespace {
 /// Computes the info of an operation's result from that of its operands. Dimensions are independent.
 struct Transfer {
@@ -221,7 +234,7 @@ struct Transfer {
     bool grouped = false;
     for (size_t dim = 0; dim < shape().size(); ++dim)
       grouped |= groupWithin(in[0], in[1], dim) > 1;
-    return grouped && indices.assumeNonNegativeElements(op->getOperand(0));
+    return grouped && mayMatter(op->getResult(0)) && indices.assumeNonNegativeElements(op->getOperand(0));
   }
 
   /// Returns the info of a known power of two, as an operand.
@@ -446,8 +459,17 @@ static AxisInfo ofPointerCast(const Transfer &t) {
   return info;
 }
 
+/// Two elements of a volatile load may differ even if they have one address.
 static AxisInfo ofLoad(const Transfer &t) {
-  return t.elementwise();
+  return tt::isVolatileLoad(cast<tt::LoadOp>(t.op)) ? unknown(t.type) : t.elementwise();
+}
+
+/// True if each element of the result depends only on the operands' elements at its own position, and not on the position. The result of
+/// inline assembly for a pack of elements may depend on the position in the pack. Without operands it comes from special registers.
+static bool isPositionIndependent(Operation *op) {
+  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+  if (assembly && (assembly.getPackedElement() > 1 || assembly.getArgs().empty())) return false;
+  return op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
 }
 
 using Rule = AxisInfo (*)(const Transfer &);
@@ -502,8 +524,7 @@ std::optional<AxisInfo> AxisAnalysis::compute(Operation *op) {
       info.constant = llvm::SignExtend64(static_cast<uint64_t>(*info.constant), type.getWidth());
     return info;
   }
-  bool elementwise = op->hasTrait<OpTrait::Elementwise>() && op->getNumRegions() == 0 && isPure(op);
-  return elementwise ? transfer.elementwise() : unknown(transfer.type);
+  return isPositionIndependent(op) ? transfer.elementwise() : unknown(transfer.type);
 }
 
 int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, size_t dim) const {

@@ -8,6 +8,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/cta_split_plan.h"
+#include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/explanation.h"
 #include "support/target.h"
@@ -68,13 +69,21 @@ static int64_t accumulatorBitsInCta(tt::FuncOp function, int64_t warps, int64_t 
   return maxAccumulatorBits(function, [&](Value tile) { return plan.accumulatorBits(tile); }, /*carriedSums=*/!target.tcgen05);
 }
 
+/// True if an instruction still computes each scaled dot if the kernel has `warps` warps: tcgen05.mma needs more columns for more warps.
+static bool keepsScaledDots(tt::FuncOp function, int64_t warps, int64_t ctas, const GpuTarget &target) {
+  auto walk = function.walk(
+      [&](tt::DotScaledOp dot) { return scaledDotSplit(dot, target, warps, ctas) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return !walk.wasInterrupted();
+}
+
 /// Returns twice as many warps until the accumulators fit, as long as an SM has registers for their threads. Inline assembly may depend on
 /// the requested number of threads, and so may the author's limit of registers.
 static int64_t chooseWarps(tt::FuncOp function, ttg::ConfigAttr config, int64_t ctas, const GpuTarget &target) {
   int64_t warps = config.getWarps();
   if (config.getMaxRegisters() != 0 || hasAny<tt::ElementwiseInlineAsmOp>(function)) return warps;
   int64_t bits = accumulatorBitsInCta(function, warps, ctas, target);
-  while (!accumulatorsFit(bits, warps, target) && fitOnSM(1, 2 * warps << laneBits, target.registersPerThread, target))
+  while (!accumulatorsFit(bits, warps, target) && fitOnSM(1, 2 * warps << laneBits, target.registersPerThread, target) &&
+         keepsScaledDots(function, 2 * warps, ctas, target))
     warps *= 2;
   return warps;
 }

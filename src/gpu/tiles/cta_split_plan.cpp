@@ -203,6 +203,7 @@ OpSplits CtaSplitPlan::splitsOfShape(Operation *op) const {
         return allOf(op, split.isShardedAlong(int64_t(shapeOf(join.getResult()).size()) - 1) ? replicated : split);
       })
       .Case([&](tt::SplitOp) { return allOf(op, split); })
+      .Case([&](ttg::UnpackE2m1Op unpack) { return allOf(op, split.isShardedAlong(unpack.getDim()) ? replicated : split); })
       .Default([&](Operation *) { return allOf(op, replicated); });
 }
 
@@ -216,7 +217,8 @@ OpSplits CtaSplitPlan::splitsOf(Operation *op) const {
         return allOf(op, splitOfAny(values));
       })
       .Case<scf::ForOp, scf::WhileOp, scf::IfOp, scf::YieldOp, scf::ConditionOp>([&](auto) { return splitsOfControlFlow(op); })
-      .Case<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::ReshapeOp, tt::JoinOp, tt::SplitOp>([&](auto) { return splitsOfShape(op); })
+      .Case<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp, tt::ReshapeOp, tt::JoinOp, tt::SplitOp, ttg::UnpackE2m1Op>(
+          [&](auto) { return splitsOfShape(op); })
       .Case([&](tt::ReduceOp reduce) { return splitsOfReduction(reduce); })
       .Case([&](tt::ScanOp scan) {
         CtaSplit split = splitOf(op->getResult(0));
@@ -316,7 +318,13 @@ CtaSplit CtaSplitPlan::startOf(Value tile) const {
       .Case([&](tt::ReshapeOp) { return sourceOfReshape(shapeOf(tile), shapeOf(op->getOperand(0)), split, ctas); })
       .Case([&](tt::SplitOp) { return split.isShardedAlong(int64_t(shapeOf(tile).size())) ? replicated : split; })
       .Case([&](tt::JoinOp) { return split; })
+      .Case([&](ttg::UnpackE2m1Op unpack) { return split.isShardedAlong(unpack.getDim()) ? replicated : split; })
       .Default([&](Operation *) { return firstOf(shapeOf(tile)); });
+}
+
+/// True if an operation's operand can get the split that its result needs.
+static bool changesShape(Operation *op) {
+  return isa_and_nonnull<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::UnpackE2m1Op>(op);
 }
 
 /// Sets the initial split of a dot's operands, and of the tiles that they are reshaped from.
@@ -325,8 +333,7 @@ void CtaSplitPlan::startAs(Value tile, CtaSplit split) {
   if (!leader || !started.insert(leader).second) return;
   chosen[leader] = split;
   for (Value member : classes.all()[*classes.find(leader)].members)
-    if (Operation *op = member.getDefiningOp(); op && isa<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
-      startAs(op->getOperand(0), splitsOf(op).operands[0]);
+    if (Operation *op = member.getDefiningOp(); changesShape(op)) startAs(op->getOperand(0), splitsOf(op).operands[0]);
 }
 
 void CtaSplitPlan::choose() {
@@ -374,7 +381,7 @@ void CtaSplitPlan::moveWithSources(Value leader, CtaSplit split, const DenseSet<
   if (chosen[leader] == split || fixed.contains(leader) || !moves.insert({leader, chosen[leader]}).second) return;
   chosen[leader] = split;
   for (Value member : classes.all()[*classes.find(leader)].members)
-    if (Operation *op = member.getDefiningOp(); isa_and_nonnull<tt::TransOp, tt::ReshapeOp, tt::BroadcastOp, tt::ExpandDimsOp>(op))
+    if (Operation *op = member.getDefiningOp(); changesShape(op))
       if (Value source = leaderOf(op->getOperand(0))) moveWithSources(source, splitsOf(op).operands[0], fixed, moves);
 }
 

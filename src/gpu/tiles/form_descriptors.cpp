@@ -119,7 +119,7 @@ public:
       bool inLoop = op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>();
       return isa<tt::LoadOp>(op) && inLoop && !small.contains(op->getParentOp());
     });
-    ttg::relyOn(function, accesses.mergeDisjointStores());
+    accesses.mergeDisjointStores();
     for (Operation *op : candidates) {
       Result<void> converted = convert(op);
       if (!converted) ttg::remark(function, "form-descriptors", op->getLoc(), "no tensor map: " + converted.error());

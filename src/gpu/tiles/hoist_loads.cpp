@@ -119,13 +119,14 @@ static void loadBeforeReduction(Block &block, int64_t threads) {
     if (tile && isPlain && !isAfter) last = &op;
     isAfter |= isa<tt::ReduceOp>(op);
     if (!tile || !isAfter || !last) continue;
-    registers += registersOf(tile, threads);
     auto isUpToLast = [&](Value value) {
       Operation *made = value.getDefiningOp();
       return !made || made->getBlock() != &block || made == last || made->isBeforeInBlock(last);
     };
     bool isReady = llvm::all_of(op.getOperands(), [&](Value operand) { return canBeComputed(operand, isUpToLast, maxDepth); });
-    if (registers > maxHoistedRegisters || !isReady) continue;
+    int64_t more = registersOf(tile, threads);
+    if (!isReady || registers + more > maxHoistedRegisters) continue;
+    registers += more;
     moveWithOperands(&op, isUpToLast, [&](Operation *moved) {
       moved->moveAfter(last);
       last = moved;

@@ -3,6 +3,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/reshaped_source.h"
+#include "ir/refusal.h"
 #include "ir/scaled_dot.h"
 
 using namespace mlir;
@@ -71,6 +72,14 @@ static std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const Dims &d, con
 
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps) {
   return scaledMma(op, ttg::shapeOf(op.getType()), target, warps);
+}
+
+LogicalResult checkScaledDots(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  auto walk = function.walk([&](tt::DotScaledOp dot) -> WalkResult {
+    if (scaledMma(dot, target, config.getWarps())) return WalkResult::advance();
+    return bug(dot, target.name + " has no instruction for it in a kernel of " + std::to_string(config.getWarps()) + " warps");
+  });
+  return failure(walk.wasInterrupted());
 }
 
 std::optional<CtaSplit> scaledDotSplit(tt::DotScaledOp op, const GpuTarget &target, int64_t warps, int64_t ctas) {

@@ -30,6 +30,9 @@ struct ScaledMma {
 /// kernel.
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps);
 
+/// Reports a scaled dot that has no instruction. Steps before assign-layouts replace such dots.
+mlir::LogicalResult checkScaledDots(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+
 /// Returns how the CTAs of a cluster share a dot that is not split yet, so that each has an instruction for its part: by rows or by
 /// columns. A single CTA computes the whole. Nothing if there is no instruction.
 std::optional<CtaSplit> scaledDotSplit(tt::DotScaledOp op, const GpuTarget &target, int64_t warps, int64_t ctas);

@@ -47,6 +47,7 @@ public:
       recordReach(dot);
     for (tt::DotOp dot : dots)
       if (failed(select(dot))) return failure();
+    if (failed(checkScaledDots(function, config, target))) return failure();
     SmallVector<tt::DotScaledOp> scaled;
     function.walk([&](tt::DotScaledOp dot) { scaled.push_back(dot); });
     for (tt::DotScaledOp dot : scaled)

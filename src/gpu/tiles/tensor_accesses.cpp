@@ -138,16 +138,14 @@ std::optional<LaunchGuards> TensorAccesses::disjointStoresGuards(const Accesses 
   return indices.guards();
 }
 
-LaunchGuards TensorAccesses::mergeDisjointStores() {
-  LaunchGuards all;
+void TensorAccesses::mergeDisjointStores() {
   for (auto &[base, accesses] : byArgument) {
     if (accesses.stores.size() < 2 || int64_t(accesses.stores.size()) != accesses.writes) continue;
     std::optional<LaunchGuards> guards = disjointStoresGuards(accesses);
     if (!guards) continue;
-    llvm::append_range(all, *guards);
+    accesses.disjoint = std::move(*guards);
     accesses.writes = 1;
   }
-  return all;
 }
 
 //===-------------------------------------------------------------------------------------------------------- what TMA may do
@@ -184,7 +182,9 @@ Result<LaunchGuards> TensorAccesses::checkStore(BlockArgument base) const {
   if (!accesses) return Failure{accesses.error()};
   if (!accesses->reductions.empty()) return Failure{"the kernel also changes " + nameOf(base) + " by atomic operations"};
   if (accesses->writes > 1) return Failure{"the kernel writes to " + nameOf(base) + " by several stores, which may overlap"};
-  return checkOtherAccesses(base, /*writes=*/true);
+  Result<LaunchGuards> guards = checkOtherAccesses(base, /*writes=*/true);
+  if (guards) llvm::append_range(*guards, accesses->disjoint);
+  return guards;
 }
 
 Result<LaunchGuards> TensorAccesses::checkReductions(BlockArgument base) const {

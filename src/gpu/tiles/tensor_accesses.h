@@ -21,8 +21,7 @@ public:
   explicit TensorAccesses(tt::FuncOp function);
 
   /// Counts stores of one tensor as one if no two of them write to one address, in one execution of their block. Then they need no order.
-  /// Returns the launch guards under which that holds.
-  LaunchGuards mergeDisjointStores();
+  void mergeDisjointStores();
   /// Returns the guards under which TMA may read the tensor of an argument.
   Result<LaunchGuards> checkRead(mlir::BlockArgument base) const;
   /// Returns the guards under which TMA may store to the tensor.
@@ -35,6 +34,7 @@ private:
   struct Accesses {
     int64_t reads = 0, writes = 0;
     llvm::SmallVector<tt::StoreOp> stores;
+    LaunchGuards disjoint;                        ///< under which the stores count as one
     llvm::SmallSet<ttg::Reduction, 2> reductions; ///< those of one kind commute
     bool changes() const { return writes || !reductions.empty(); }
   };
