@@ -469,7 +469,7 @@ class Generator:
         name, inner = self.fresh("sum"), self.fresh("k")
         transposed = [self.chance(0.3), self.chance(0.3)]  # whether A is stored as [K, M], and B as [N, K]
 
-        def block(source, rows, columns, along, is_transposed, bound):
+        def block(source, rows, columns, along, is_transposed, bound, inner=inner):
             """The text of a load of [batch, rows, columns]; `along` is the dimension of K: 1 the columns, 0 the rows."""
             size = [*batch, rows, columns]
             at = [self.axis_text(f"tl.arange(0, {extent})", d) for d, extent in enumerate(size)]
@@ -487,18 +487,55 @@ class Generator:
             mask = f", mask={' & '.join(terms)}, other=0" if terms else ""
             return f"tl.load({source} + {place}{mask})"
 
+        def operands(inner):
+            return (block(a, m, depth, 1, transposed[0], f"n{len(batch)}", inner), block(b, depth, n, 0, transposed[1], f"n{len(batch) + 1}", inner))
+
         total = "int32" if dtype == "int8" else "float32"
         self.line(f"{name} = tl.zeros({tuple(self.shape)}, tl.{total})")
-        self.line(f"for {inner} in range({self.rng.choice([str(iterations), f'tl.minimum(iterations, {iterations})'])}):")
-        self.line(f"    {name} = tl.dot({block(a, m, depth, 1, transposed[0], f'n{len(batch)}')}, "
-                  f"{block(b, depth, n, 0, transposed[1], f'n{len(batch) + 1}')}, {name}, "
-                  f"input_precision='{self.rng.choice(['ieee', 'tf32'])}')")
+        times = self.rng.choice([str(iterations), f"tl.minimum(iterations, {iterations})"])
+        precision = f"input_precision='{self.rng.choice(['ieee', 'tf32'])}'"
+        self.line(f"for {inner} in range({times}):")
+        self.line(f"    {name} = tl.dot({', '.join(operands(inner))}, {name}, {precision})")
+        if self.chance(0.4):
+            name = self.make_sums(name, total, operands, times, precision)
+            iterations *= 8
         if total == "int32":
             self.add(f"{name} + 0", total)
             return
         size = 4.0 * depth * iterations
         out = self.rng.choice(["float32", "float16"])
         self.add(f"({name} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)
+
+    def make_sums(self, first, total, operands, times, precision):
+        """A second loop, in which dots add to a sum from outside of it, to a carried one that they do not return, or to one sum twice."""
+        sum, x, y, inner = self.fresh("sum"), self.fresh("x"), self.fresh("y"), self.fresh("k")
+        one, other = self.fresh("one"), self.fresh("other")
+
+        def dot(c):
+            return f"tl.dot({x}, {y}, {c}, {precision})"
+
+        form = self.rng.choice(["outside", "twice", "swapped", "previous", "replaced"])
+        self.line(f"{sum} = tl.zeros({tuple(self.shape)}, tl.{total})")
+        if form in ("swapped", "previous", "replaced"):
+            self.line(f"{one} = {first}")
+            self.line(f"{other} = {self.rng.choice([first, sum])}")
+        self.line(f"for {inner} in range({times}):")
+        left, right = operands(inner)
+        self.line(f"    {x} = {left}")
+        self.line(f"    {y} = {right}")
+        body = {
+            "outside": [f"{sum} += {dot(first)}"],
+            "twice": [f"{one} = {dot(first)}", f"{other} = {dot(self.rng.choice([one, first]))}", f"{sum} += {dot(one)} - {other}"],
+            "swapped": [f"{one}, {other} = {dot(other)}, {one if self.chance(0.5) else dot(one)}"],
+            "previous": [f"{other} = {dot(sum)}", f"{sum} = {dot(one)}", f"{one} = {other}"],
+            "replaced": [f"{sum} += {dot(one)}", f"{one} = {other}"],
+        }[form]
+        for text in body:
+            self.line("    " + text)
+        if form == "twice":
+            return sum
+        self.line(f"{sum} = {sum} + {one if form != 'outside' else first}" + (f" - {other}" if form == "swapped" else ""))
+        return sum
 
     def make_scaled_loop(self):
         """A loop of products with block scales, which are in memory in rows, or in the order of tensor memory."""

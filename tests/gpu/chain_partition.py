@@ -10,6 +10,8 @@ RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *
 RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 | FileCheck %s --check-prefix=EXPLAIN
 RUN: tilewright explain %s --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=256, N=128' \
 RUN:   --target cuda:sm_100a --num-warps 8 --num-stages 2 | FileCheck %s --check-prefix=PARTS
+RUN: tilewright compile %s --kernel exchanged --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, HEAD=128, M=128, N=128' \
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until place-accumulators | FileCheck %s --check-prefix=EXCHANGED
 
 Attention on tcgen05. One warp issues the MMAs: QK an iteration ahead of PV. P is in tensor memory. A warp group corrects the sums.
 
@@ -112,6 +114,14 @@ EXPLAIN: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory
 
 PARTS: tcgen05.mma m128n128k16, A in tensor memory, B in shared memory, starts
 PARTS-NEXT: when 96 of 128 columns of A are stored
+
+The factors are sent early. But threads exchange them through shared memory, and the barriers of that stay where the program has them.
+EXCHANGED: tt.reduce
+EXCHANGED-NOT: tt.gather
+EXCHANGED: math.exp2 %{{.*}} : tensor<128x128xf32
+EXCHANGED: %[[factors:.*]] = tt.gather
+EXCHANGED: ttg.store_shared %[[factors]]
+EXCHANGED: ttg.tensor_scale
 """
 
 import triton
@@ -137,3 +147,20 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, scale, keys, HEAD: tl.constexpr, M: tl
         highest = new
     out = tl.make_tensor_descriptor(o_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD])
     out.store([first, 0], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def exchanged(q_ptr, k_ptr, v_ptr, o_ptr, keys, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    q = tl.make_tensor_descriptor(q_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD]).load([tl.program_id(0) * M, 0])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    acc = tl.zeros((M, HEAD), tl.float32)
+    highest = tl.full((M,), -float("inf"), tl.float32)
+    for start in range(0, keys, N):
+        scores = tl.dot(q, ks.load([start, 0]).T)
+        new = tl.maximum(highest, tl.max(scores, 1))
+        weights = tl.exp2(scores - new[:, None])
+        change = tl.gather(tl.exp2(highest - new), M - 1 - tl.arange(0, M), 0)
+        acc = tl.dot(weights.to(tl.float16), vs.load([start, 0]), acc * change[:, None])
+        highest = new
+    tl.make_tensor_descriptor(o_ptr, [keys, HEAD], [HEAD, 1], [M, HEAD]).store([tl.program_id(0) * M, 0], acc.to(tl.float16))

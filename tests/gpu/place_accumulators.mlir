@@ -43,6 +43,38 @@ tt.func @carried(%n: i32) attributes {ttg.config = #config} {
 #a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
 #b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
 
+// Each iteration adds to a sum from outside the loop. Its MMA starts from that sum, not from the previous iteration's result.
+// CHECK-LABEL: tt.func @invariant
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[first:.*]] if
+// CHECK: %[[loaded:.*]] = ttg.tensor_load %[[first]]
+// CHECK: scf.for
+// CHECK: ttg.tensor_store %[[loaded]], %[[second:.*]] :
+// CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[second]] if %true
+// CHECK: %[[sum:.*]] = ttg.tensor_load %[[second]]
+// CHECK: "use"(%[[sum]])
+tt.func @invariant(%n: i32) attributes {ttg.config = #config} {
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = ttg.alloc : !ttg.buffer<1 x f16, #a>
+  %b = ttg.alloc : !ttg.buffer<1 x f16, #b>
+  %v = ttg.mma_async %a, %b, %zero : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
+  %w = ttg.mma_async_wait 0, %v : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %d = ttg.mma_async %a, %b, %w : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<128x64xf32, #acc>
+    %e = ttg.mma_async_wait 0, %d : tensor<128x64xf32, #acc> -> tensor<128x64xf32, #acc>
+    "use"(%e) : (tensor<128x64xf32, #acc>) -> ()
+  }
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_100a">
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
+#b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
+
 // A sum that threads scale goes through registers in each iteration. A branch counts its MMA. The zeros of the first MMA are not stored.
 // Two MMAs before a wait need two barriers, although the wait is for all of them.
 // CHECK-LABEL: tt.func @scaled

@@ -80,3 +80,44 @@ def test_two_halves_in_order(N, stride):
         for row in range(64):
             want[row * stride + columns[0] : row * stride + columns[-1] + 1] = product[row, columns[0] : columns[-1] + 1]
     assert np.array_equal(out, want)
+
+
+@triton.jit
+def strided_kernel(a_ptr, b_ptr, out_ptr, steps_ptr, n, depth, step, HOW: tl.constexpr, BLOCK: tl.constexpr):
+    """Each tile has a step of its own, which the loop over tiles carries or loads: it must be known before the tile's first copies."""
+    offs = tl.arange(0, BLOCK)
+    for i in tl.range(tl.program_id(0), n, tl.num_programs(0)):
+        if HOW == "loaded":
+            step = tl.load(steps_ptr)
+        acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        a_ptrs = a_ptr + i * BLOCK * depth + offs[:, None] * depth + offs[None, :]
+        b_ptrs = b_ptr + offs[:, None] * BLOCK + offs[None, :]
+        if HOW == "increment":
+            for _ in range(0, 3):
+                acc = tl.dot(tl.load(a_ptrs), tl.load(b_ptrs), acc)
+                a_ptrs += step
+                b_ptrs += step * BLOCK
+        else:
+            for at in range(0, depth, step):
+                acc = tl.dot(tl.load(a_ptrs + at), tl.load(b_ptrs + at * BLOCK), acc)
+        tl.store(out_ptr + i * BLOCK * BLOCK + offs[:, None] * BLOCK + offs[None, :], acc)
+        if HOW == "added":
+            step += BLOCK
+        elif HOW == "loaded":
+            tl.store(steps_ptr, step * 2)
+        else:
+            step = step * 2
+
+
+@pytest.mark.parametrize("how", ["added", "doubled", "increment", "loaded"])
+def test_steps_of_tiles(how):
+    n, depth = 3, 512
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-3, 4, (n, 64, depth)).astype(np.float16), rng.integers(-3, 4, (depth, 64)).astype(np.float16)
+    out, steps = np.full((n, 64, 64), np.nan, np.float32), np.array([64], np.int32)
+    strided_kernel[(1,)](a, b, out, steps, n, depth, 64 if how != "increment" else 32, HOW=how, BLOCK=64, num_warps=4, num_stages=3)
+    for i in range(n):
+        step = {"added": 64 * (i + 1), "increment": 32 << i}.get(how, 64 << i)
+        starts = [step * j for j in range(3)] if how == "increment" else range(0, depth, step)
+        want = sum(a[i, :, at : at + 64].astype(np.float32) @ b[at : at + 64].astype(np.float32) for at in starts)
+        np.testing.assert_array_equal(out[i], want)

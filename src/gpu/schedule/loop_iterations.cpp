@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -53,16 +55,17 @@ bool LoopIterations::canClone(Value value, llvm::DenseSet<Value> &seen) {
   return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand, seen); });
 }
 
-llvm::SetVector<Value> LoopIterations::sourcesOfFirst(ValueRange values) {
+llvm::SetVector<Value> LoopIterations::sourcesOutside(ValueRange values) {
   llvm::SetVector<Value> seen, sources;
   seen.insert_range(values);
+  seen.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
   for (size_t i = 0; i < seen.size(); ++i) {
     Value value = seen[i];
     if (loop.isDefinedOutsideOfLoop(value))
       sources.insert(value);
-    else if (auto argument = dyn_cast<BlockArgument>(value))
-      sources.insert(argument == loop.getInductionVar() ? loop.getLowerBound() : loop.getTiedLoopInit(argument)->get());
-    else
+    else if (auto argument = dyn_cast<BlockArgument>(value); argument && argument != loop.getInductionVar())
+      seen.insert_range(ValueRange{loop.getTiedLoopInit(argument)->get(), increment(argument)});
+    else if (!argument)
       seen.insert_range(value.getDefiningOp()->getOperands());
   }
   return sources;
@@ -70,6 +73,7 @@ llvm::SetVector<Value> LoopIterations::sourcesOfFirst(ValueRange values) {
 
 Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
   Value by = increment(carried);
+  assert(by && "canClone has refused the value");
   if (by == carried || iterations == 0) return start;
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);

@@ -15,8 +15,9 @@ class LoopIterations {
 public:
   explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
   bool canClone(mlir::Value value);
-  /// The values outside the loop that `values` are computed from in the first iteration. All of `values` can be cloned.
-  llvm::SetVector<mlir::Value> sourcesOfFirst(mlir::ValueRange values);
+  /// The values outside the loop that ofIteration and existsIteration compute with: those that `values` depend on in the first iteration,
+  /// the bounds and the step, and increments. All of `values` can be cloned.
+  llvm::SetVector<mlir::Value> sourcesOutside(mlir::ValueRange values);
   /// In the loop, `iterations` later.
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
   /// Before the loop, of its iteration number `iteration`.

@@ -3,7 +3,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/shared_memory/shared_accesses.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
@@ -145,7 +145,7 @@ static void computeEarly(Value value, scf::ForOp loop) {
   options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody() && op->getNumRegions() == 0 && isMemoryEffectFree(op); };
   (void)getBackwardSlice(value, &seen, options);
   for (Operation *op : seen) { // operands first
-    if (hasBarrierInside(op)) continue;
+    if (scratchBytes(op) != 0) continue;
     Operation *last = nullptr;
     for (Value operand : op->getOperands())
       if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == op->getBlock() && (!last || last->isBeforeInBlock(from)))

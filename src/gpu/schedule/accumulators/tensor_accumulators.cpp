@@ -5,8 +5,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -33,10 +31,29 @@ bool TensorAccumulators::contains(Value value) const {
   return loop && carried.contains(loop.getRegionIterArgs()[result.getResultNumber()]);
 }
 
+/// Returns the value before waits pass it on.
+static Value beforeWaits(Value value) {
+  while (auto wait = value.getDefiningOp<ttg::MmaAsyncWaitOp>())
+    value = wait.getTiles()[cast<OpResult>(value).getResultNumber()];
+  return value;
+}
+
 bool TensorAccumulators::isInPlace(OpOperand &use) const {
   if (!contains(use.get())) return false;
   if (isa<ttg::MmaAsyncWaitOp>(use.getOwner())) return true;
-  return maySupersede(use) && llvm::count_if(use.get().getUses(), [&](OpOperand &each) { return maySupersede(each); }) == 1;
+  return maySupersede(use) && countSuperseding(beforeWaits(use.get())) == 1;
+}
+
+/// Returns the number of uses that may supersede the value, also after waits.
+int64_t TensorAccumulators::countSuperseding(Value value) const {
+  int64_t count = 0;
+  for (OpOperand &use : value.getUses()) {
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner()))
+      count += countSuperseding(wait.getResults()[use.getOperandNumber()]);
+    else
+      count += maySupersede(use);
+  }
+  return count;
 }
 
 bool TensorAccumulators::fits(Type type) const {
@@ -47,9 +64,20 @@ bool TensorAccumulators::fits(Type type) const {
   return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
 }
 
-/// True if the value has a later one in its place after this use. Only one use can have that.
+/// Returns the innermost loop around an operation; null if there is none.
+static Operation *loopAround(Operation *op) {
+  do
+    op = op->getParentOp();
+  while (op && !isa<scf::ForOp, scf::WhileOp>(op));
+  return op;
+}
+
+/// True if the value may have a later one in its place after this use. Only one use can have that, and only in the loop that defines the
+/// value: in an inner loop, the use would take the result of the previous iteration.
 bool TensorAccumulators::maySupersede(OpOperand &use) const {
-  Operation *user = use.getOwner();
+  Operation *user = use.getOwner(), *from = use.get().getDefiningOp();
+  Operation *defining = from ? loopAround(from) : cast<BlockArgument>(use.get()).getOwner()->getParentOp();
+  if (defining != loopAround(user)) return false;
   if (auto mma = dyn_cast<ttg::MmaAsyncOp>(user)) return use.get() == mma.getC();
   if (auto loop = dyn_cast<scf::ForOp>(user)) {
     BlockArgument argument = loop.getTiedLoopRegionIterArg(&use);
@@ -59,10 +87,24 @@ bool TensorAccumulators::maySupersede(OpOperand &use) const {
   return isa<scf::YieldOp>(user) && loop && carried.contains(loop.getRegionIterArg(use.getOperandNumber()));
 }
 
+/// True if the value is the carried one after MMAs, waits and inner loops, each of which has taken the one before in its place.
+bool TensorAccumulators::comesFrom(Value value, BlockArgument argument) const {
+  while ((value = beforeWaits(value)) != argument) {
+    OpOperand *before = nullptr;
+    if (auto mma = value.getDefiningOp<ttg::MmaAsyncOp>())
+      before = &mma.getCMutable();
+    else if (auto loop = value.getDefiningOp<scf::ForOp>())
+      before = loop.getTiedLoopInit(loop.getRegionIterArg(cast<OpResult>(value).getResultNumber()));
+    if (!before || !isInPlace(*before)) return false;
+    value = before->get();
+  }
+  return true;
+}
+
 bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
   auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
   OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
-  return yielded->get() != argument && isInPlace(*yielded) &&
+  return yielded->get() != argument && isInPlace(*yielded) && comesFrom(yielded->get(), argument) &&
          llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
 }
 

@@ -21,6 +21,8 @@ public:
 private:
   bool fits(mlir::Type type) const;
   bool maySupersede(mlir::OpOperand &use) const;
+  int64_t countSuperseding(mlir::Value value) const;
+  bool comesFrom(mlir::Value value, mlir::BlockArgument argument) const;
   bool staysInLoop(mlir::BlockArgument argument) const;
 
   int64_t warps;

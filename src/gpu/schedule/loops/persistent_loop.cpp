@@ -27,11 +27,11 @@ namespace tilewright::gpu {
 static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
   scf::ForOp loop = schedule.loop;
   LoopIterations inner(loop), outer(tiles);
-  SmallVector<Value> values = {loop.getLowerBound(), loop.getUpperBound()};
+  SmallVector<Value> values;
   for (const Copy &copy : schedule.copies())
     llvm::append_range(values, copy.load->getOperands());
   return llvm::all_of(values, [&](Value value) { return inner.canClone(value); }) &&
-         llvm::all_of(inner.sourcesOfFirst(values), [&](Value source) { return outer.canClone(source); });
+         llvm::all_of(inner.sourcesOutside(values), [&](Value source) { return outer.canClone(source); });
 }
 
 /// True if a loop over tiles with such an operation may only load where its author says: it

@@ -45,19 +45,29 @@ struct Unordered {
   }
 };
 
-/// Inserts one barrier after another. A barrier changes nothing before it, so the analysis continues from there.
+/// What decides which pair is ordered first: the least key.
+using Key = std::tuple<bool, int64_t, bool, bool, bool, int64_t>;
+
+/// Inserts one barrier after another. A barrier changes nothing before it, so the analysis continues from there. It goes on only until no
+/// later pair can come first: in straight-line code, up to the first pair.
 class Inserter {
 public:
   explicit Inserter(tt::FuncOp function)
-      : function(function), hasPartitions(function->hasAttr(ttg::warpSpecializedName)), b(function.getContext()) {}
+      : function(function), body(function.getBody().front()), hasPartitions(function->hasAttr(ttg::warpSpecializedName)),
+        b(function.getContext()) {
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
+    int64_t loops = 0;
+    for (Operation &op : llvm::reverse(body)) {
+      op.walk([&](Operation *inner) { loops = std::max(loops, loopsAround(inner)); });
+      loopsFrom[&op] = loops;
+    }
+  }
 
   LogicalResult run() {
-    Block &body = function.getBody().front();
-    states[&body.front()] = {};
-    analyzeFrom(&body.front());
-    constexpr int64_t manyBarriers = 1000;
-    for (int64_t i = 0; i < manyBarriers; ++i) {
-      std::optional<Unordered> next = firstUnordered(unordered);
+    position = &body.front();
+    constexpr int64_t changesOfAccess = 4; // a barrier, a fence, other partitions in it, a wait before it
+    for (int64_t changes = changesOfAccess * int64_t(numbers.size()); changes > 0; --changes) {
+      std::optional<Unordered> next = nextUnordered();
       if (!next) return success();
       if (next->need.wait)
         return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
@@ -67,37 +77,56 @@ public:
   }
 
 private:
-  /// Analyzes the kernel's body again from an operation on, or from the one around it. What stands before has not changed.
+  /// Lets the analysis of the kernel's body continue from an operation on, or from the one around it. What stands before has not changed.
   void analyzeFrom(Operation *changed) {
-    numbers.clear();
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
-    Block &body = function.getBody().front();
-    Operation *op = body.findAncestorOpInBlock(*changed), *known = op;
+    position = body.findAncestorOpInBlock(*changed);
+    Operation *known = position;
     while (!states.contains(known)) // a new one: the state before it is that before the next one
       known = known->getNextNode();
-    PendingAccesses state = states[known];
-    llvm::erase_if(unordered, [&](const Unordered &each) { return !body.findAncestorOpInBlock(*each.later.op)->isBeforeInBlock(op); });
-    for (; op; op = op->getNextNode()) {
-      states[op] = state;
-      SmallVector<Unordered> found;
-      visitConflicts(op, hasPartitions, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later) {
-        if (BarrierNeed need = needOf(earlier, later)) found.emplace_back(earlier, later, need);
-      });
-      if (std::optional<Unordered> first = firstUnordered(found)) unordered.push_back(*first);
-    }
+    state = states.lookup(known);
+    while (!unordered.empty() && !body.findAncestorOpInBlock(*unordered.back().later.op)->isBeforeInBlock(position))
+      unordered.pop_back();
   }
 
-  /// Returns the pair that is ordered next; null if there is none.
-  std::optional<Unordered> firstUnordered(ArrayRef<Unordered> pairs) {
-    if (pairs.empty()) return {};
-    auto key = [&](const Unordered &each) {
-      // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
-      bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
-      bool needsBarrier = each.need.barrier || each.need.allWarps;
-      return std::tuple(!each.need.wait, -loopsAround(each.position), isStore != each.need.allWarps, !needsBarrier, each.isCarried,
-                        numbers.lookup(each.position));
-    };
-    return *std::min_element(pairs.begin(), pairs.end(), [&](const Unordered &x, const Unordered &y) { return key(x) < key(y); });
+  /// Analyzes one operation of the kernel's body.
+  void analyzeNext() {
+    states[position] = state;
+    SmallVector<Unordered> found;
+    visitConflicts(position, hasPartitions, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later) {
+      if (BarrierNeed need = needOf(earlier, later)) found.emplace_back(earlier, later, need);
+    });
+    if (!found.empty()) unordered.push_back(*firstOf(found));
+    position = position->getNextNode();
+  }
+
+  /// Returns the pair that is ordered next, if there is one. A pair that is not yet known is at `position` or later.
+  std::optional<Unordered> nextUnordered() {
+    auto first = size_t(firstOf(unordered) - unordered.begin());
+    while (position && (first == unordered.size() || minKeyFrom(position) < keyOf(unordered[first]))) {
+      size_t known = unordered.size();
+      analyzeNext();
+      if (unordered.size() > known && (first == known || keyOf(unordered[known]) < keyOf(unordered[first]))) first = known;
+    }
+    return first < unordered.size() ? std::optional(unordered[first]) : std::nullopt;
+  }
+
+  Key minKeyFrom(Operation *op) const {
+    while (!numbers.contains(op)) // a barrier or fence
+      op = op->getNextNode();
+    return {true, -loopsFrom.lookup(op), false, false, false, numbers.lookup(op)};
+  }
+
+  Key keyOf(const Unordered &each) const {
+    // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
+    bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
+    bool needsBarrier = each.need.barrier || each.need.allWarps;
+    return {!each.need.wait, -loopsAround(each.position),  isStore != each.need.allWarps, !needsBarrier,
+            each.isCarried,  numbers.lookup(each.position)};
+  }
+
+  /// Returns the pair that is ordered first; the end if there is none.
+  const Unordered *firstOf(ArrayRef<Unordered> pairs) const {
+    return std::min_element(pairs.begin(), pairs.end(), [&](const Unordered &x, const Unordered &y) { return keyOf(x) < keyOf(y); });
   }
 
   /// Orders two accesses. Returns the first operation from which on the kernel has changed.
@@ -154,12 +183,16 @@ private:
   }
 
   tt::FuncOp function;
+  Block &body;
   bool hasPartitions;
   OpBuilder b;
   AccessCache accesses;
-  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of the kernel's body
-  DenseMap<Operation *, int64_t> numbers;        ///< positions in the text
-  SmallVector<Unordered> unordered;              ///< of each of them at most one, in their order
+  DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence
+  DenseMap<Operation *, int64_t> loopsFrom;      ///< of each operation of the body: the loops around what is in it, or after it
+  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of the body that has been analyzed
+  Operation *position = nullptr;                 ///< the operation of the body that is analyzed next; null at the end
+  PendingAccesses state;                         ///< before it
+  SmallVector<Unordered> unordered;              ///< of each operation before it at most one pair, in their order
 };
 
 } // namespace
