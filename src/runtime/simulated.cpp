@@ -10,7 +10,11 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace tilewright {
@@ -22,15 +26,36 @@ struct SimulatedKernel::Impl {
   std::map<std::vector<std::string>, std::unique_ptr<ThreadProgram>> others;
   std::vector<ArgumentSpec> specs;
   std::vector<std::string> parameters;
+  uint64_t hash = 0;     // of the kernel's operations
+  uint64_t launches = 0; // so far
 };
 
 SimulatedKernel::SimulatedKernel() : impl(std::make_unique<Impl>()) {}
 SimulatedKernel::~SimulatedKernel() = default;
 
+/// Returns a hash of a kernel's operations that is the same in every process.
+static uint64_t hashOf(const ThreadProgram &program) {
+  uint64_t hash = llvm::xxh3_64bits(program.artifact().entry);
+  constexpr uint64_t factor = 0x9e3779b97f4a7c15;
+  (*program.hold()).walk([&](mlir::Operation *op) { hash = hash * factor + llvm::xxh3_64bits(op->getName().getStringRef()); });
+  return hash;
+}
+
+/// Returns the seed of a launch: each launch of a kernel runs its warps in another order, and a program that runs again repeats its orders.
+static Result<uint64_t> seedOf(uint64_t hash, uint64_t launch) {
+  const char *text = std::getenv("TILEWRIGHT_SIMULATE_SEED");
+  if (!text || !*text) return llvm::xxh3_64bits(llvm::utostr(hash) + "," + llvm::utostr(launch)) & ~uint32_t(0);
+  uint32_t seed = 0;
+  llvm::StringRef word = text;
+  if (!word.getAsInteger(10, seed)) return uint64_t(seed);
+  return Failure{"TILEWRIGHT_SIMULATE_SEED is '" + word.str() + "'; it may be an integer from 0 to 4294967295"};
+}
+
 std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
   std::shared_ptr<SimulatedKernel> kernel(new SimulatedKernel);
   kernel->impl->program = ThreadProgram::create(request, diagnostics);
   if (!kernel->impl->program) return nullptr;
+  kernel->impl->hash = hashOf(*kernel->impl->program);
   kernel->impl->request = request;
   kernel->impl->request.onStep = {};
   kernel->impl->specs = request.args;
@@ -125,7 +150,12 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   const ThreadProgram *version = versionFor({integers, bytes, grid.extent}, problem);
   if (!version) return problem;
   const GpuArtifact &artifact = version->artifact();
+  Result<uint64_t> seed = seedOf(impl->hash, impl->launches++);
+  if (!seed) return seed.error();
+  constexpr uint64_t timings = 3;
   gpu::SimulateOptions options;
+  options.seed = *seed;
+  options.timing = static_cast<gpu::AsyncTiming>(*seed % timings);
   std::vector<int64_t> owners;
   options.tagsArguments = launch.checkBounds;
   if (launch.checkBounds) {
@@ -163,7 +193,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   std::array<int64_t, 3> blocks = grid.extent;
   blocks[0] *= artifact.ctas;
   std::optional<gpu::SimulationError> error = gpu::simulate(*version->hold(), artifact.entry, blocks, args, options);
-  return error ? error->message() : std::string();
+  return error ? error->message() + " [TILEWRIGHT_SIMULATE_SEED=" + std::to_string(*seed) + "]" : std::string();
 }
 
 } // namespace tilewright

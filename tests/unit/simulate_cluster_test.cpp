@@ -124,4 +124,39 @@ TEST(Simulate, Multicast) {
   expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the multicast names a CTA that the cluster does not have");
 }
 
+/// Each CTA adds 2^24, 1 and -2^24 to its four words by TMA: 0 or 1, as the copies overtake each other.
+TEST(Simulate, CtasHaveOrdersOfTheirOwn) {
+  std::string text = replaced(kernel(32, 512, "%map: !ptx.tensor_map", R"(
+  %base = ptx.shared_base
+  %r = ptx.cluster_rank
+  %c4 = arith.constant 4 : i32
+  %c128 = arith.constant 128 : i32
+  %column = arith.muli %r, %c4 : i32
+  %second = arith.addi %base, %c128 : i32
+  %third = arith.addi %second, %c128 : i32
+  %large = arith.constant 16777216.0 : f32
+  %small = arith.constant 1.0 : f32
+  %negative = arith.constant -16777216.0 : f32
+  %one = ptx.elect
+  ptx.store_shared %base, %large, %large, %large, %large if %one : f32, f32, f32, f32
+  ptx.store_shared %second, %small, %small, %small, %small if %one : f32, f32, f32, f32
+  ptx.store_shared %third, %negative, %negative, %negative, %negative if %one : f32, f32, f32, f32
+  ptx.fence_async
+  ptx.tma_store %map [%column] from %base if %one {reduce = 0 : i32}
+  ptx.tma_store %map [%column] from %second if %one {reduce = 0 : i32}
+  ptx.tma_store %map [%column] from %third if %one {reduce = 0 : i32}
+  ptx.tma_commit
+  ptx.tma_wait 0)"),
+                              "sharedBytes = 512", "sharedBytes = 512, cluster = 4");
+  bool differ = false;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    std::vector<float> out(16);
+    Launch run;
+    run.map(out, MapElement::f32, {16}, {}, {4}, 0).grid = {4, 1, 1};
+    ASSERT_EQ(simulateOnce(text, run, seed, AsyncTiming::late), "");
+    differ |= out[4] != out[8] || out[8] != out[12];
+  }
+  EXPECT_TRUE(differ);
+}
+
 } // namespace

@@ -121,6 +121,17 @@ TEST(Simulate, WarpWide) {
   EXPECT_EQ(out[1], int32_t(0xaaaaaaaa));
   out = perThread("  %p = ptx.elect\n  %v = arith.extui %p : i1 to i32");
   EXPECT_EQ(std::count(out.begin(), out.end(), 1), 4);
+  std::string lanes = kernel(32, 0, "%out: i64", R"(
+  %lane = ptx.lane_id
+  %p = ptx.elect
+  %q = ptx.elect
+  %both = arith.andi %p, %q : i1
+  ptx.store_global %out, %lane if %both : i32)");
+  for (uint64_t seed : {0, 5, 63}) { // any lane, but one for the whole kernel
+    std::vector<int32_t> elected(1, -1);
+    EXPECT_EQ(simulateOnce(lanes, Launch().pointer(elected), seed, AsyncTiming::random), "");
+    EXPECT_EQ(elected[0], int32_t(seed % 32));
+  }
   expectError(kernel(32, 0, "%out: i64", R"(
   %lane = ptx.lane_id
   %c3 = arith.constant 3 : i32

@@ -343,6 +343,7 @@ static void enterWarp(uint32_t low, uint32_t high) {
 
 void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
   id = ctaId;
+  random.seed(options.seed ^ uint64_t(cluster.number) << rankShift ^ uint64_t(rank));
   int64_t warpCount = program.kernel.getThreads() / lanesPerWarp;
   int64_t sharedBytes = program.kernel.getSharedBytes();
   shared.assign(size_t(sharedBytes), 0xff);

@@ -64,7 +64,7 @@ struct SimulateOptions {
   bool tagsArguments = false;
   /// If true, accesses of two clusters to one byte, at least one a store, are an error, unless atomics order them or both are atomics.
   bool checkRaces = false;
-  /// Determines the order in which warps run and asynchronous copies complete.
+  /// Determines the order in which warps run and asynchronous copies complete, and the lane that elect chooses: seed % 32.
   uint64_t seed = 0;
   AsyncTiming timing = AsyncTiming::random;
   /// CTAs of this kernel that an SM may hold at the same time. They share its tensor memory.

@@ -728,7 +728,8 @@ void addMemoryHandlers(HandlerTable &table) {
     return perLane(warp, step, [&](int64_t) { return warp.cta.grid[size_t(axis)]; });
   };
   handlers["ptx.elect"] = [](Warp &warp, const Step &step) {
-    return warp.needAllLanes(step) && perLane(warp, step, [](int64_t lane) { return lane == 0; });
+    int64_t elected = int64_t(warp.cta.options.seed % uint64_t(lanesPerWarp)); // any lane, but the same one in each election
+    return warp.needAllLanes(step) && perLane(warp, step, [&](int64_t lane) { return lane == elected; });
   };
   handlers["ptx.load_global"] = loadGlobal;
   handlers["ptx.store_global"] = storeGlobal;

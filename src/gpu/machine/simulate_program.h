@@ -397,7 +397,7 @@ public:
 
   Cta(const Program &program, const SimulatedArguments &args, const SimulateOptions &options, Cluster &cluster, int64_t rank,
       std::array<int64_t, 3> grid)
-      : program(program), args(args), options(options), cluster(cluster), rank(rank), grid(grid), random(options.seed) {}
+      : program(program), args(args), options(options), cluster(cluster), rank(rank), grid(grid) {}
 
   /// Creates its warps, which wait for the scheduler.
   void start(std::array<int64_t, 3> id, ucontext_t &scheduler);
