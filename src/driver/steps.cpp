@@ -162,7 +162,9 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
     std::optional<std::vector<gpu::TensorMapSpec>> maps = gpu::takeTensorMaps(kernel);
     if (!maps) return failure();
     c.gpu.maps = std::move(*maps);
-    c.gpu.guards = gpu::collectLaunchGuards(kernel);
+    std::optional<std::vector<LaunchGuard>> guards = gpu::collectLaunchGuards(kernel);
+    if (!guards) return failure();
+    c.gpu.guards = std::move(*guards);
     auto launch = kernel->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
     if (!launch) return bug(kernel, "it has no number of threads");
     c.gpu.warps = launch.getThreads() / 32;

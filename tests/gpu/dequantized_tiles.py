@@ -3,6 +3,10 @@ dequantized values of all stages, and the stages are refilled. The tiles arrive 
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright explain %s --kernel widened --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=256' --num-stages 3 | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright run %s --simulate --kernel widened --grid 1 --num-warps 8 --num-stages 3 --arg a=arange:i8[128x256] --arg b=arange:i8[256x256] --arg out=zeros:f32[128x256] --arg M=128 --arg K=256 --arg BLOCK_K=64
+# RUN: tilewright explain %s --kernel otherwise --target cuda:sm_90a --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"assembly"' --num-warps 8 | FileCheck %s --check-prefix=OTHERWISE
+# RUN: tilewright explain %s --kernel otherwise --target cuda:sm_90a --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"square root"' --num-warps 8 | FileCheck %s --check-prefix=OTHERWISE
+# RUN: tilewright run %s --kernel otherwise --grid 1 --arg a=randn:f16[128x128] --arg b=arange:u8[128x128] --arg out=zeros:f32[128x128] --arg K=128 --arg N=128 --arg HOW='"square root"' --num-warps 8 --simulate --out out=%t.npy
+# RUN: tilewright run %s --kernel otherwise --grid 1 --arg a=randn:f16[128x128] --arg b=arange:u8[128x128] --arg out=zeros:f32[128x128] --arg K=128 --arg N=128 --arg HOW='"square root"' --check out=%t.npy
 
 # CHECK-COUNT-6: ttg.tma_load
 # CHECK: scf.for
@@ -34,3 +38,21 @@ def widened(a, b, out, M, K, BLOCK_K: tl.constexpr):
         y = tl.load(b + j[None, :] * K + (start + k)[:, None]).to(tl.float16)
         total = tl.dot(x, y, total)
     tl.store(out + i[:, None] * 256 + j[None, :], total, mask=(i < M)[:, None])
+
+
+# Any operation that computes each element alone may dequantize.
+# OTHERWISE: 3 stages of 24576 bytes: 64x128 i8 by TMA, 128x64 f16 by TMA
+@triton.jit
+def otherwise(a, b, out, K, N, HOW: tl.constexpr):
+    i, j, k = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((128, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + i[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + (start + k)[:, None] * N + j[None, :])
+        if HOW == "assembly":
+            y = tl.inline_asm_elementwise("{ prmt.b32 $0, $2, 0, 0x4140; prmt.b32 $1, $2, 0, 0x4342; }", "=r,=r,r", [y], dtype=tl.float16,
+                                          is_pure=True, pack=4)
+        else:
+            y = tl.sqrt_rn(y.to(tl.float32)).to(tl.float16)
+        total = tl.dot(x, y, total)
+    tl.store(out + i[:, None] * N + j[None, :], total)

@@ -8,6 +8,27 @@ tt.func public @attribute_type() attributes {ttg.config = 4 : i32} {
 
 // -----
 
+// expected-error @below {{ttg.tensor_map must be a tensor_map}}
+tt.func public @type_of_map(%x: !ptx.tensor_map {ttg.tensor_map = 4 : i32}) {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{ttg.not_specialized must be a unit attribute}}
+tt.func public @type_of_exclusion(%n: i32 {ttg.not_specialized = 4 : i32}) {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{ttg.max_value must be an integer}}
+tt.func public @type_of_bound(%n: i32 {ttg.max_value}) {
+  tt.return
+}
+
+// -----
+
 tt.func public @attribute_place(%p: !tt.ptr<f32>) {
   // expected-error @below {{only an scf.for has ttg.loop_schedule}}
   %x = tt.load %p {ttg.loop_schedule = #ttg.loop_schedule<requested 2 index_stage 0>} : !tt.ptr<f32>

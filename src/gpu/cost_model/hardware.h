@@ -17,6 +17,7 @@ constexpr int64_t wgmmaColumnStep = 8;            ///< the number of columns of 
 constexpr int64_t wgmmaColumnStepOfIntegers = 16; ///< the same for 8-bit integers, from 32 columns on
 constexpr int64_t wgmmaMaxColumns = 256;          ///< the largest number of columns of one wgmma
 constexpr int64_t tensorMemoryLanes = 128;        ///< lanes of tensor memory: rows of one tcgen05.mma, or 64 rows in half of them
+constexpr int64_t scalesOfWord = 4;               ///< block scales of a row in a word of tensor memory
 constexpr int64_t tcgen05MinRows = 64;            ///< the fewest rows of one tcgen05.mma
 constexpr int64_t tcgen05ColumnStep = 16;         ///< the number of columns of a tcgen05.mma with 128 rows is a multiple of this
 constexpr int64_t tcgen05MaxColumns = 256;        ///< the largest number of columns of one tcgen05.mma

@@ -177,7 +177,7 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   std::string text = tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + ", " +
                      (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
-                     std::to_string(type.getDepth() * tileBytes(op)) + " bytes" +
+                     std::to_string(type.getDepth() * stageBytes(op)) + " bytes" +
                      (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
   std::vector<std::string> parts;
   for (Operation *access : accessesOf(op)) {

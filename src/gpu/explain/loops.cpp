@@ -66,7 +66,7 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   std::vector<std::string> parts;
   for (auto [alloc, tma] : circularBuffers) {
     ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
-    bytes += tileBytes(cast<ttg::AllocOp>(alloc));
+    bytes += stageBytes(cast<ttg::AllocOp>(alloc));
     parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
   }
   std::string text;

@@ -10,10 +10,11 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-class Picker {
+class ArgReducer {
 public:
-  Picker(ThreadContext &t, const ArgReduction &pick, ArrayRef<ThreadValues> pairs, bool isNumberUsed)
-      : t(t), pick(pick), pairs(pairs), isNumberUsed(isNumberUsed), type(pairs.front()[0].getType()), isFloat(isa<FloatType>(type)) {}
+  ArgReducer(ThreadContext &t, const ArgReduction &reduction, ArrayRef<ThreadValues> pairs, bool isNumberUsed)
+      : t(t), reduction(reduction), pairs(pairs), isNumberUsed(isNumberUsed), type(pairs.front()[0].getType()),
+        isFloat(isa<FloatType>(type)) {}
 
   ThreadValues run() {
     for (const ThreadValues &pair : pairs)
@@ -35,36 +36,28 @@ public:
 private:
   Value redux(ptx::Redux kind, Value value) { return reduceWarp(t, kind, value); }
   ptx::Redux numberKind() const {
-    if (isFloat || !pick.unsignedValue) return pick.largest ? ptx::Redux::max : ptx::Redux::min;
-    return pick.largest ? ptx::Redux::umax : ptx::Redux::umin;
+    if (isFloat || !reduction.unsignedValue) return reduction.largest ? ptx::Redux::max : ptx::Redux::min;
+    return reduction.largest ? ptx::Redux::umax : ptx::Redux::umin;
   }
   ptx::Redux indexKind() const {
-    if (pick.unsignedIndex) return pick.firstIndex ? ptx::Redux::umin : ptx::Redux::umax;
-    return pick.firstIndex ? ptx::Redux::min : ptx::Redux::max;
+    if (reduction.unsignedIndex) return reduction.firstIndex ? ptx::Redux::umin : ptx::Redux::umax;
+    return reduction.firstIndex ? ptx::Redux::min : ptx::Redux::max;
   }
   int64_t worstIndex() const {
-    if (pick.unsignedIndex) return pick.firstIndex ? -1 : 0;
-    return pick.firstIndex ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
+    if (reduction.unsignedIndex) return reduction.firstIndex ? -1 : 0;
+    return reduction.firstIndex ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
   }
-  Value better(ptx::Redux kind, Value a, Value b) {
-    switch (kind) {
-    case ptx::Redux::max: return arith::MaxSIOp::create(t.b, a, b);
-    case ptx::Redux::min: return arith::MinSIOp::create(t.b, a, b);
-    case ptx::Redux::umax: return arith::MaxUIOp::create(t.b, a, b);
-    default: return arith::MinUIOp::create(t.b, a, b);
-    }
-  }
-  Value betterIndex(Value a, Value b) { return better(indexKind(), a, b); }
+  Value betterIndex(Value a, Value b) { return reducePair(t, indexKind(), a, b); }
   Value betterNumber(Value a, Value b) {
-    if (!isFloat) return better(numberKind(), a, b);
-    if (pick.isNanBest) return pick.largest ? Value(arith::MaximumFOp::create(t.b, a, b)) : arith::MinimumFOp::create(t.b, a, b);
-    return pick.largest ? Value(arith::MaxNumFOp::create(t.b, a, b)) : arith::MinNumFOp::create(t.b, a, b);
+    if (!isFloat) return reducePair(t, numberKind(), a, b);
+    if (reduction.isNanBest) return reduction.largest ? Value(arith::MaximumFOp::create(t.b, a, b)) : arith::MinimumFOp::create(t.b, a, b);
+    return reduction.largest ? Value(arith::MaxNumFOp::create(t.b, a, b)) : arith::MinNumFOp::create(t.b, a, b);
   }
   /// The number as f32 or i32, which represent every number exactly.
   Value extended(Value number) {
     if (type.getIntOrFloatBitWidth() == 32) return number;
     if (isFloat) return arith::ExtFOp::create(t.b, t.b.getF32Type(), number);
-    if (pick.unsignedValue) return arith::ExtUIOp::create(t.b, t.b.getI32Type(), number);
+    if (reduction.unsignedValue) return arith::ExtUIOp::create(t.b, t.b.getI32Type(), number);
     return arith::ExtSIOp::create(t.b, t.b.getI32Type(), number);
   }
   Value truncated(Value number) {
@@ -80,7 +73,7 @@ private:
   Value toKey(Value number) {
     Value withoutSignOfZero = arith::AddFOp::create(t.b, number, t.zero(number.getType()));
     Value key = flipNegative(arith::BitcastOp::create(t.b, t.b.getI32Type(), withoutSignOfZero));
-    bool isLast = pick.largest == pick.isNanBest;
+    bool isLast = reduction.largest == reduction.isNanBest;
     int64_t end = isLast ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int32_t>::min();
     return arith::SelectOp::create(t.b, isNan(number), t.i32(end), key);
   }
@@ -91,7 +84,7 @@ private:
   Value isBest(Value number, Value best) {
     if (!isFloat) return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, number, best);
     Value isEqual = arith::CmpFOp::create(t.b, arith::CmpFPredicate::OEQ, number, best);
-    return arith::OrIOp::create(t.b, isEqual, isNan(pick.isNanBest ? number : best));
+    return arith::OrIOp::create(t.b, isEqual, isNan(reduction.isNanBest ? number : best));
   }
   /// The bits of the number at the index, including the sign of a zero.
   Value bitsAt(Value index, ArrayRef<Value> holds) {
@@ -110,7 +103,7 @@ private:
   }
 
   ThreadContext &t;
-  const ArgReduction &pick;
+  const ArgReduction &reduction;
   ArrayRef<ThreadValues> pairs;
   bool isNumberUsed;
   Type type;
@@ -119,8 +112,8 @@ private:
 };
 } // namespace
 
-ThreadValues argReduceInWarp(ThreadContext &t, const ArgReduction &pick, ArrayRef<ThreadValues> pairs, bool isNumberUsed) {
-  return Picker(t, pick, pairs, isNumberUsed).run();
+ThreadValues argReduceInWarp(ThreadContext &t, const ArgReduction &reduction, ArrayRef<ThreadValues> pairs, bool isNumberUsed) {
+  return ArgReducer(t, reduction, pairs, isNumberUsed).run();
 }
 
 } // namespace tilewright::gpu

@@ -35,11 +35,11 @@ static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &he
   for (const ShufflePlan::Round &round : plan.rounds) {
     Value value = sent[static_cast<size_t>(round.send)];
     if (!round.local) {
-      Value lane_ = t.i32(round.laneXor);
-      if (!plan.butterfly && round.laneXor) lane_ = arith::XOrIOp::create(t.b, from, lane_);
-      if (!plan.butterfly && !round.laneXor) lane_ = from;
+      Value sender = t.i32(round.laneXor);
+      if (!plan.butterfly && round.laneXor) sender = arith::XOrIOp::create(t.b, from, sender);
+      if (!plan.butterfly && !round.laneXor) sender = from;
       ptx::Shuffle kind = plan.butterfly ? ptx::Shuffle::bfly : ptx::Shuffle::idx;
-      value = ptx::ShuffleOp::create(t.b, value.getType(), kind, value, lane_);
+      value = ptx::ShuffleOp::create(t.b, value.getType(), kind, value, sender);
     }
     got[static_cast<size_t>(round.receive)] = value;
   }

@@ -90,8 +90,8 @@ static LogicalResult lowerPrint(ThreadContext &t, tt::PrintOp op) {
         int64_t width = std::to_string(size - 1).size();
         indexFormats.push_back("%" + (width > 1 ? std::to_string(width) : std::string()) + "u");
       }
-      auto [number_, format] = printable(t.b, value, element, isSigned, op.getHex());
-      printed.push_back(number_);
+      auto [shown, format] = printable(t.b, value, element, isSigned, op.getHex());
+      printed.push_back(shown);
       line(printsHere, head + " idx (" + llvm::join(indexFormats, ", ") + ")" + prefix + which + format, printed);
     }
   }
@@ -158,8 +158,8 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
       if (static_cast<int64_t>(results[number].size()) > count) results[number].resize(static_cast<size_t>(count));
     }
   }
-  for (auto [result, parts_] : llvm::zip(op->getResults(), results))
-    t.set(result, std::move(parts_));
+  for (auto [result, values] : llvm::zip(op->getResults(), results))
+    t.set(result, std::move(values));
   return success();
 }
 
@@ -173,17 +173,17 @@ static LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp 
   std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;
-    for (Value source_ : op.getSrcs())
+    for (Value source : op.getSrcs())
       for (int64_t i = 0; i < pack; ++i)
-        t.set(block.getArgument(argument++), {t.get(source_)[static_cast<size_t>(first + i)]});
+        t.set(block.getArgument(argument++), {t.get(source)[static_cast<size_t>(first + i)]});
     Location location = t.b.getLoc();
     if (failed(lowerBlock(t, block))) return failure();
     t.b.setLoc(location);
     for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands()))
       results[index / static_cast<size_t>(pack)].push_back(t.getScalar(value));
   }
-  for (auto [result, parts_] : llvm::zip(op->getResults(), results))
-    t.set(result, std::move(parts_));
+  for (auto [result, values] : llvm::zip(op->getResults(), results))
+    t.set(result, std::move(values));
   return success();
 }
 

@@ -50,13 +50,13 @@ static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(*peer))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
     Value from = other ? other : t.i32(static_cast<int64_t>(block));
-    ThreadValues parts_;
+    ThreadValues read;
     for (int64_t reg = 0; reg < static_cast<int64_t>(held.size()); ++reg) {
       Value address = reg ? Value(arith::AddIOp::create(t.b, own, t.i32(reg * threads * bytes))) : own;
       auto load = ptx::LoadBlockOp::create(t.b, TypeRange{stored}, address, from);
-      parts_.push_back(fromMemory(t, load.getValues()[0], type));
+      read.push_back(fromMemory(t, load.getValues()[0], type));
     }
-    t.set(result, std::move(parts_));
+    t.set(result, std::move(read));
   }
   if (nextOfSum(op)) return success(); // the next exchange has its own space, so peers may still read this one
   arriveAtBarrier(t);                  // completes when the peers have read these values
@@ -169,7 +169,7 @@ static std::optional<ptx::Redux> reduxOf(Block &region) {
       .Default([](Operation &) { return std::nullopt; });
 }
 
-static Value reduced(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
+Value reducePair(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
   switch (kind) {
   case ptx::Redux::add: return arith::AddIOp::create(t.b, a, b);
   case ptx::Redux::min: return arith::MinSIOp::create(t.b, a, b);
@@ -186,7 +186,7 @@ static Value reduced(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
 Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value) {
   if (t.target.redux) return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value);
   for (int64_t bit = 0; bit < laneBits; ++bit)
-    value = reduced(t, kind, value, ofOtherLane(t, value, int64_t(1) << bit).front());
+    value = reducePair(t, kind, value, ofOtherLane(t, value, int64_t(1) << bit).front());
   return value;
 }
 

@@ -15,6 +15,8 @@ using HeldTiles = std::vector<ThreadValues>;
 mlir::FailureOr<HeldTiles> heldIn(ThreadContext &t, mlir::Operation *op, mlir::ValueRange tiles, const Layout &layout);
 /// The values of the lane whose number differs by `bit`.
 ThreadValues ofOtherLane(ThreadContext &t, mlir::ValueRange values, int64_t bit);
+/// The reduction of two integers of 32 bits.
+Value reducePair(ThreadContext &t, ptx::Redux kind, Value a, Value b);
 /// The reduction of an i32 over the lanes of a warp: one instruction, or a butterfly on GPUs without it. All lanes get the result.
 Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value);
 /// Sets the results of `op`, which are held in `layout`, converted to their own layouts.

@@ -93,7 +93,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     t.set(from, {to});
   prefetchMaps(t.b, t.thread, entry->getArguments());
-  if (failed(lowerPart(t, body))) {
+  if (failed(lowerPart(t, body)) || !t.missing.empty()) {
     lowered.erase();
     return failure();
   }

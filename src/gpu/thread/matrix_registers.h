@@ -9,17 +9,21 @@
 
 namespace tilewright::gpu {
 
-inline ptx::Format formatOf(Type element) {
+/// Null for elements that no matrix instruction of a dot multiplies.
+inline std::optional<ptx::Format> formatOf(Type element) {
   if (element.isF16()) return ptx::Format::f16;
   if (element.isBF16()) return ptx::Format::bf16;
   if (element.isF32()) return ptx::Format::tf32;
   if (mlir::isa<mlir::Float8E4M3FNType>(element)) return ptx::Format::e4m3;
   if (mlir::isa<mlir::Float8E5M2Type>(element)) return ptx::Format::e5m2;
-  return ptx::Format::s8;
+  return element.isInteger(8) ? std::optional(ptx::Format::s8) : std::nullopt;
 }
 
-inline ptx::Format accumulatorOf(Type element) {
-  return element.isF32() ? ptx::Format::f32 : element.isF16() ? ptx::Format::f16 : ptx::Format::s32;
+/// Null for elements that no matrix instruction adds up.
+inline std::optional<ptx::Format> accumulatorOf(Type element) {
+  if (element.isF32()) return ptx::Format::f32;
+  if (element.isF16()) return ptx::Format::f16;
+  return element.isInteger(32) ? std::optional(ptx::Format::s32) : std::nullopt;
 }
 
 /// 16-bit accumulators share a register with that of the next column.

@@ -194,10 +194,6 @@ static Value performs(ThreadContext &t, Type pointer) {
   return isFirstThread(t);
 }
 
-static Value both(ThreadContext &t, Value x, Value y) {
-  return x && y ? Value(arith::AndIOp::create(t.b, x, y)) : x ? x : y;
-}
-
 /// Sends the results of an operation from the threads that perform it to all threads that hold them. This needs a barrier, so all earlier
 /// work of the CTA is done. `isSynchronized`: a barrier comes right before the operation.
 static ThreadValues shareResults(ThreadContext &t, Operation *op, const ThreadValues &results, Type pointer, bool isSynchronized = false) {
@@ -244,7 +240,7 @@ static LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
     }
     Value predicate = op.getMask() ? t.get(op.getMask())[reg] : Value();
     if (predicate && isTrue(predicate)) predicate = {};
-    predicate = both(t, first, predicate);
+    predicate = logicalAnd(t, first, predicate);
     SmallVector<Value> other;
     if (op.getOther() && predicate) other = otherOf(t, op, reg, width, inMemory);
     auto load = ptx::LoadGlobalOp::create(t.b, SmallVector<Type>(width, inMemory), addresses[reg], predicate, other, cacheOf(op.getCache()),
@@ -266,10 +262,7 @@ static LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;
     Value predicate = first;
-    if (op.getMask() && !isTrue(t.get(op.getMask())[reg])) {
-      Value mask = t.get(op.getMask())[reg];
-      predicate = first ? Value(arith::AndIOp::create(t.b, first, mask)) : mask;
-    }
+    if (op.getMask() && !isTrue(t.get(op.getMask())[reg])) predicate = logicalAnd(t, first, t.get(op.getMask())[reg]);
     SmallVector<Value> values;
     for (size_t i = 0; i < width; ++i)
       values.push_back(toMemory(t, t.get(op.getValue())[reg + i]));
@@ -383,10 +376,13 @@ static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value 
   return value;
 }
 
+static Value sameBits(ThreadContext &t, Type type, Value x) {
+  return x.getType() == type ? x : Value(arith::BitcastOp::create(t.b, type, x));
+}
+
 static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
                                  Value predicate) {
   Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
-  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   Value always = arith::ConstantOp::create(t.b, t.b.getBoolAttr(true));
   // Volatile, because other threads may change the value.
   auto first =
@@ -399,12 +395,12 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   scf::ConditionOp::create(t.b, test->getArgument(1), ValueRange{test->getArgument(0)});
   Block *body = t.b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {t.b.getLoc()});
   Value seen = body->getArgument(0);
-  Value old = bits == type ? seen : Value(arith::BitcastOp::create(t.b, type, seen));
-  Value found =
-      ptx::CompareSwapOp::create(t.b, bits, order, scope, address, seen, asBits(combined(t.b, op.getAtomicRmwOp(), old, value)), Value());
+  Value old = sameBits(t, type, seen);
+  Value found = ptx::CompareSwapOp::create(t.b, bits, order, scope, address, seen,
+                                           sameBits(t, bits, combined(t.b, op.getAtomicRmwOp(), old, value)), Value());
   scf::YieldOp::create(t.b, ValueRange{found, arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, found, seen)});
   t.b.setInsertionPointAfter(loop);
-  return bits == type ? loop.getResult(0) : Value(arith::BitcastOp::create(t.b, type, loop.getResult(0)));
+  return sameBits(t, type, loop.getResult(0));
 }
 
 static constexpr const char *atomicAdvice = "use elements of 16, 32 or 64 bits";
@@ -428,10 +424,7 @@ static LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   ThreadValues results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     Value predicate = first;
-    if (op.getMask()) {
-      Value mask = t.get(op.getMask())[reg];
-      predicate = first ? Value(arith::AndIOp::create(t.b, first, mask)) : mask;
-    }
+    if (op.getMask()) predicate = logicalAnd(t, first, t.get(op.getMask())[reg]);
     ArrayRef<Value> values = ArrayRef<Value>(t.get(op.getVal())).slice(reg, width);
     if (!native) {
       results.push_back(atomicByCompareSwap(t, op, order, scope, addresses[reg], values.front(), predicate));
@@ -452,18 +445,17 @@ static LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Value first = performs(t, pointer);
   if (op->hasAttr(ttg::firstCtaName)) {
     Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(0));
-    first = first ? Value(arith::AndIOp::create(t.b, first, isFirst)) : isFirst;
+    first = logicalAnd(t, first, isFirst);
   }
   ptx::Order order = orderOf(op.getSem());
   Type type = t.scalarType(getElementTypeOrSelf(op.getType())), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});
-  auto asBits = [&](Value x) -> Value { return x.getType() == bits ? x : Value(arith::BitcastOp::create(t.b, bits, x)); };
   orderAtomic(t, op, order);
   ThreadValues results;
   for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
-    Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, asBits(t.get(op.getCmp())[reg]),
-                                           asBits(t.get(op.getVal())[reg]), first);
-    results.push_back(bits == type ? old : Value(arith::BitcastOp::create(t.b, type, old)));
+    Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, sameBits(t, bits, t.get(op.getCmp())[reg]),
+                                           sameBits(t, bits, t.get(op.getVal())[reg]), first);
+    results.push_back(sameBits(t, type, old));
   }
   t.set(op.getResult(), shareResults(t, op, results, pointer));
   return success();

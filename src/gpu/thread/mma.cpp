@@ -18,7 +18,7 @@ public:
   int64_t elementsOfWord() const {
     return format == ptx::Format::tf32 ? 1 : 32 / getElementTypeOrSelf(tile.getType()).getIntOrFloatBitWidth();
   }
-  ptx::Format getFormat() const { return format; }
+  std::optional<ptx::Format> getFormat() const { return format; }
 
   /// The word that starts at an element. Null if this thread does not hold it.
   Value word(Dims at) {
@@ -40,7 +40,7 @@ private:
   Value tile;
   size_t kDim;
   Registers registers;
-  ptx::Format format;
+  std::optional<ptx::Format> format;
   std::map<std::vector<int64_t>, Value> words;
 };
 } // namespace
@@ -98,6 +98,8 @@ static LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
   int64_t step = 8 * a.elementsOfWord(), depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
   Type element = dType.getElementType();
   auto misfit = [&] { return bug(op, "these layouts are not those of mma.sync"); };
+  std::optional<ptx::Format> sumFormat = accumulatorOf(element);
+  if (!a.getFormat() || !second.getFormat() || !sumFormat) return bug(op, "mma.sync does not multiply these elements");
   ThreadValues sums = t.get(op.getC());
   std::optional<std::array<int64_t, 3>> columns = columnsOfMma(ttg::layoutOf(op.getB().getType()), layout);
   if (!columns) return misfit();
@@ -123,7 +125,7 @@ static LogicalResult lowerDot(ThreadContext &t, tt::DotOp op) {
       for (size_t reg : *registers)
         cs.push_back(sums[reg]);
       ThreadValues c = asRegisters(t, cs, accumulatorsOfRegister(element));
-      c = multiplyTile(t, as, bs, c, a.getFormat(), second.getFormat(), accumulatorOf(element));
+      c = multiplyTile(t, as, bs, c, *a.getFormat(), *second.getFormat(), *sumFormat);
       for (auto [reg, value] : llvm::zip(*registers, asElements(t, c, accumulatorsOfRegister(element), element)))
         sums[reg] = value;
     }

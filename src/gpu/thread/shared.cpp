@@ -116,7 +116,9 @@ static LogicalResult lowerAllocBarriers(ThreadContext &t, ttg::AllocBarriersOp o
 }
 
 static LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
-  int64_t step = tileBytes(allocOf(op.getBuffer()));
+  ttg::AllocOp alloc = allocOf(op.getBuffer());
+  if (!alloc) return bug(op, "it is a stage of a buffer without an allocation");
+  int64_t step = stageBytes(alloc);
   Value offset = arith::MulIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(step));
   t.set(op.getResult(), {arith::AddIOp::create(t.b, t.getScalar(op.getBuffer()), offset)});
   return success();
@@ -313,10 +315,11 @@ static LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   return success();
 }
 
-/// Emits the TMA boxes of a tile: one for each block of columns. `emit` gets the coordinates of a box and its address in the buffer.
+/// Emits the TMA boxes of a tile: one for each block of columns. `emit` gets a box, its coordinates and its address in the buffer.
 static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, ValueRange coordinates,
-                              llvm::function_ref<void(ValueRange, Value)> emit) {
-  std::optional<TmaBox> box = copiedBox(allocOf(buffer));
+                              llvm::function_ref<void(const TmaBox &, ValueRange, Value)> emit) {
+  ttg::AllocOp alloc = allocOf(buffer);
+  std::optional<TmaBox> box = alloc ? copiedBox(alloc) : std::nullopt;
   if (!box) return bug(op, "TMA cannot fill this buffer");
   Value base = t.getScalar(buffer);
   for (int64_t i = 0; i < box->copies; ++i) {
@@ -325,7 +328,7 @@ static LogicalResult forBoxes(ThreadContext &t, Operation *op, Value buffer, Val
       at.push_back(t.getScalar(coordinate));
     if (i) at[0] = arith::AddIOp::create(t.b, at[0], t.i32(i * box->box[0]));
     if (box->isPadded) at[0] = arith::ShLIOp::create(t.b, at[0], t.i32(1)); // it counts numbers, two in a byte
-    emit(at, i ? Value(arith::AddIOp::create(t.b, base, t.i32(i * box->bytes))) : base);
+    emit(*box, at, i ? Value(arith::AddIOp::create(t.b, base, t.i32(i * box->bytes))) : base);
   }
   return success();
 }
@@ -339,14 +342,14 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
   int64_t blocks = t.config.getCtas(), box = 0;
   Value rank = isForAll ? Value(ptx::ClusterRankOp::create(t.b, t.b.getI32Type())) : Value();
   IntegerAttr all = isForAll ? t.b.getI32IntegerAttr((1 << blocks) - 1) : IntegerAttr();
-  BoxParts parts = isForAll ? *partsPerBox(op.getBuffer().getType(), blocks, op.getToLeader()) : BoxParts();
-  return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
+  std::optional<BoxParts> parts = isForAll ? partsPerBox(op.getBuffer().getType(), blocks, op.getToLeader()) : BoxParts();
+  if (!parts) return bug(op, "the CTAs of the cluster cannot share this tile");
+  return forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](const TmaBox &whole, ValueRange at, Value address) {
     Value starts = predicate;
     SmallVector<Value> coordinates(at);
-    if (parts.count != 1) { // its part of each box
-      TmaBox whole = *copiedBox(allocOf(op.getBuffer()));
-      int64_t extent = whole.box[parts.dim] / parts.count, bytes = whole.spanBytes ? extent * whole.spanBytes : parts.bytes;
-      coordinates[parts.dim] = arith::AddIOp::create(t.b, coordinates[parts.dim], arith::MulIOp::create(t.b, rank, t.i32(extent)));
+    if (parts->count != 1) { // its part of each box
+      int64_t extent = whole.box[parts->dim] / parts->count, bytes = whole.spanBytes ? extent * whole.spanBytes : parts->bytes;
+      coordinates[parts->dim] = arith::AddIOp::create(t.b, coordinates[parts->dim], arith::MulIOp::create(t.b, rank, t.i32(extent)));
       address = arith::AddIOp::create(t.b, address, arith::MulIOp::create(t.b, rank, t.i32(bytes)));
     } else if (isForAll) {
       Value isMine = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(box++ % blocks));
@@ -371,25 +374,29 @@ static bool mayOvertake(ttg::TmaStoreOp op) {
 struct WarpGroupRows {
   Value row, offset, isFirst;
 };
-static WarpGroupRows warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
+/// Null if TMA cannot read the buffer.
+static std::optional<WarpGroupRows> warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
+  std::optional<TmaBox> box = tmaBox(shared);
+  if (!box) return std::nullopt;
   int64_t rows = shared.shape[0] / (t.warps / warpsOfGroup);
   Value group = arith::ShRUIOp::create(t.b, t.warp, t.i32(warpGroupBit));
   Value inGroup = arith::AndIOp::create(t.b, t.thread, t.i32(threadsOfGroup - 1));
-  return {arith::MulIOp::create(t.b, group, t.i32(rows)), arith::MulIOp::create(t.b, group, t.i32(rows * tmaBox(shared)->spanBytes)),
-          arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, inGroup, t.i32(0))};
+  return WarpGroupRows{arith::MulIOp::create(t.b, group, t.i32(rows)), arith::MulIOp::create(t.b, group, t.i32(rows * box->spanBytes)),
+                       arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, inGroup, t.i32(0))};
 }
 
 static LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
   bool own = op.getPerWarpGroup();
-  WarpGroupRows rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
-  Value predicate = own ? rows.isFirst : isFirstThread(t);
+  std::optional<WarpGroupRows> rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
+  if (!rows) return bug(op, "TMA cannot read this buffer");
+  Value predicate = own ? rows->isFirst : isFirstThread(t);
   if (mayOvertake(op)) ptx::TmaWaitOp::create(t.b, 0, /*read=*/false);
-  LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](ValueRange at, Value address) {
+  LogicalResult done = forBoxes(t, op, op.getBuffer(), op.getCoordinates(), [&](const TmaBox &, ValueRange at, Value address) {
     SmallVector<Value> coordinates(at);
     if (own) {
-      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows.row);
-      address = arith::AddIOp::create(t.b, address, rows.offset);
+      coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows->row);
+      address = arith::AddIOp::create(t.b, address, rows->offset);
     }
     auto reduce = op.getReduce() ? ptx::ReduxAttr::get(t.b.getContext(), *ptx::symbolizeRedux(ttg::stringifyReduction(*op.getReduce())))
                                  : ptx::ReduxAttr();

@@ -277,13 +277,15 @@ static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int
   return matrix;
 }
 
-static TensorFormat tensorFormatOf(Type element) {
+/// Null for elements that tcgen05.mma does not multiply.
+static std::optional<TensorFormat> tensorFormatOf(Type element) {
   if (element.isF16()) return TensorFormat::f16;
   if (element.isBF16()) return TensorFormat::bf16;
   if (element.isF32()) return TensorFormat::tf32;
   if (isa<Float4E2M1FNType>(element)) return TensorFormat::e2m1;
   if (isa<Float8E4M3FNType>(element)) return TensorFormat::e4m3;
-  return isa<Float8E5M2Type>(element) ? TensorFormat::e5m2 : TensorFormat::s8;
+  if (isa<Float8E5M2Type>(element)) return TensorFormat::e5m2;
+  return element.isInteger(8) ? std::optional(TensorFormat::s8) : std::nullopt;
 }
 
 static Type elementOf(Value operand) {
@@ -298,14 +300,16 @@ static Dims dotShapeOf(ttg::Tcgen05MmaOp op) {
   return isSplit ? Dims{d[0] / 2, 2 * d[1]} : Dims(d.begin(), d.end());
 }
 
-/// What the instructions of a dot have in common.
-static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
+/// What the instructions of a dot have in common. Null if tcgen05.mma does not multiply its elements.
+static std::optional<InstructionDescriptor> instructionOf(ttg::Tcgen05MmaOp op, bool transposeA, bool transposeB) {
   std::optional<ttg::BlockScalesAttr> scales = op.getScales();
   Type a = scales ? scales->getA() : elementOf(op.getA()), b = scales ? scales->getB() : op.getB().getType().getElementType();
   Dims shape = dotShapeOf(op);
+  std::optional<TensorFormat> first = tensorFormatOf(a), second = tensorFormatOf(b);
+  if (!first || !second) return std::nullopt;
   InstructionDescriptor descriptor;
-  descriptor.a = tensorFormatOf(a);
-  descriptor.b = tensorFormatOf(b);
+  descriptor.a = *first;
+  descriptor.b = *second;
   if (scales) descriptor.scale = op.getAScale().getType().getElementType().isInteger() ? TensorFormat::ue8m0 : TensorFormat::ue4m3;
   descriptor.kind = kindOf(descriptor.a, descriptor.b, scales ? std::optional(descriptor.scale) : std::nullopt);
   descriptor.m = (scales ? tensorMemoryLanes : std::min(shape[0], tensorMemoryLanes)) * ctaGroupOf(op.getPaired());
@@ -316,7 +320,8 @@ static InstructionDescriptor instructionOf(ttg::Tcgen05MmaOp op, bool transposeA
   return descriptor;
 }
 
-static Value barrierAt(ThreadContext &t, Value barriers, Value number) {
+/// The barrier at which the MMA of this number arrives. `number` counts all MMAs, which use the barriers in a circle.
+static Value barrierOfMma(ThreadContext &t, Value barriers, Value number) {
   int64_t count = cast<ttg::BarriersType>(barriers.getType()).getCount();
   Value base = t.getScalar(barriers);
   if (count == 1) return base;
@@ -326,7 +331,7 @@ static Value barrierAt(ThreadContext &t, Value barriers, Value number) {
 
 //===---------------------------------------------------------------------------------------------------------------- scales
 
-constexpr int64_t scalesOfWord = 4, columnsOfBlock = 4; // of 128 rows
+constexpr int64_t columnsOfBlock = 4; // of 128 rows
 
 namespace {
 /// The scales of an operand in tensor memory: for each four scales along K, four columns of each 128 rows.
@@ -423,14 +428,16 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
   if (!first || !second) return bug(op, "tcgen05.mma cannot read this buffer");
   Dot dot;
   dot.first = *first, dot.second = *second;
-  dot.instruction = instructionOf(op, !first->alongK, !second->alongK);
+  std::optional<InstructionDescriptor> instruction = instructionOf(op, !first->alongK, !second->alongK);
+  if (!instruction) return bug(op, "tcgen05.mma does not multiply these elements");
+  dot.instruction = *instruction;
   if (op.getScales()) addScales(t, op, dot);
   uint32_t ctaGroup = ctaGroupOf(op.getPaired());
   std::string broken = brokenRule(dot.instruction, {.ctaGroup = ctaGroup, .scaleBlock = dot.scaleBlock});
   if (!broken.empty()) return bug(op, "the MMA is invalid: " + broken);
   dot.d = t.getScalar(op.getD());
   dot.accumulate = t.getScalar(op.getAccumulate());
-  Value barrier = op.getBarriers() ? barrierAt(t, op.getBarriers(), t.getScalar(op.getIssued())) : Value();
+  Value barrier = op.getBarriers() ? barrierOfMma(t, op.getBarriers(), t.getScalar(op.getIssued())) : Value();
   inFirstWarp(t, [&] {
     Value one = ptx::ElectOp::create(t.b, t.b.getI1Type());
     if (op.getScales()) {
@@ -463,7 +470,7 @@ static LogicalResult lowerWait(ThreadContext &t, ttg::Tcgen05WaitOp op) {
   int64_t count = op.getBarriers().getType().getCount();
   Value number = arith::SubIOp::create(t.b, t.getScalar(op.getIssued()), t.i32(op.getPending() + 1));
   Value lap = arith::ShRUIOp::create(t.b, number, t.i32(llvm::Log2_64(static_cast<uint64_t>(count))));
-  Value parity = arith::AndIOp::create(t.b, lap, t.i32(1)), barrier = barrierAt(t, op.getBarriers(), number);
+  Value parity = arith::AndIOp::create(t.b, lap, t.i32(1)), barrier = barrierOfMma(t, op.getBarriers(), number);
   inFirstWarp(t, [&] {
     ptx::MbarrierWaitOp::create(t.b, barrier, parity);
     fenceTensorMemory(t, ptx::TensorFence::after);

@@ -3,8 +3,10 @@
 
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/shared_memory/scratch.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 
 #include <map>
 
@@ -27,6 +29,14 @@ int64_t ThreadContext::threadValueCount(Type type) {
 
 void ThreadContext::appendTypes(Type type, SmallVectorImpl<Type> &types) {
   types.append(static_cast<size_t>(threadValueCount(type)), scalarType(getElementTypeOrSelf(type)));
+}
+
+const ThreadValues &ThreadContext::get(Value value) {
+  if (auto found = parts.find(value); found != parts.end()) return found->second;
+  Operation *op = value.getDefiningOp();
+  bug(op ? op : cast<BlockArgument>(value).getOwner()->getParentOp(), "a value of it is used that no thread holds");
+  Type type = scalarType(getElementTypeOrSelf(value.getType()));
+  return missing.emplace_back(static_cast<size_t>(threadValueCount(value.getType())), ub::PoisonOp::create(b, type));
 }
 
 ThreadValues ThreadContext::gather(ValueRange values) {
@@ -58,6 +68,10 @@ Value ThreadContext::constant(Type type, Attribute value) {
 }
 Value ThreadContext::zero(Type type) {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
+}
+
+Value logicalAnd(ThreadContext &t, Value x, Value y) {
+  return x && y ? Value(arith::AndIOp::create(t.b, x, y)) : x ? x : y;
 }
 
 Value programId(ThreadContext &t, int64_t axis) {

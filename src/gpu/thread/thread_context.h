@@ -13,6 +13,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <array>
+#include <list>
 
 namespace tilewright::gpu {
 
@@ -46,6 +47,7 @@ struct ThreadContext {
   ttg::WarpSpecializeOp partitions;                         ///< null if all warps run one program
   bool hasArrived = false;                                  ///< the CTA has arrived at a cluster barrier, and has not waited for it
   bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
+  std::list<ThreadValues> missing;                          ///< poison, for uses of values that have no scalars: bugs
   bool usesTensorMemory = false;                            ///< the kernel has an allocation of tensor memory
   int64_t sharedBytes = 0; ///< that allocate-shared has reserved, or scratch memory that operations have requested
 
@@ -55,7 +57,8 @@ struct ThreadContext {
   void appendTypes(Type type, llvm::SmallVectorImpl<Type> &types);
 
   // ---- values
-  const ThreadValues &get(Value value) { return parts.find(value)->second; }
+  /// Returns the scalars of a value. A value without scalars is a bug: it is reported, and the function is not lowered.
+  const ThreadValues &get(Value value);
   Value getScalar(Value value) { return get(value).front(); }
   void set(Value value, ThreadValues scalars) { parts[value] = std::move(scalars); }
   ThreadValues gather(mlir::ValueRange values);
@@ -65,6 +68,9 @@ struct ThreadContext {
   Value constant(Type type, mlir::Attribute value);
   Value zero(Type type);
 };
+
+/// Returns the conjunction of two predicates, of which a null one is always true.
+Value logicalAnd(ThreadContext &t, Value x, Value y);
 
 // ---- where a thread is
 

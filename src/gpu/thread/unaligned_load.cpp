@@ -53,8 +53,6 @@ public:
   }
 
 private:
-  Value logicalAnd(Value one, Value other) { return one && other ? Value(arith::AndIOp::create(b, one, other)) : one ? one : other; }
-
   void partMasks(ArrayRef<Value> masks) {
     SmallVector<llvm::SmallSetVector<Value, 4>> conditions(masks.size());
     for (auto [mask, own] : llvm::zip(masks, conditions))
@@ -63,12 +61,12 @@ private:
     llvm::SmallSetVector<Value, 4> shared = conditions.front();
     shared.remove_if([&](Value each) { return llvm::any_of(conditions, [&](auto &own) { return !own.contains(each); }); });
     for (Value each : shared)
-      common = logicalAnd(common, each);
+      common = logicalAnd(t, common, each);
     if (llvm::all_of(conditions, [&](auto &own) { return own.size() == shared.size(); })) return;
     for (auto &own : conditions) {
       Value rest;
       for (Value each : own)
-        if (!shared.contains(each)) rest = logicalAnd(rest, each);
+        if (!shared.contains(each)) rest = logicalAnd(t, rest, each);
       single.push_back(rest ? rest : Value(arith::ConstantOp::create(b, b.getBoolAttr(true))));
     }
   }
@@ -78,14 +76,14 @@ private:
 
   /// The conditions that an element of the first words is needed, and one of the words after them; null: always.
   std::pair<Value, Value> wanted() {
-    if (single.empty()) return {common, logicalAnd(common, isNonZero(shift))};
+    if (single.empty()) return {common, logicalAnd(t, common, isNonZero(shift))};
     Value all = t.i32(0);
     for (auto [i, mask] : llvm::enumerate(single))
       all = arith::OrIOp::create(b, all, bitsOf(mask, int64_t(1) << i));
     Value elements = arith::ShRUIOp::create(b, shift, t.i32(llvm::Log2_64(static_cast<uint64_t>(elementBytes))));
     Value shiftedMask = arith::ShLIOp::create(b, all, elements);
     Value low = isNonZero(arith::AndIOp::create(b, shiftedMask, t.i32((int64_t(1) << count) - 1)));
-    return {logicalAnd(common, low), logicalAnd(common, isNonZero(arith::ShRUIOp::create(b, shiftedMask, t.i32(count))))};
+    return {logicalAnd(t, common, low), logicalAnd(t, common, isNonZero(arith::ShRUIOp::create(b, shiftedMask, t.i32(count))))};
   }
 
   SmallVector<Value> load(Value address, Value predicate, ptx::Cache cache, ptx::Eviction eviction) {

@@ -167,9 +167,12 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::MmaAsyncOp op) {
   if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
-  return WarpgroupMma{formatOf(aElement),
-                      formatOf(bType.getElementType()),
-                      accumulatorOf(dType.getElementType()),
+  std::optional<ptx::Format> aFormat = formatOf(aElement), bFormat = formatOf(bType.getElementType());
+  std::optional<ptx::Format> dFormat = accumulatorOf(dType.getElementType());
+  if (!aFormat || !bFormat || !dFormat) return refuseLayout("wgmma does not multiply these elements");
+  return WarpgroupMma{*aFormat,
+                      *bFormat,
+                      *dFormat,
                       depth,
                       step,
                       columns,

@@ -27,8 +27,8 @@ namespace {
 
 class Assigner {
 public:
-  Assigner(tt::FuncOp function, ttg::ConfigAttr config)
-      : function(function), config(config), warps(config.getWarps()), plan(function, config) {}
+  Assigner(tt::FuncOp function, int64_t warps, const GpuTarget &target)
+      : function(function), target(target), warps(warps), plan(function, warps, target) {}
 
   LogicalResult run() {
     SmallVector<Operation *> all;
@@ -171,7 +171,7 @@ private:
   }
 
   void assignScaledDot(tt::DotScaledOp op) {
-    ScaledDotLayouts layouts = scaledDotLayouts(op, config);
+    ScaledDotLayouts layouts = scaledDotLayouts(op, warps, target);
     auto wantOrKeep = [&](OpOperand &operand, const std::optional<Layout> &layout) {
       want(operand, layout ? *layout : layoutOf(operand.get()));
     };
@@ -278,7 +278,7 @@ private:
   }
 
   tt::FuncOp function;
-  ttg::ConfigAttr config;
+  const GpuTarget &target;
   int64_t warps;
   LayoutPlan plan;
   DenseMap<std::pair<Value, Type>, Value> copies;
@@ -289,7 +289,7 @@ private:
 LogicalResult assignLayouts(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
     if (failed(checkScaledDots(function, config, target))) return failure();
-    return Assigner(function, config).run();
+    return Assigner(function, config.getWarps(), target).run();
   });
 }
 

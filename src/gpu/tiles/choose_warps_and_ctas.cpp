@@ -33,7 +33,7 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
   Liveness liveness(function);
   for (int64_t ctas = 1; ctas <= maxCtasForRows; ctas *= 2) {
     int64_t reserved = ctas < maxCtasForRows ? otherRegistersNextToRows : 0;
-    CtaSplitPlan plan(function, config.getWarps(), ctas, {});
+    CtaSplitPlan plan(function, config.getWarps(), ctas, {}, target);
     if (plan.registersAtReductions(liveness, threads) + reserved <= available) return ctas;
   }
   return 1;
@@ -65,7 +65,7 @@ static Ctas chooseCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTar
 /// Returns the accumulator bits in one of `ctas` CTAs.
 static int64_t accumulatorBitsInCta(tt::FuncOp function, int64_t warps, int64_t ctas, const GpuTarget &target) {
   if (ctas == 1 || !target.clusters) return maxAccumulatorBits(function, tileAccumulatorBits, /*carriedSums=*/!target.tcgen05);
-  CtaSplitPlan plan(function, warps, ctas, splitKOf(function, ctas, target));
+  CtaSplitPlan plan(function, warps, ctas, splitKOf(function, ctas, target), target);
   return maxAccumulatorBits(function, [&](Value tile) { return plan.accumulatorBits(tile); }, /*carriedSums=*/!target.tcgen05);
 }
 

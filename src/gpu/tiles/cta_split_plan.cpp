@@ -31,9 +31,10 @@ static bool canSlice(Operation *op) {
   return !isa<tt::ReshapeOp>(op) && (!constant || cast<DenseElementsAttr>(constant.getValue()).isSplat());
 }
 
-CtaSplitPlan::CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, SplitK alongK)
-    : function(function), warps(warps), ctas(ctas), alongK(std::move(alongK)), unevenSplit(unevenSplitOf(function, warps, ctas)),
-      rematerializable(function, canSlice, std::numeric_limits<int64_t>::max()), classes(function, rematerializable) {
+CtaSplitPlan::CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, SplitK alongK, const GpuTarget &target)
+    : function(function), warps(warps), ctas(ctas), target(target), alongK(std::move(alongK)),
+      unevenSplit(unevenSplitOf(function, warps, ctas)), rematerializable(function, canSlice, std::numeric_limits<int64_t>::max()),
+      classes(function, rematerializable) {
   collect();
   choose();
   if (!unevenSplit || (slicesStay() && columnsAlone())) return;
@@ -135,8 +136,7 @@ static OpSplits allOf(Operation *op, CtaSplit split) {
 }
 
 CtaSplit CtaSplitPlan::splitOfDot(tt::DotScaledOp dot) const {
-  std::optional<GpuTarget> target = gpuTarget(ttg::configOf(function).getTarget().getValue());
-  return scaledDotSplit(dot, *target, warps, ctas).value_or(replicated);
+  return scaledDotSplit(dot, target, warps, ctas).value_or(replicated);
 }
 
 /// The scales are [M, groups] of a, and [N, groups] of b.

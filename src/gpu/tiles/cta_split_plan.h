@@ -20,7 +20,7 @@ struct OpSplits {
 
 class CtaSplitPlan {
 public:
-  CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, SplitK alongK);
+  CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, SplitK alongK, const GpuTarget &target);
 
   int64_t getCtas() const { return ctas; }
   /// Returns the operations of the function, in program order.
@@ -75,6 +75,7 @@ private:
 
   tt::FuncOp function;
   int64_t warps, ctas;
+  const GpuTarget &target;
   SplitK alongK;
   std::optional<UnevenSplit> unevenSplit;
   RematerializableTiles rematerializable;

@@ -5,6 +5,7 @@
 #include "gpu/tiles/dot_choice.h"
 
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
 #include "support/target.h"
 
@@ -17,11 +18,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-bool isElementwise(Operation *op) {
-  StringRef dialect = op->getName().getDialectNamespace();
-  return op->getNumRegions() == 0 && (dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp>(op));
-}
-
 /// True if `tile` is computed element by element from another dot's result in the same block, such as the weights of attention, with or
 /// without a mask. Such an operand is already in registers, in an accumulator's layout.
 static bool comesFromDot(Value tile, Block *block) {
@@ -29,7 +25,7 @@ static bool comesFromDot(Value tile, Block *block) {
     Operation *op = value.getDefiningOp();
     if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return tt::Search::skip;
     if (isa<tt::DotOp, ttg::MmaAsyncWaitOp>(op)) return tt::Search::found;
-    return isElementwise(op) || isa<scf::IfOp, ttg::ConvertLayoutOp>(op) ? tt::Search::follow : tt::Search::skip;
+    return isElementwiseOnTiles(op) || isa<scf::IfOp, ttg::ConvertLayoutOp>(op) ? tt::Search::follow : tt::Search::skip;
   });
 }
 
@@ -138,31 +134,34 @@ std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warp
   return {warpsM, warpsN};
 }
 
-/// Returns the instruction, and why a better one is impossible.
-static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
+/// Returns the instruction for operands of `bits`, and why a better one is impossible.
+static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, int64_t bits, int64_t warps, const GpuTarget &target) {
   Dims a = ttg::shapeOf(op.getA().getType()), d = ttg::shapeOf(op.getType());
-  int64_t bits = operandBits(op, target);
   if (!bits) return {ttg::MmaKind::fma, notFormats(op, target)};
   std::string notAsync = target.name + " has no wgmma";
-  if (target.wgmma) notAsync = notWgmma(a, d, bits, config.getWarps());
-  if (target.tcgen05) notAsync = notTcgen05(op, a, d, bits, config.getWarps(), target);
+  if (target.wgmma) notAsync = notWgmma(a, d, bits, warps);
+  if (target.tcgen05) notAsync = notTcgen05(op, a, d, bits, warps, target);
   if (notAsync.empty()) return {target.tcgen05 ? ttg::MmaKind::tcgen05 : ttg::MmaKind::wgmma, ""};
   std::string withoutMma = notMma(a, d, bits);
   if (withoutMma.empty()) return {ttg::MmaKind::mma, notAsync};
   return {ttg::MmaKind::fma, withoutMma};
 }
 
-ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config) {
-  return kindOf(op, config, *gpuTarget(config.getTarget().getValue())).first;
+ttg::MmaKind mmaKind(tt::DotOp op, int64_t warps, const GpuTarget &target) {
+  return kindOf(op, operandBits(op, target), warps, target).first;
 }
 
-DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns) {
-  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+bool multipliesAsTf32(tt::DotOp op, int64_t warps, const GpuTarget &target) {
+  constexpr int64_t bits = 32;
+  return target.tf32Mma && kindOf(op, bits, warps, target).first != ttg::MmaKind::fma;
+}
+
+DotChoice chooseDot(tt::DotOp op, int64_t warps, const GpuTarget &target, bool secondAlongColumns) {
   Dims a = ttg::shapeOf(op.getA().getType()), b = ttg::shapeOf(op.getB().getType()), d = ttg::shapeOf(op.getType());
-  int64_t warps = config.getWarps(), bits = operandBits(op, *target);
+  int64_t bits = operandBits(op, target);
   bool chained = comesFromDot(op.getA(), op->getBlock());
   DotChoice choice;
-  std::tie(choice.kind, choice.reason) = kindOf(op, config, *target);
+  std::tie(choice.kind, choice.reason) = kindOf(op, bits, warps, target);
   if (choice.kind == ttg::MmaKind::wgmma) {
     choice.instructionN = Layout::wgmmaColumns(d, warps);
     choice.result = Layout::wgmmaAccumulator(d, warps, choice.instructionN);

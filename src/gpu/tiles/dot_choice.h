@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/ttg/ttg.h"
+#include "support/target.h"
 
 #include <optional>
 #include <string>
@@ -35,18 +36,18 @@ inline bool readsByDescriptor(ttg::MmaKind kind) {
 }
 
 /// Returns the instruction for a dot. Depends on types, the target and the number of warps.
-ttg::MmaKind mmaKind(tt::DotOp op, ttg::ConfigAttr config);
+ttg::MmaKind mmaKind(tt::DotOp op, int64_t warps, const GpuTarget &target);
 
 /// Chooses the instruction and layouts for the layout plan. Depends also on how A is computed. `secondAlongColumns`: B is loaded, and its
 /// rows are contiguous in memory.
-DotChoice chooseDot(tt::DotOp op, ttg::ConfigAttr config, bool secondAlongColumns = false);
+DotChoice chooseDot(tt::DotOp op, int64_t warps, const GpuTarget &target, bool secondAlongColumns = false);
+
+/// True if tensor cores multiply f32 tiles of these shapes as tf32.
+bool multipliesAsTf32(tt::DotOp op, int64_t warps, const GpuTarget &target);
 
 /// Returns the grid of warps over the result of mma.sync. Rows come first if the tile is tall. All warps split the rows if another dot uses
 /// this one's rows (`chained`).
 std::pair<int64_t, int64_t> warpGrid(int64_t rows, int64_t columns, int64_t warps, bool chained);
-
-/// True if the operation computes each element from those at the same index, or is a constant.
-bool isElementwise(mlir::Operation *op);
 
 /// True if a dot has the tile as an operand.
 bool feedsDot(mlir::Value tile);

@@ -25,6 +25,7 @@
 #include "gpu/tiles/tensor_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/tile_equivalence.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/scaled_dot.h"
 #include "ir/slice.h"
@@ -49,12 +50,13 @@ constexpr int64_t farBefore = -(1 << 24); // farther from 0 than the extent of a
 //===------------------------------------------------------------------------------------------------------------- function
 
 /// True if the tile is computed from a dot's result.
-bool comesFromDot(Value tile) {
+bool dependsOnDot(Value tile) {
   return tt::dependsOn(tile, [](Value value) {
     Operation *op = value.getDefiningOp();
     if (!isa<RankedTensorType>(value.getType())) return tt::Search::skip;
     if (isa_and_nonnull<tt::DotOp, tt::DotScaledOp>(op)) return tt::Search::found;
-    bool passes = !op || isElementwise(op) || isa<scf::ForOp, scf::IfOp, tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op);
+    bool passes =
+        !op || isElementwiseOnTiles(op) || isa<scf::ForOp, scf::IfOp, tt::TransOp, ttg::ConvertLayoutOp, tt::SplitOp, tt::ReshapeOp>(op);
     return passes ? tt::Search::follow : tt::Search::skip;
   });
 }
@@ -69,10 +71,11 @@ bool isDequantizedForDot(Value tile) {
       operand = use.get();
       return tt::Search::found;
     }
-    bool passes = isElementwise(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
+    bool passes =
+        isElementwiseOnTiles(user) || isa<tt::TransOp, tt::BitcastOp, tt::ReshapeOp, ttg::ConvertLayoutOp, ttg::UnpackE2m1Op>(user);
     return passes ? tt::Search::follow : tt::Search::skip;
   });
-  return operand && !comesFromDot(operand);
+  return operand && !dependsOnDot(operand);
 }
 
 /// True if shared memory holds two stages of each tile to dequantize, and two of each operand of the iteration's dots.
@@ -156,7 +159,7 @@ private:
     for (auto each : loop.getBody()->getOps<tt::LoadOp>())
       if (isTmaTile(each.getType()) && feedsDot(each)) bytes += ttg::bytesOfTile(each.getType());
     bool isLittle = bytes <= maxBytesWithoutTma;
-    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return !readsByDescriptor(mmaKind(dot, config)); });
+    return isLittle && llvm::all_of(dots, [&](tt::DotOp dot) { return !readsByDescriptor(mmaKind(dot, config.getWarps(), target)); });
   }
 
   /// True if tcgen05.cp reads the tile, as the scales of a dot, from a buffer that TMA can fill.
@@ -198,7 +201,7 @@ private:
     if (auto load = dyn_cast<tt::LoadOp>(op))
       return isTmaTile(load.getType()) && (feedsDot(load) || isDequantized(load) || feedsScales(load));
     auto store = dyn_cast<tt::StoreOp>(op); // overwriting stores stay: they wait for the previous ones
-    if (store && !store->hasAttr(tt::overwritesName)) return isTmaTile(store.getValue().getType()) && comesFromDot(store.getValue());
+    if (store && !store->hasAttr(tt::overwritesName)) return isTmaTile(store.getValue().getType()) && dependsOnDot(store.getValue());
     auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
     return atomic && isTmaTile(atomic.getVal().getType());
   }

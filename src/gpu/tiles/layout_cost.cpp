@@ -210,7 +210,7 @@ int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elem
   if (classifyConversion(from, to) < Conversion::shuffle) return 0;
   int64_t byMemory = slotsOfExchange(optimalScratch(from, to, elementBits));
   if (std::optional<ShufflePlan> shuffle = planShuffle(from, to))
-    if (int64_t cost = slotsOfShuffles(*shuffle, from.registersPerThread(), elementBits); cost <= byMemory) return cost;
+    if (int64_t cost = slotsOfShuffles(*shuffle, from, to, elementBits); cost <= byMemory) return cost;
   return elementCount(from.shape) * elementBits / 8 <= sharedBytes ? byMemory : impossibleConversion;
 }
 

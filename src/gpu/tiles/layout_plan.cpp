@@ -118,13 +118,12 @@ static int64_t unalignedElements(Operation *op, const AccessProperties &properti
 
 /// Returns how many contiguous elements one atomic operation covers: vectors of floats for additions if the target has them, else pairs of
 /// f16.
-static int64_t contiguousOfAtomic(Operation *op, ttg::ConfigAttr config) {
+static int64_t contiguousOfAtomic(Operation *op, const GpuTarget &target) {
   constexpr int64_t widest = 128, pair = 32; // bits
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
   if (!atomic || atomic.getAtomicRmwOp() != tt::RMWOp::FADD) return 1;
   Type type = getElementTypeOrSelf(atomic.getVal().getType());
-  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-  if (target->vectorAtomics && (type.isF32() || type.isF16() || type.isBF16())) return widest / type.getIntOrFloatBitWidth();
+  if (target.vectorAtomics && (type.isF32() || type.isF16() || type.isBF16())) return widest / type.getIntOrFloatBitWidth();
   return type.isF16() ? pair / 16 : 1;
 }
 
@@ -176,7 +175,7 @@ void LayoutPlan::addAccess(Operation *op, Value pointer, Value mask, Value tile)
     access.properties = rowProperties(tile, rowMajorOrder(cast<RankedTensorType>(tile.getType()).getRank()));
   }
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op))
-    access.properties.vectorLimit = std::min(access.properties.vectorLimit, contiguousOfAtomic(op, config));
+    access.properties.vectorLimit = std::min(access.properties.vectorLimit, contiguousOfAtomic(op, target));
   accessOf[op] = accesses.size();
   if (std::optional<size_t> owner = members.find(tile)) classes[*owner].accesses.push_back(accesses.size());
   accesses.push_back(std::move(access));
@@ -236,7 +235,7 @@ void LayoutPlan::agree(const Class &one) {
   auto differs = [&](Operation *dot) { return dotChoices[dot].result != dotChoices[one.dots[0]].result; };
   if (!llvm::any_of(one.dots, differs)) return;
   for (Operation *dot : one.dots)
-    if (auto plain = dyn_cast<tt::DotOp>(dot)) dotChoices[dot] = chooseDot(plain, config);
+    if (auto plain = dyn_cast<tt::DotOp>(dot)) dotChoices[dot] = chooseDot(plain, warps, target);
 }
 
 /// Records the operation with its class if its cost depends on the class's layout, or if it determines that layout.
@@ -244,10 +243,10 @@ void LayoutPlan::describe(Operation *op) {
   if (!isa<tt::ReduceOp, tt::ScanOp, tt::DotOp, tt::DotScaledOp>(op)) return;
   if (auto scaled = dyn_cast<tt::DotScaledOp>(op)) {
     dotChoices[op].kind = ttg::MmaKind::mma;
-    dotChoices[op].result = scaledDotLayouts(scaled, config).result;
+    dotChoices[op].result = scaledDotLayouts(scaled, warps, target).result;
   }
   if (auto dot = dyn_cast<tt::DotOp>(op)) {
-    const DotChoice &choice = dotChoices[op] = chooseDot(dot, config, isLoadedAlong(dot.getB(), 1));
+    const DotChoice &choice = dotChoices[op] = chooseDot(dot, warps, target, isLoadedAlong(dot.getB(), 1));
     if (readsByDescriptor(choice.kind) && !choice.a) recordTransposed(dot, dot.getA(), 1);
     if (readsByDescriptor(choice.kind)) recordTransposed(dot, dot.getB(), 0);
   }
@@ -273,7 +272,7 @@ bool LayoutPlan::holds(const Class &one, Value tile) const {
 LayoutPlan::Priced LayoutPlan::cheapestStoreOfDot(const MemoryAccess &store, const Layout &tileLayout) const {
   constexpr int64_t wordBits = 32; // shuffles would have to unpack narrower elements from shared words
   Priced best{tileLayout, streamedStoreCost(store.properties, tileLayout)};
-  int64_t bits = store.properties.bytes * 8, sharedBytes = gpuTarget(config.getTarget().getValue())->sharedBytes;
+  int64_t bits = store.properties.bytes * 8, sharedBytes = target.sharedBytes;
   SmallVector<Layout> layouts(coalescedLayouts(tileLayout.shape, store.properties, warps));
   if (bits >= wordBits) layouts.push_back(gatheredInWarps(tileLayout, store.properties));
   for (const Layout &layout : layouts) {
@@ -425,8 +424,8 @@ void LayoutPlan::chooseAll() {
   }
 }
 
-LayoutPlan::LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config)
-    : config(config), warps(config.getWarps()), axes(function),
+LayoutPlan::LayoutPlan(tt::FuncOp function, int64_t warps, const GpuTarget &target)
+    : context(function.getContext()), target(target), warps(warps), axes(function),
       cheap(function, [](Operation *) { return true; }, maxRematerializationDepth), members(function, cheap) {
   if (hasPromises(function)) provenAxes.emplace(function, /*trustsPromises=*/false);
   for (const TileEquivalence::Class &one : members.all()) {
@@ -452,7 +451,7 @@ LaunchGuards LayoutPlan::guards() const {
 llvm::MapVector<ttg::LayoutAttr, std::string> LayoutPlan::choices() const {
   llvm::MapVector<ttg::LayoutAttr, const Class *> chosen;
   for (const Class &one : classes) {
-    const Class *&most = chosen[ttg::LayoutAttr::get(config.getContext(), *one.layout)];
+    const Class *&most = chosen[ttg::LayoutAttr::get(context, *one.layout)];
     if (!most || most->cost < one.cost) most = &one;
   }
   llvm::MapVector<ttg::LayoutAttr, std::string> texts;

@@ -27,7 +27,7 @@ struct MemoryAccess {
 
 class LayoutPlan {
 public:
-  LayoutPlan(tt::FuncOp function, ttg::ConfigAttr config);
+  LayoutPlan(tt::FuncOp function, int64_t warps, const GpuTarget &target);
 
   bool isRematerializable(mlir::Value tile) const { return cheap.contains(tile); }
   /// Returns the layout of the tile's class. For a rematerializable value: the layout to use where no particular one is needed.
@@ -99,7 +99,8 @@ private:
   /// Returns the layout of `tile` if it is decided.
   std::optional<Layout> decided(mlir::Value tile) const;
 
-  ttg::ConfigAttr config;
+  mlir::MLIRContext *context;
+  const GpuTarget &target;
   int64_t warps;
   AxisAnalysis axes;
   std::optional<AxisAnalysis> provenAxes; // without promises, where there are some

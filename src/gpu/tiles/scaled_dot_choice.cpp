@@ -12,8 +12,6 @@ namespace tilewright::gpu {
 
 using Format = tt::ScaleDotElemType;
 
-constexpr int64_t scalesOfWord = 4; // of tensor memory
-
 static bool isE2m1(const tt::ScaledOperand &x) {
   return x.format == Format::E2M1;
 }
@@ -110,12 +108,12 @@ ScaleBuffer scaleBuffer(Value scale, bool isLeft) {
   return {source.tile, source.layout(stored), read};
 }
 
-ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config) {
-  ScaledMma mma = *scaledMma(op, *gpuTarget(config.getTarget().getValue()), config.getWarps());
+ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, int64_t warps, const GpuTarget &target) {
+  ScaledMma mma = *scaledMma(op, target, warps);
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   Dims d = ttg::shapeOf(op.getType());
-  if (mma.tcgen05) return {Layout::tensorMemory(d, config.getWarps()), {}, {}, {}, {}};
-  auto [warpsM, warpsN] = warpGrid(d[0], d[1], config.getWarps(), /*chained=*/false);
+  if (mma.tcgen05) return {Layout::tensorMemory(d, warps), {}, {}, {}, {}};
+  auto [warpsM, warpsN] = warpGrid(d[0], d[1], warps, /*chained=*/false);
   // A register holds four bytes of an operand, or two whose four numbers get a byte each.
   auto operand = [&, rows = warpsM, columns = warpsN](const tt::ScaledOperand &x) {
     return Layout::mmaOperand(ttg::shapeOf(x.tile.getType()), x.isLeft ? 0 : 1, rows, columns, mma.k() == 32 && isE2m1(x) ? 2 : 4);

@@ -53,6 +53,6 @@ struct ScaledDotLayouts {
   std::optional<Layout> a, b, aScale, bScale; ///< null: of any layout
 };
 /// Returns the layouts of a dot that the target of the kernel has an instruction for.
-ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, ttg::ConfigAttr config);
+ScaledDotLayouts scaledDotLayouts(tt::DotScaledOp op, int64_t warps, const GpuTarget &target);
 
 } // namespace tilewright::gpu

@@ -298,7 +298,7 @@ LogicalResult splitCtas(ModuleOp module) {
     if (config.getCtas() == 1) return success();
     if (!target.clusters) return refuse(function, Diag::noClusters, {std::to_string(config.getCtas()), target.name});
     if (config.getCtas() > target.blocksPerCluster) return bug(function, "num_ctas is larger than a cluster");
-    CtaSplitPlan plan(function, config.getWarps(), config.getCtas(), splitK(function, config.getCtas(), target));
+    CtaSplitPlan plan(function, config.getWarps(), config.getCtas(), splitK(function, config.getCtas(), target), target);
     Splitter(function, plan).run();
     return success();
   });

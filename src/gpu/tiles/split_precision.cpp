@@ -23,15 +23,10 @@ static bool isBf16(Precision precision) {
 }
 
 /// True if tensor cores support the dots of the parts.
-static bool hasTensorCore(tt::DotOp op, ttg::ConfigAttr config, const GpuTarget &target) {
+static bool hasTensorCore(tt::DotOp op, int64_t warps, const GpuTarget &target) {
   bool isBf = isBf16(op.getInputPrecision());
-  if (!(isBf ? target.bf16Mma : target.tf32Mma) || (isBf && ttg::shapeOf(op.getA().getType()).back() * 16 < mmaDepthBytes * 8))
-    return false;
-  Precision wanted = op.getInputPrecision();
-  op.setInputPrecision(Precision::TF32);
-  bool found = chooseDot(op, config).kind != ttg::MmaKind::fma;
-  op.setInputPrecision(wanted);
-  return found;
+  if (isBf && (!target.bf16Mma || ttg::shapeOf(op.getA().getType()).back() * 16 < mmaDepthBytes * 8)) return false;
+  return multipliesAsTf32(op, warps, target); // tiles that suit tf32 suit bf16
 }
 
 static Value constantTile(ImplicitLocOpBuilder &b, RankedTensorType type, Attribute value) {
@@ -89,7 +84,7 @@ LogicalResult splitPrecision(ModuleOp module) {
     function.walk([&](tt::DotOp op) {
       bool asks = op.getInputPrecision() != Precision::TF32 && op.getInputPrecision() != Precision::IEEE;
       bool isF32 = getElementTypeOrSelf(op.getA().getType()).isF32() && getElementTypeOrSelf(op.getType()).isF32();
-      if (asks && isF32 && hasTensorCore(op, config, target)) dots.push_back(op);
+      if (asks && isF32 && hasTensorCore(op, config.getWarps(), target)) dots.push_back(op);
     });
     for (tt::DotOp op : dots)
       split(op);

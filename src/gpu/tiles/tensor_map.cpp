@@ -85,11 +85,18 @@ std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel) {
   return specs;
 }
 
-std::vector<LaunchGuard> collectLaunchGuards(tt::FuncOp kernel) {
+std::optional<std::vector<LaunchGuard>> collectLaunchGuards(tt::FuncOp kernel) {
   std::vector<LaunchGuard> guards;
-  if (auto list = kernel->getAttrOfType<ArrayAttr>(ttg::guardsName))
-    for (auto guard : list.getAsRange<ttg::LaunchGuardAttr>())
-      guards.push_back(*guardOf(guard.getName().str(), guard.getNumbers(), kernel.getNumArguments()));
+  auto list = kernel->getAttrOfType<ArrayAttr>(ttg::guardsName);
+  if (!list) return guards;
+  for (auto attribute : list.getAsRange<ttg::LaunchGuardAttr>()) {
+    std::optional<LaunchGuard> guard = guardOf(attribute.getName().str(), attribute.getNumbers(), kernel.getNumArguments());
+    if (!guard) {
+      bug(kernel, "no launch can check '" + attribute.getName().str() + "'");
+      return std::nullopt;
+    }
+    guards.push_back(std::move(*guard));
+  }
   return guards;
 }
 

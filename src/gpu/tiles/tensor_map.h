@@ -1,7 +1,7 @@
 // Exports tensor maps and launch guards from the compiler: what form-descriptors wrote on a kernel's map arguments becomes what a launch
 // evaluates.
-//     %arg9: !ptx.tensor_map {ttg.tensor_map = #ttg.tensor_map<base = 0, ..., strides = [[array<i64: 1, 6>]], box = array<i64: 64, 128>,
-//     ...>} {baseSlot 0, ..., strides {slot 6}, box {64, 128}, ...}
+//   before: %arg9: !ptx.tensor_map {ttg.tensor_map = #ttg.tensor_map<base = 0, ..., strides = [[array<i64: 1, 6>]], box = array<i64: 64>>}
+//   after:  TensorMapSpec {baseSlot 0, ..., strides {slot 6}, box {64}}
 #pragma once
 
 #include "support/artifact.h"
@@ -16,7 +16,7 @@ namespace tilewright::gpu {
 /// null if a recipe is incomplete.
 std::optional<std::vector<TensorMapSpec>> takeTensorMaps(tt::FuncOp kernel);
 
-/// Returns what the kernel's code assumes about its launches.
-std::vector<LaunchGuard> collectLaunchGuards(tt::FuncOp kernel);
+/// Returns what the kernel's code assumes about its launches. Reports a guard that is unknown, and returns null.
+std::optional<std::vector<LaunchGuard>> collectLaunchGuards(tt::FuncOp kernel);
 
 } // namespace tilewright::gpu

@@ -35,15 +35,15 @@ static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {
 
 int64_t copiedBytes(ttg::AllocOp alloc) {
   SharedLayout layout = alloc.getType().getLayout().layout();
-  if (copiedExtent(alloc).empty()) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
-  TmaBox box = *copiedBox(alloc);
-  return box.copies * bytesOfBox(alloc, box);
+  std::optional<TmaBox> box = copiedBox(alloc);
+  if (copiedExtent(alloc).empty() || !box) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
+  return box->copies * bytesOfBox(alloc, *box);
 }
 
-int64_t tileBytes(ttg::AllocOp alloc) {
-  if (copiedExtent(alloc).empty()) return alloc.getType().tileBytes();
-  TmaBox box = *copiedBox(alloc);
-  int64_t bytes = (box.copies - 1) * box.bytes + bytesOfBox(alloc, box);
+int64_t stageBytes(ttg::AllocOp alloc) {
+  std::optional<TmaBox> box = copiedBox(alloc);
+  if (copiedExtent(alloc).empty() || !box) return alloc.getType().paddedTileBytes();
+  int64_t bytes = (box->copies - 1) * box->bytes + bytesOfBox(alloc, *box);
   return (bytes + swizzleAlignment - 1) / swizzleAlignment * swizzleAlignment;
 }
 

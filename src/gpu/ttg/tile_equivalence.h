@@ -16,7 +16,8 @@
 namespace tilewright::gpu {
 
 bool isTile(mlir::Value value);
-/// True if all results are tiles, and each element depends only on the elements at the same index of the operands.
+/// True if all results are tiles, and each element depends only on the elements at the same index of the operands. For inline assembly
+/// these are the elements of the same pack.
 bool isElementwiseOnTiles(mlir::Operation *op);
 /// Returns the estimated relative execution count of an operation: 8 times as often in a loop as around it.
 int64_t weightOf(mlir::Operation *op);

@@ -3,6 +3,7 @@
 #include "gpu/ttg/ttg.h"
 
 #include "gpu/cost_model/hardware.h"
+#include "gpu/ttg/tile_equivalence.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 
@@ -146,7 +147,8 @@ public:
       for (Block &block : region)
         for (Value argument : block.getArguments())
           if (failed(check(op, argument.getType()))) return failure();
-    return agree(op) || !isElementwise(op) ? success() : bug(op, "its tiles have different layouts");
+    return agree(op) || !(gpu::isElementwiseOnTiles(op) || isa<tt::LoadOp, tt::StoreOp>(op)) ? success()
+                                                                                             : bug(op, "its tiles have different layouts");
   }
 
 private:
@@ -160,10 +162,6 @@ private:
     };
     return llvm::all_of(op->getOperandTypes(), agrees) && llvm::all_of(op->getResultTypes(), agrees);
   }
-  static bool isElementwise(Operation *op) {
-    return OpTrait::hasElementwiseMappableTraits(op) || op->hasTrait<OpTrait::Elementwise>() || isa<tt::LoadOp, tt::StoreOp>(op);
-  }
-
   LogicalResult check(Operation *op, Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
     if (!tile || known.contains(tile)) return success();
@@ -366,7 +364,7 @@ SmallVector<Value, 4> MmaAsyncOp::buffers() {
   return all;
 }
 
-int64_t BufferType::tileBytes() const {
+int64_t BufferType::paddedTileBytes() const {
   gpu::SharedLayout layout = getLayout().layout();
   bool isPlain = layout.elementBits == 8 && llvm::all_of(layout.bases, [](uint32_t basis) { return llvm::isPowerOf2_32(basis); });
   int64_t alignment =

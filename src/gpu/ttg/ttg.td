@@ -18,6 +18,7 @@ def TTGDialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tilewright::ptx::PtxDialect", "::tilewright::tt::TTDialect"];
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     // `ttg.barrier all`, as upstream prints gpu.barrier in tt IR from 3.7 on.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
@@ -195,8 +196,9 @@ def TTG_Buffer : TTGType<"Buffer", "buffer"> {
   let assemblyFormat = "`<` $depth `x` $elementType `,` qualified($layout) `>`"; // the layout has the tile's shape
   let extraClassDeclaration = [{
     ::llvm::ArrayRef<int64_t> getShape() const { return getLayout().getShape(); }
-    /// Distance between two tiles: a multiple of 1024, the alignment of every swizzle.
-    int64_t tileBytes() const;
+    /// The bytes of a whole tile, up to the next multiple of its alignment: 1024, as every swizzle needs, or 128 for small tiles of bytes
+    /// without a swizzle. An allocation may hold less of each tile (stageBytes).
+    int64_t paddedTileBytes() const;
   }];
 }
 def TTG_Barriers : TTGType<"Barriers", "barriers"> {

@@ -1,4 +1,5 @@
-// The discardable attributes of the ttg dialect (ttg_attributes.h): the type of each, and the operations that may have it.
+// The discardable attributes of the ttg dialect (ttg_attributes.h), of operations and of arguments: the type of each, and the operations
+// that may have it.
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -8,7 +9,7 @@ using namespace tilewright;
 using namespace tilewright::ttg;
 
 namespace {
-/// A discardable attribute of the dialect (ttg_attributes.h): its type, and the operations that may have it; any, without `standsOn`.
+/// A discardable attribute of the dialect: its type, and the operations that may have it; any, without `standsOn`.
 struct KnownAttribute {
   StringRef name, type;
   bool (*hasType)(Attribute);
@@ -57,10 +58,28 @@ static ArrayRef<KnownAttribute> knownAttributes() {
   return known;
 }
 
-LogicalResult TTGDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  const KnownAttribute *known = llvm::find_if(knownAttributes(), [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
-  if (known == knownAttributes().end()) return success(); // upstream's, on modules for instance
+static ArrayRef<KnownAttribute> knownArgumentAttributes() {
+  static const KnownAttribute known[] = {
+      {tensorMapName, "a tensor_map", is<TensorMapAttr>},
+      {notSpecializedName, "a unit attribute", is<UnitAttr>},
+      {maxValueName, "an integer", is<IntegerAttr>},
+  };
+  return known;
+}
+
+/// Verifies one of `all` on an operation, or on an argument of it.
+static LogicalResult verify(Operation *op, NamedAttribute attribute, ArrayRef<KnownAttribute> all) {
+  const KnownAttribute *known = llvm::find_if(all, [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
+  if (known == all.end()) return success(); // upstream's, on modules for instance
   if (!known->hasType(attribute.getValue())) return op->emitOpError() << known->name << " must be " << known->type;
   if (known->standsOn && !known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
   return success();
+}
+
+LogicalResult TTGDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return verify(op, attribute, knownAttributes());
+}
+
+LogicalResult TTGDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+  return verify(op, attribute, knownArgumentAttributes());
 }

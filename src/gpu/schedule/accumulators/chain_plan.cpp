@@ -243,7 +243,7 @@ private:
     }
     int64_t factorBytes = 0;
     for (auto [type, number] : buffers)
-      factorBytes += type.getDepth() * type.tileBytes();
+      factorBytes += type.getDepth() * type.paddedTileBytes();
     bool oneCta = 2 * plan.columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
     return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
   }

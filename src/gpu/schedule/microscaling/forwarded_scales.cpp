@@ -99,7 +99,7 @@ void ForwardedScales::find(Value tile) {
 int64_t ForwardedScales::bytes() const {
   int64_t bytes = 0;
   for (Value tile : scales)
-    bytes += bufferOf(tile).tileBytes();
+    bytes += bufferOf(tile).paddedTileBytes();
   return bytes;
 }
 

@@ -120,7 +120,8 @@ static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, con
     int64_t bytes = rewrite.bytesOfScales();
     loop.walk([&](ttg::DescriptorLoadOp load) { bytes += ttg::bytesOfTile(load.getType()); });
     ttg::AllocOp dequantized = candidate.second.alloc;
-    int64_t depth = llvm::divideCeil(minDequantizedStages * (bytes + dequantized.getType().tileBytes()), dequantized.getType().tileBytes());
+    int64_t depth =
+        llvm::divideCeil(minDequantizedStages * (bytes + dequantized.getType().paddedTileBytes()), dequantized.getType().paddedTileBytes());
     if (planShared(function, {{dequantized, depth, loop}}).bytes > target.sharedBytes) continue;
     rewrite.run();
     return;

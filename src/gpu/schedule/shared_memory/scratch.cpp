@@ -27,13 +27,11 @@ static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t ele
   // The choice does not depend on the target, so that the size is known without it.
   ScratchPlan scratch = optimalScratch(from, to, elementBits, {});
   if (plan.kind == Conversion::shuffle) {
-    if (std::optional<ShufflePlan> shuffle = planShuffle(from, to)) {
-      int64_t registers = std::max(from.registersPerThread(), to.registersPerThread());
-      if (slotsOfShuffles(*shuffle, registers, elementBits) <= slotsOfExchange(scratch)) {
+    if (std::optional<ShufflePlan> shuffle = planShuffle(from, to))
+      if (slotsOfShuffles(*shuffle, from, to, elementBits) <= slotsOfExchange(scratch)) {
         plan.shuffle = std::move(shuffle);
         return plan;
       }
-    }
   }
   plan.kind = Conversion::shared;
   bool hasMatrices = available.ldmatrix || available.stmatrix;

@@ -87,7 +87,7 @@ static SharedAccess accessOf(Operation *op, Value buffer, bool writes, Accessor 
   ttg::AllocOp alloc = allocOf(buffer);
   int64_t depth = alloc.getType().getDepth(), first = offsetOf(alloc);
   return {
-      op, alloc, first, first + tileBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, ttg::partitionOf(op)};
+      op, alloc, first, first + stageBytes(alloc) * depth, stagesOfBuffer(buffer, unsigned(depth)), writes, accessor, ttg::partitionOf(op)};
 }
 
 /// An operand in the columns of a result, row by row, belongs to the result's tile: a thread accesses the same rows of both.

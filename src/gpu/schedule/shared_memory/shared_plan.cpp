@@ -89,13 +89,13 @@ private:
         reservation.first = std::min(reservation.first, span.first);
         reservation.last = std::max(reservation.last, span.last);
       }
-      reservation.bytes = tileBytes(alloc) * alloc.getType().getDepth();
+      reservation.bytes = stageBytes(alloc) * alloc.getType().getDepth();
       if (alloc->hasAttr(ttg::liveThroughoutName)) reservation.first = 0, reservation.last = end;
       if (alloc->hasAttr(ttg::liveFromStartName)) reservation.first = 0;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           OperationSpan span = spans.lookup(buffer.loop);
-          reservation.bytes = tileBytes(alloc) * buffer.depth;
+          reservation.bytes = stageBytes(alloc) * buffer.depth;
           reservation.first = std::min(reservation.first, span.first);
           reservation.last = std::max(reservation.last, span.last);
         }
@@ -117,7 +117,8 @@ private:
     SmallVector<Reservation *> placed; // by offset
     for (Reservation *reservation : order) {
       auto alloc = dyn_cast<ttg::AllocOp>(reservation->op);
-      int64_t alignment = alloc && alloc.getType().tileBytes() % swizzleAlignment == 0 ? swizzleAlignment : plainAlignment, offset = 0;
+      int64_t alignment = alloc && alloc.getType().paddedTileBytes() % swizzleAlignment == 0 ? swizzleAlignment : plainAlignment,
+              offset = 0;
       for (Reservation *other : placed) {
         if (other->last < reservation->first || reservation->last < other->first) continue;
         if (offset + reservation->bytes <= other->offset) break;

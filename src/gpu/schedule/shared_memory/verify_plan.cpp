@@ -14,7 +14,7 @@ std::optional<std::string> verify(const SharedPlan &plan) {
       return "a reservation is outside the requested memory";
     if (reservation.first > reservation.last) return "a reservation ends before it begins";
     auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
-    bool isPlain = alloc && alloc.getType().tileBytes() % swizzleAlignment != 0; // small, and in order
+    bool isPlain = alloc && alloc.getType().paddedTileBytes() % swizzleAlignment != 0; // small, and in order
     if (alloc && reservation.offset % (isPlain ? plainAlignment : swizzleAlignment))
       return "a buffer does not start where its swizzle does";
     if (reservation.isBarriers && reservation.offset % mbarrierBytes) return "a barrier is not aligned";
