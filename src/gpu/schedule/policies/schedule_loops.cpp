@@ -304,7 +304,7 @@ private:
     std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     if (stages < 2) schedule.circularBuffers.clear();
     if (stages > 1)
-      if (std::optional<std::string> wrong = verify(schedule)) return bug(loop, "its schedule is invalid: " + *wrong);
+      if (Result<void> valid = verify(schedule); !valid) return bug(loop, "its schedule is invalid: " + valid.error());
     reserveBuffers(schedule);
     write(schedule, reason);
     return success();
