@@ -19,7 +19,7 @@ COPIES = re.compile(r"(?:get|getArg|has)Attr\(.*\bset(?:Arg)?Attr\(")  # reads o
 SCHEDULE, TILES = "src/gpu/schedule/", "src/gpu/tiles/"
 STEPS_OF = {
     "src/driver/steps.cpp": {"configure"},
-    TILES + "no_wrap.cpp": {"assume-no-wrap"},
+    TILES + "assume_no_wrap.cpp": {"assume-no-wrap"},
     TILES + "tensor_map.cpp": {"collect-launch-guards"},
     TILES + "layout_cost.cpp": {"assign-layouts", "schedule-loops", "lower-to-threads"},
     SCHEDULE + "buffers.cpp": {"stage-tma-transfers", "pipeline-loops", "copy-unpipelined"},

@@ -50,13 +50,13 @@ protected:
     schedule.warpSpecialized = warpSpecialized;
     ttg::ConfigAttr config = ttg::configOf(function);
     applyPolicies(schedule, stages, {config, *gpuTarget(config.getTarget().getValue())});
-    EXPECT_EQ(verify(schedule), std::nullopt);
+    EXPECT_TRUE(verify(schedule));
     return schedule;
   }
 
   void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
     change(doctored);
-    EXPECT_TRUE(verify(doctored));
+    EXPECT_FALSE(verify(doctored));
   }
 
   /// Copies and releases of all circular buffers stand after `op`.
@@ -295,7 +295,7 @@ TEST_F(Schedule, attribute) {
       EXPECT_GT(nextId, 7);
       mlir::FailureOr<LoopSchedule> read = readSchedule(loop);
       ASSERT_TRUE(mlir::succeeded(read));
-      EXPECT_EQ(verify(*read), std::nullopt);
+      EXPECT_TRUE(verify(*read));
       EXPECT_EQ(read->policy, written.policy);
       EXPECT_EQ(read->stages, written.stages);
       EXPECT_EQ(read->warpSpecialized, written.warpSpecialized);
@@ -319,11 +319,11 @@ TEST_F(Schedule, attribute) {
 TEST_F(Schedule, placesInSharedMemory) {
   loadAttention("0");
   SharedPlan good = planShared(function);
-  ASSERT_EQ(verify(good), std::nullopt);
+  ASSERT_TRUE(verify(good));
   auto caughtPlan = [&](llvm::function_ref<void(SharedPlan &)> change) {
     SharedPlan doctored = good;
     change(doctored);
-    EXPECT_TRUE(verify(doctored));
+    EXPECT_FALSE(verify(doctored));
   };
   int64_t pairs = 0;
   for (size_t i = 0; i < good.reservations.size(); ++i) {
@@ -345,22 +345,22 @@ TEST_F(Schedule, placesInSharedMemory) {
 TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   loadGemm();
   LoopSchedule made = schedule(3, /*warpSpecialized=*/true);
-  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  EXPECT_TRUE(verifyComputed(made));
   made.computed.push_back(made.circularBuffers.front().copies.front().store);
-  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  EXPECT_TRUE(verifyComputed(made));
   made.operandPlan.emplace();
-  EXPECT_EQ(verifyComputed(made), std::nullopt);
+  EXPECT_TRUE(verifyComputed(made));
   made.operandPlan->releaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
   made.edges.front().until = made.loop.getBody()->getTerminator();
-  EXPECT_EQ(verifyComputed(made), "a stage of a computed operand is released while it is still being read");
+  EXPECT_EQ(verifyComputed(made).error(), "a stage of a computed operand is released while it is still being read");
   made.operandPlan->releaseAfter = nullptr;
   made.circularBuffers.front().releaseAfter = nullptr;
-  EXPECT_EQ(verifyComputed(made), "stages of a computed operand are not released in the loop");
+  EXPECT_EQ(verifyComputed(made).error(), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;
-  EXPECT_EQ(verifyComputed(made), "a partition computes an operand, but no producer copies for it");
+  EXPECT_EQ(verifyComputed(made).error(), "a partition computes an operand, but no producer copies for it");
   made.operandPlan.reset();
   made.edges.clear();
-  EXPECT_EQ(verifyComputed(made), "computed operands without MMAs in flight");
+  EXPECT_EQ(verifyComputed(made).error(), "computed operands without MMAs in flight");
 }
 
 } // namespace

@@ -74,6 +74,13 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   return Value(function.getArgument(last));
 }
 
+void eraseStore(ttg::StoreSharedOp store) {
+  Operation *before = store->getPrevNode(), *after = store->getNextNode();
+  store->erase();
+  if (isa_and_nonnull<ttg::StoreSharedOp>(before) || isa_and_nonnull<ttg::StoreSharedOp>(after)) return;
+  if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) after->erase();
+}
+
 Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals) {
   OpBuilder b(function.getContext());
   b.setInsertionPointToStart(&function.getBody().front());

@@ -9,7 +9,9 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 ttg::MmaAsyncWaitOp waitFor(Value result) {
-  return result.use_empty() ? ttg::MmaAsyncWaitOp() : dyn_cast<ttg::MmaAsyncWaitOp>(*result.user_begin());
+  for (Operation *user : result.getUsers())
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(user)) return wait;
+  return {};
 }
 
 template <typename Op> static Op lastIn(Block *block) {

@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------ to find
 
-/// Returns the wait that the result of an MMA passes through. Null if the first user of the result is not a wait.
+/// Returns the wait that the result of an MMA passes through; null if it passes through none.
 ttg::MmaAsyncWaitOp waitFor(mlir::Value result);
 /// Returns the last wait in the block; null if it has none.
 ttg::MmaAsyncWaitOp lastWaitIn(mlir::Block *block);

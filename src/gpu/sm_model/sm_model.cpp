@@ -240,7 +240,6 @@ void Sm::arrive(Cta &, Mbarrier &barrier, int64_t arrivals, int64_t bytes, doubl
       continue;
     }
     warps[index]->now = std::max(warps[index]->now, barrier.completed);
-    warps[index]->isBlocked = false;
     push(index);
   }
 }
@@ -258,14 +257,12 @@ bool Sm::arriveAt(size_t index, int64_t id, int64_t threads, bool waits, double 
   bool isLast = barrier.arrived >= (threads ? threads : warpsOfCta * lanesOfWarp);
   if (waits && !isLast) {
     barrier.waiting.push_back(index);
-    warps[index]->isBlocked = true;
     return false;
   }
   if (!isLast) return true;
   double release = barrier.last + barrierLatency;
   for (size_t other : barrier.waiting) {
     warps[other]->now = std::max(warps[other]->now, release);
-    warps[other]->isBlocked = false;
     push(other);
   }
   if (waits) warps[index]->now = std::max(warps[index]->now, release);
@@ -309,7 +306,6 @@ bool Sm::executeTogether(size_t index, const Node &node, double time) {
       return true;
     }
     barrier->waiting.push_back({index, *parity & 1});
-    warp.isBlocked = true;
     return false;
   }
   return true;
@@ -330,7 +326,7 @@ static int64_t baseOf(Value address) {
     }
     Operation *op = address.getDefiningOp();
     if (!isa<arith::AddIOp>(op)) return 0;
-    // The pointer is the operand that follows from an argument of 64 bits.
+    // The pointer is the first operand.
     address = op->getOperand(0);
   }
   return 0;

@@ -201,9 +201,12 @@ double Warp::countNode(const Node &node) {
         --stack.back().next;
         break;
       }
-      steps += times * (inner->bodies.empty() ? (evaluate(*inner), 1.0) : (enter(*inner), 1.0));
+      steps += times;
+      if (inner->bodies.empty())
+        evaluate(*inner);
+      else
+        enter(*inner);
     }
-    return steps;
   }
   return steps;
 }

@@ -36,7 +36,6 @@ public:
   std::vector<double> ready;
   std::vector<Frame> stack;
   double now = 0;
-  bool isBlocked = false;
 
   // Groups of asynchronous operations: when each of the committed ones is complete.
   double openMmas = 0, openCopies = 0, openStores = 0, openTensorAccesses = 0;

@@ -200,11 +200,11 @@ bool ChainExpansion::startsFromZero(const ChainedMma &mma) const {
 
 //===---------------------------------------------------------------------------------------------------------------- the step
 
-FailureOr<bool> partitionChainedMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  std::optional<ChainPlan> plan = planChains(function, config, target);
-  if (!plan) return false;
+FailureOr<Result<void>> partitionChainedMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  Result<ChainPlan> plan = planChains(function, config, target);
+  if (!plan) return Result<void>(Failure{plan.error()});
   if (failed(ChainExpansion(function, config, *plan).run())) return failure();
-  return true;
+  return Result<void>();
 }
 
 } // namespace tilewright::gpu

@@ -48,9 +48,10 @@ public:
   ChainPlanner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
       : function(function), config(config), target(target), sums(function, config.getWarps()) {}
 
-  std::optional<ChainPlan> run() {
-    if (!function->hasAttr(ttg::warpSpecializedName) || function->hasAttr(ttg::operandRegistersName) || config.getCtas() != 1)
-      return std::nullopt;
+  Result<ChainPlan> run() {
+    if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
+    if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
+    if (config.getCtas() != 1) return Failure{"the program has several CTAs"};
     bool all = true;
     function.walk([&](ttg::MmaAsyncOp mma) {
       auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
@@ -60,18 +61,19 @@ public:
     function.walk([&](ttg::TmaLoadOp load) {
       if (ttg::partitionOf(load) == ttg::Partition::producer) plan.fullBarriers[allocOf(load.getBuffer())] = load.getBarriers();
     });
-    if (!all || plan.loops.empty()) return std::nullopt;
+    if (plan.loops.empty()) return Failure{"no loop has a dot"};
+    if (!all) return Failure{"a dot stands outside a for loop, or has block scales"};
     for (auto &[op, its] : plan.loops)
-      if (!planLoop(cast<scf::ForOp>(op), its)) return std::nullopt;
+      if (Result<void> planned = planLoop(cast<scf::ForOp>(op), its); !planned) return Failure{planned.error()};
     chooseRowGroups();
-    if (!placeResults()) return std::nullopt;
+    if (!placeResults()) return Failure{"the results do not fit in tensor memory"};
     plan.hasCorrection = paysCorrection();
     chooseParts();
     return std::move(plan);
   }
 
 private:
-  bool planLoop(scf::ForOp loop, ChainLoop &its) {
+  Result<void> planLoop(scf::ForOp loop, ChainLoop &its) {
     for (Operation &op : *loop.getBody()) {
       if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) its.waits.push_back(wait);
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) its.fullWaits[wait.getBarriers()] = wait;
@@ -79,70 +81,74 @@ private:
       if (!arrive || !arrive.getFirstWarp()) continue;
       auto isLater = [&](ChainedMma &each) { return arrive->isBeforeInBlock(each.op); };
       auto after = static_cast<size_t>(llvm::find_if(its.mmas, isLater) - its.mmas.begin());
-      if (after == 0 || arrive.getPredicate()) return false; // it releases what the previous iteration has read
+      if (after == 0 || arrive.getPredicate()) return Failure{"a loop releases stages that its previous iteration has read"};
       its.releases.push_back({arrive, after - 1});
     }
     for (auto &[barriers, full] : its.fullWaits)
-      if (!isCarriedOrInvariant(loop, full.getIndex()) || !isCarriedOrInvariant(loop, full.getParity())) return false;
+      if (!isCarriedOrInvariant(loop, full.getIndex()) || !isCarriedOrInvariant(loop, full.getParity()))
+        return Failure{"a loop reads several stages in an iteration"};
     for (size_t i = 0; i < its.mmas.size(); ++i)
-      if (!planMma(loop, its, i)) return false;
+      if (Result<void> planned = planMma(loop, its, i); !planned) return planned;
     // The loads of early results come before a token to an MMA of the same iteration.
     auto last = llvm::find_if(llvm::reverse(its.mmas), [](ChainedMma &each) { return !each.isEarly; });
-    if (last == its.mmas.rend()) return false;
-    return llvm::all_of(its.mmas, [&](ChainedMma &each) { return !each.isEarly || !each.wait || each.wait->isBeforeInBlock(last->op); });
+    if (last == its.mmas.rend()) return Failure{"threads compute no operand and no sum of a loop's dots"};
+    bool precede =
+        llvm::all_of(its.mmas, [&](ChainedMma &each) { return !each.isEarly || !each.wait || each.wait->isBeforeInBlock(last->op); });
+    return precede ? Result<void>() : Failure{"threads need a result after the last dot that they compute an operand of"};
   }
 
-  bool planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
+  Result<void> planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
     ChainedMma &mma = its.mmas[number];
-    if (mma.op.getUseC() || !planSum(loop, mma)) return false;
+    if (mma.op.getUseC()) return Failure{"a dot adds to its sum under a condition"};
+    if (Result<void> planned = planSum(loop, mma); !planned) return planned;
     bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!tt::isZeros(mma.op.getC()) && !mma.inPlace);
     mma.lastReader = int64_t(number);
     for (Value buffer : mma.op.buffers()) {
       ttg::AllocOp alloc = allocOf(buffer);
-      if (!alloc) return false;
+      if (!alloc) return Failure{"an operand is in one of several buffers"};
       auto full = plan.fullBarriers.find(alloc);
       bool isCopied =
           full != plan.fullBarriers.end() && !loop.isDefinedOutsideOfLoop(stageOf(buffer)); // otherwise the threads wait before the loop
       if (isCopied) {
         auto wait = its.fullWaits.find(full->second); // none: threads read the buffer, too
-        if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.getIndex()) return false;
+        if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.getIndex())
+          return Failure{"threads read an operand that is copied"};
       }
       for (Operation *access : accessesOf(alloc)) {
         if (!loop->isProperAncestor(access) || ttg::partitionOf(access) == ttg::Partition::producer) continue;
-        if (access->getBlock() != loop.getBody()) return false;
+        if (access->getBlock() != loop.getBody()) return Failure{"an operand is written or read in a branch or an inner loop"};
         if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
           auto isReader = [&](ChainedMma &each) { return each.op == reader; };
           mma.lastReader = std::max<int64_t>(mma.lastReader, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
           continue;
         }
-        if (!isa<ttg::StoreSharedOp>(access) || full != plan.fullBarriers.end()) return false;
+        if (!isa<ttg::StoreSharedOp>(access) || full != plan.fullBarriers.end()) return Failure{"threads read an operand in shared memory"};
         needsThreads = storesOperands = true;
       }
     }
     mma.isEarly = !needsThreads && !mma.inPlace;
-    if (mma.inPlace && !needsThreads) return false; // nothing tells the threads' pace
-    return true;
+    if (mma.inPlace && !needsThreads) return Failure{"a dot accumulates, and threads compute nothing for it"}; // that would tell their pace
+    return {};
   }
 
   /// Finds where the sum comes from, and where threads need it.
-  bool planSum(scf::ForOp loop, ChainedMma &mma) {
+  Result<void> planSum(scf::ForOp loop, ChainedMma &mma) {
     Value d = mma.op.getD();
     auto type = cast<RankedTensorType>(d.getType());
     if (ttg::layoutOf(type) != Layout::tensorMemory(ttg::shapeOf(type), config.getWarps()) || type.getElementTypeBitWidth() != registerBits)
-      return false;
+      return Failure{"the threads of a sum are not those of its lanes of tensor memory"};
     if (sums.isInPlace(mma.op.getCMutable())) {
       auto carried = dyn_cast<BlockArgument>(mma.op.getC());
-      if (!carried || carried.getOwner() != loop.getBody()) return false;
+      if (!carried || carried.getOwner() != loop.getBody()) return Failure{"a dot adds to the result of another one"};
       mma.inPlace = carried.getArgNumber() - loop.getNumInductionVars();
-      return true;
+      return {};
     }
-    if (!d.hasOneUse()) return false;
-    mma.wait = dyn_cast<ttg::MmaAsyncWaitOp>(*d.getUsers().begin());
-    if (!mma.wait || mma.wait->getBlock() != loop.getBody()) return false;
+    mma.wait = d.hasOneUse() ? dyn_cast<ttg::MmaAsyncWaitOp>(*d.getUsers().begin()) : ttg::MmaAsyncWaitOp();
+    if (!mma.wait || mma.wait->getBlock() != loop.getBody()) return Failure{"a dot's result is not waited for once, in its iteration"};
     Value passed = mma.wait.getResults()[llvm::find(mma.wait.getTiles(), d) - mma.wait.getTiles().begin()];
-    if (!passed.hasOneUse()) return true;
+    if (!passed.hasOneUse()) return {};
     auto yield = dyn_cast<scf::YieldOp>(*passed.getUsers().begin());
-    if (!yield || yield->getParentOp() != loop) return true;
+    if (!yield || yield->getParentOp() != loop) return {};
     unsigned number = passed.getUses().begin()->getOperandNumber();
     BlockArgument carried = loop.getRegionIterArg(number);
     bool isRescaled = !carried.use_empty() && llvm::all_of(carried.getUsers(), [&](Operation *user) {
@@ -150,7 +156,7 @@ private:
     });
     if (isRescaled) mma.rescaled = number;
     if (isRescaled) mma.factors = rowFactors(carried, mma.op.getC());
-    return true;
+    return {};
   }
 
   /// The factors of the rows if the sum is nothing but the carried one times these; null otherwise.
@@ -275,7 +281,7 @@ private:
 
 } // namespace
 
-std::optional<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+Result<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   return ChainPlanner(function, config, target).run();
 }
 

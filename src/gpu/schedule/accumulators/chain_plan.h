@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/ttg/ttg.h"
+#include "support/result.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -47,8 +48,8 @@ struct ChainPlan {
   bool hasCorrection = false; ///< a warp group multiplies sums by the factors of their rows
 };
 
-/// Nothing if the kernel's MMAs cannot get a partition for the reasons that partitionChainedMmas names.
-std::optional<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+/// Fails if the kernel's MMAs cannot get a partition.
+Result<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 
 /// Two tiles of the factors of an MMA's sum.
 ttg::BufferType factorBufferOf(const ChainedMma &mma);

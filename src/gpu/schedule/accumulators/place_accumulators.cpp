@@ -116,7 +116,7 @@ private:
 
   /// The first wait after which the MMA is complete, or the kernel's end.
   Operation *endOf(ttg::MmaAsyncOp mma) {
-    ttg::MmaAsyncWaitOp wait = gpu::waitForAllAfter(mma);
+    ttg::MmaAsyncWaitOp wait = waitForAllAfter(mma);
     return wait ? wait.getOperation() : function.getBody().front().getTerminator();
   }
 
@@ -144,7 +144,7 @@ private:
       if (!accumulators.isInPlace(use)) continue;
       touch(use.getOwner());
       auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
-      if (wait && mayRunAfter(value, wait)) touch(waitForAllAfter(wait));
+      if (wait && mayRunAfter(value, wait)) touch(nextWaitForAll(wait));
     }
     if (value.use_empty() && value.getDefiningOp<ttg::MmaAsyncOp>()) touch(function.getBody().front().getTerminator());
   }
@@ -161,7 +161,7 @@ private:
   }
 
   /// Returns the first wait for all MMAs that comes after this one, or the kernel's end.
-  Operation *waitForAllAfter(ttg::MmaAsyncWaitOp wait) {
+  Operation *nextWaitForAll(ttg::MmaAsyncWaitOp wait) {
     Operation *next = function.getBody().front().getTerminator();
     for (ttg::MmaAsyncWaitOp other : llvm::reverse(waits)) { // in the text's order
       if (other == wait) break;
@@ -433,11 +433,13 @@ static FailureOr<std::string> place(tt::FuncOp function, ttg::ConfigAttr config,
   FailureOr<Result<void>> partitioned = partitionMmas(function, config, target);
   if (failed(partitioned)) return failure();
   if (*partitioned) return std::string("a warp of its own multiplies, while others store the last sums");
-  FailureOr<bool> isChained = partitionChainedMmas(function, config, target);
-  if (failed(isChained)) return failure();
-  if (*isChained) return std::string("a warp of its own multiplies, while others compute between the dots");
+  FailureOr<Result<void>> chained = partitionChainedMmas(function, config, target);
+  if (failed(chained)) return failure();
+  if (*chained) return std::string("a warp of its own multiplies, while others compute between the dots");
   if (failed(Placer(function, config, target).run())) return failure();
-  return "the first warp of the threads starts each dot: " + partitioned->error();
+  std::string reason = partitioned->error();
+  if (chained->error() != reason) reason += "; " + chained->error();
+  return "the first warp of the threads starts each dot: " + reason;
 }
 
 LogicalResult placeAccumulators(ModuleOp module) {

@@ -173,9 +173,9 @@ private:
   LogicalResult pipelineLoop(scf::ForOp loop) {
     FailureOr<LoopSchedule> schedule = readSchedule(loop);
     if (failed(schedule)) return failure();
-    std::optional<std::string> wrong = schedule->stages > 1 ? verify(*schedule) : std::nullopt;
-    if (!wrong) wrong = verifyComputed(*schedule);
-    if (wrong) return loop.emitError("its schedule is invalid: ") << *wrong;
+    Result<void> valid = schedule->stages > 1 ? verify(*schedule) : Result<void>();
+    if (valid) valid = verifyComputed(*schedule);
+    if (!valid) return loop.emitError("its schedule is invalid: ") << valid.error();
     if (failed(assumeUnwritten(*schedule))) return failure();
     overlapOperands(*schedule);
     return schedule->stages > 1 ? expand(*schedule) : success();

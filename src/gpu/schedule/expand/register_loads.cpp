@@ -81,7 +81,7 @@ void addRegisterLoads(LoopSchedule &schedule, int64_t registers) {
   int64_t held = 0;
   for (tt::LoadOp load : loads)
     held += heldBy(load);
-  if (2 * held > registers) return;
+  if (loads.empty() || 2 * held > registers) return;
   schedule.registerLoads = std::move(loads);
   schedule.registersForWords = registers / 2 - held;
 }

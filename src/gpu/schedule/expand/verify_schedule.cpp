@@ -33,21 +33,22 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
 }
 
 /// Every access to a circular buffer's buffers stands between its first reader and the end of its reads.
-static std::optional<std::string> verifyReaders(const CircularBuffer &circular, scf::ForOp loop) {
-  if (circular.copies.empty() || !circular.firstReader || !circular.endOfReads) return "a circular buffer has no copies or no readers";
+static Result<void> verifyReaders(const CircularBuffer &circular, scf::ForOp loop) {
+  if (circular.copies.empty() || !circular.firstReader || !circular.endOfReads)
+    return Failure{"a circular buffer has no copies or no readers"};
   if (circular.firstReader->getBlock() != loop.getBody() || circular.endOfReads->getBlock() != loop.getBody())
-    return "a circular buffer is read outside its loop";
+    return Failure{"a circular buffer is read outside its loop"};
   for (const Copy &copy : circular.copies) {
     ttg::StoreSharedOp store = copy.store;
     ttg::AllocOp alloc = copy.alloc;
     for (Operation *access : accessesOf(alloc)) {
       if (access == store) continue;
       Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
-      if (!inBody) return "a stage is read outside the loop";
-      if (!notBefore(inBody, circular.firstReader)) return "a stage is read before the wait for its copy";
+      if (!inBody) return Failure{"a stage is read outside the loop"};
+      if (!notBefore(inBody, circular.firstReader)) return Failure{"a stage is read before the wait for its copy"};
       Operation *end = endOfRead(access, inBody);
-      if (!end) return "an MMA is never waited for";
-      if (!notBefore(circular.endOfReads, end)) return "a stage is released while it is still being read";
+      if (!end) return Failure{"an MMA is never waited for"};
+      if (!notBefore(circular.endOfReads, end)) return Failure{"a stage is released while it is still being read"};
     }
   }
   return {};
@@ -78,136 +79,137 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
 
 /// Copies that an operand partition and its consumers read to registers. The partition arrives where it has read them, and the consumers in
 /// the same iteration, so their last read must not come later.
-static std::optional<std::string> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
+static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
-  if (circular.mmasRead) return "a stage is released while an MMA reads it";
+  if (circular.mmasRead) return Failure{"a stage is released while an MMA reads it"};
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
   for (const Copy &copy : circular.copies)
     for (Operation *access : accessesOf(copy.alloc)) {
       if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
       if (!circular.releaseAfter || !notBefore(circular.releaseAfter, loop.getBody()->findAncestorOpInBlock(*access)))
-        return "a stage is released while it is still being read";
+        return Failure{"a stage is released while it is still being read"};
     }
   return {};
 }
 
 /// The refill of a circular buffer comes after the last read of the stage that it fills, and all threads know that.
-static std::optional<std::string> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
+static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
-    if (op && op->getBlock() != loop.getBody()) return "stages are filled or released outside the loop";
+    if (op && op->getBlock() != loop.getBody()) return Failure{"stages are filled or released outside the loop"};
   if (schedule.computedReleaseAfter()) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
     release = {(schedule.edges.empty() ? 0 : 1) - (readsShifted ? schedule.shift : 0), circular.releaseAfter};
   } else {
-    if (circular.distance < 1) return "a copy is started after it is waited for";
-    if (readsShifted && circular.distance <= schedule.shift) return "a copy is started after the shifted MMA that reads it";
+    if (circular.distance < 1) return Failure{"a copy is started after it is waited for"};
+    if (readsShifted && circular.distance <= schedule.shift) return Failure{"a copy is started after the shifted MMA that reads it"};
     Point copy{schedule.stages - circular.distance, circular.copyAfter};
     release = {copy.iteration, circular.releaseAfter};
     if (copy < release) --release.iteration; // that of the iteration before
   }
-  if (release < end) return "a stage is released while it is still being read";
+  if (release < end) return Failure{"a stage is released while it is still being read"};
   bool hasOneBarrier = isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter);
-  if (hasOneBarrier && schedule.computedStages < stagesWithoutWaiting) return "a buffer is filled while an MMA reads it";
+  if (hasOneBarrier && schedule.computedStages < stagesWithoutWaiting) return Failure{"a buffer is filled while an MMA reads it"};
   return {};
 }
 
 /// MMAs in flight: all of them until one place, the last of them, or a wait before it that drains one MMA.
-static std::optional<std::string> verifyEdges(const LoopSchedule &schedule) {
+static Result<void> verifyEdges(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   for (const MmaEdge &edge : schedule.edges) {
     auto mma = cast<ttg::MmaAsyncOp>(edge.op);
-    if (mma->getBlock() != loop.getBody()) return "an MMA of an inner loop is in flight";
-    if (!edge.until || edge.until->getBlock() != loop.getBody()) return "the MMA in flight is not waited for in the next iteration";
+    if (mma->getBlock() != loop.getBody()) return Failure{"an MMA of an inner loop is in flight"};
+    if (!edge.until || edge.until->getBlock() != loop.getBody())
+      return Failure{"the MMA in flight is not waited for in the next iteration"};
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(edge.until);
-    if (!wait && edge.until != schedule.edges.back().op) return "MMAs in flight are not drained by the last of them";
+    if (!wait && edge.until != schedule.edges.back().op) return Failure{"MMAs in flight are not drained by the last of them"};
     bool isDrained = wait && drainingWaitIn(loop) == wait; // a step has split that MMA
-    if (!isDrained && !accumulatesInPlace(mma, loop)) return "an iteration uses the result of its MMA in flight";
+    if (!isDrained && !accumulatesInPlace(mma, loop)) return Failure{"an iteration uses the result of its MMA in flight"};
     if (!wait) continue;
-    if (schedule.edges.size() != 1) return "not exactly one MMA is in flight until a wait of the next iteration";
-    if (!isDrained && wait.getPending() != 0) return "the MMA in flight is not waited for in the next iteration";
-    if (!wait->isBeforeInBlock(mma)) return "a sum is added to before it is waited for";
+    if (schedule.edges.size() != 1) return Failure{"not exactly one MMA is in flight until a wait of the next iteration"};
+    if (!isDrained && wait.getPending() != 0) return Failure{"the MMA in flight is not waited for in the next iteration"};
+    if (!wait->isBeforeInBlock(mma)) return Failure{"a sum is added to before it is waited for"};
   }
-  if (schedule.shiftedMma && !schedule.edges.empty()) return "an MMA is shifted while others are in flight";
+  if (schedule.shiftedMma && !schedule.edges.empty()) return Failure{"an MMA is shifted while others are in flight"};
   return {};
 }
 
 /// The shifted MMA is one that the rewriting can shift: the first reader of a buffer, an iteration early; or the last one of a loop with a
 /// producer, an iteration late, which two warp groups run in turns.
-static std::optional<std::string> verifyShift(const LoopSchedule &schedule) {
+static Result<void> verifyShift(const LoopSchedule &schedule) {
   if (!schedule.shiftedMma) return {};
   scf::ForOp loop = schedule.loop;
   SmallVector<ttg::MmaAsyncOp> mmas(loop.getBody()->getOps<ttg::MmaAsyncOp>());
   if (schedule.shift > 0) {
     auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == schedule.shiftedMma; };
     if (schedule.warpSpecialized || llvm::none_of(schedule.circularBuffers, isRead))
-      return "the shifted MMA is not the first reader of a buffer";
+      return Failure{"the shifted MMA is not the first reader of a buffer"};
     return {};
   }
   int64_t warps = ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getWarps();
   bool isLast = mmas.size() > 1 && mmas.back() == schedule.shiftedMma;
   if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !canPipelineTwoStages(loop, mmas.front()))
-    return "the shifted MMA does not end a chain that two warp groups can run in two stages";
+    return Failure{"the shifted MMA does not end a chain that two warp groups can run in two stages"};
   return {};
 }
 
 /// The copies can run ahead, and may continue in the enclosing loop if the schedule says so.
-static std::optional<std::string> verifyCopies(const LoopSchedule &schedule) {
+static Result<void> verifyCopies(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   std::optional<GpuTarget> target = gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
   for (const Copy &copy : schedule.copies())
-    if (std::optional<std::string> obstacle = prefetchObstacle(copy.load, copy.alloc, loop, target && target->cpAsync))
-      return "a load cannot run ahead: " + *obstacle;
+    if (Result<void> valid = checkPrefetch(copy.load, copy.alloc, loop, target && target->cpAsync); !valid)
+      return Failure{"a load cannot run ahead: " + valid.error()};
   if (!schedule.crossTile) return {};
   bool isPersistent = bool(schedule.warpSpecialized ? topLevelLoopAround(loop) : persistentLoop(schedule));
-  return isPersistent ? std::nullopt : std::optional<std::string>("the loop around it is not one over tiles");
+  return isPersistent ? Result<void>() : Failure{"the loop around it is not one over tiles"};
 }
 
-std::optional<std::string> verify(const LoopSchedule &schedule) {
+Result<void> verify(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  if (schedule.stages < 2) return "a single stage cannot be filled while it is read";
-  if (schedule.circularBuffers.empty()) return "no load is prefetched";
+  if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
+  if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
   for (auto rule : {verifyEdges, verifyShift, verifyCopies})
-    if (std::optional<std::string> error = rule(schedule)) return error;
+    if (Result<void> valid = rule(schedule); !valid) return valid;
   std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
     if (!circular.tma) {
-      if (schedule.warpSpecialized) return "copies by threads have no producer";
-      if (asyncDistance.value_or(circular.distance) != circular.distance) return "copies of different iterations are waited for together";
+      if (schedule.warpSpecialized) return Failure{"copies by threads have no producer"};
+      if (asyncDistance.value_or(circular.distance) != circular.distance)
+        return Failure{"copies of different iterations are waited for together"};
       asyncDistance = circular.distance;
     }
-    if (std::optional<std::string> error = verifyReaders(circular, loop)) return error;
-    if (std::optional<std::string> error = verifyRefill(schedule, circular)) return error;
+    if (Result<void> valid = verifyReaders(circular, loop); !valid) return valid;
+    if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;
   }
   return {};
 }
 
 /// The partition fills a stage of a computed operand again after the MMAs that read it have finished.
-static std::optional<std::string> verifyComputedRelease(const LoopSchedule &schedule) {
-  if (schedule.circularBuffers.empty()) return "a partition computes an operand, but the loop copies nothing";
+static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
+  if (schedule.circularBuffers.empty()) return Failure{"a partition computes an operand, but the loop copies nothing"};
   Operation *after = schedule.computedReleaseAfter() ? schedule.computedReleaseAfter() : schedule.circularBuffers.front().releaseAfter;
   scf::ForOp loop = schedule.loop;
-  if (!after || after->getBlock() != loop.getBody()) return "stages of a computed operand are not released in the loop";
+  if (!after || after->getBlock() != loop.getBody()) return Failure{"stages of a computed operand are not released in the loop"};
   Point release{schedule.edges.empty() ? 0 : 1, after};
   for (ttg::StoreSharedOp store : schedule.computed)
     for (Operation *access : accessesOf(allocOf(store.getBuffer()))) {
       if (access == store) continue;
       Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
       Operation *last = inBody ? endOfRead(access, inBody) : nullptr;
-      if (!last && schedule.edges.empty()) return "an MMA is never waited for";
+      if (!last && schedule.edges.empty()) return Failure{"an MMA is never waited for"};
       Point end = schedule.edges.empty() || !isa<ttg::MmaAsyncOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};
-      if (release < end) return "a stage of a computed operand is released while it is still being read";
+      if (release < end) return Failure{"a stage of a computed operand is released while it is still being read"};
     }
   return {};
 }
 
-std::optional<std::string> verifyComputed(const LoopSchedule &schedule) {
+Result<void> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
-  if (!schedule.operandPlan)
-    return schedule.edges.empty() ? std::optional<std::string>("computed operands without MMAs in flight") : std::nullopt;
-  if (!schedule.warpSpecialized) return "a partition computes an operand, but no producer copies for it";
+  if (!schedule.operandPlan) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
+  if (!schedule.warpSpecialized) return Failure{"a partition computes an operand, but no producer copies for it"};
   return verifyComputedRelease(schedule);
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "gpu/schedule/loops/loop_schedule.h"
+#include "support/result.h"
 
 namespace tilewright::gpu {
 
-/// What is wrong with a schedule, as text, or null: every iteration's wait must have its arrival, and a stage may be filled again only
-/// after all threads have read it.
-std::optional<std::string> verify(const LoopSchedule &schedule);
+/// Checks a schedule: every iteration's wait must have its arrival, and a stage may be filled again only after all threads have read it.
+Result<void> verify(const LoopSchedule &schedule);
 /// The same of the operands that threads compute, with or without circular buffers that copies fill.
-std::optional<std::string> verifyComputed(const LoopSchedule &schedule);
+Result<void> verifyComputed(const LoopSchedule &schedule);
 
 } // namespace tilewright::gpu

@@ -9,7 +9,6 @@
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
-#include "support/result.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,7 +70,7 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   return {};
 }
 
-static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   IntegerAttr step;
   LoopIterations iterations(loop);
   bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
@@ -81,11 +80,6 @@ static Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForO
   if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
   auto plain = dyn_cast<tt::LoadOp>(load);
   return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
-}
-
-std::optional<std::string> prefetchObstacle(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
-  Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
-  return isPrefetchable ? std::nullopt : std::optional(isPrefetchable.error());
 }
 
 static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
@@ -193,10 +187,10 @@ LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     CircularBuffer circular;
     circular.tma = isa<ttg::DescriptorLoadOp>(load);
     circular.copies.push_back({load, store, alloc});
-    std::optional<std::string> obstacle = prefetchObstacle(load, alloc, loop, mayCopyAsync);
-    if (obstacle && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
-    if (obstacle)
-      schedule.unpipelined.push_back({load, *obstacle});
+    Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
+    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isPrefetchable)
+      schedule.unpipelined.push_back({load, isPrefetchable.error()});
     else if (!findReaders(circular, circular.copies.front(), body))
       schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "gpu/schedule/loops/loop_schedule.h"
+#include "support/result.h"
 
 namespace tilewright::gpu {
 
 /// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
 /// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
 bool mayLearnOfWrites(mlir::Operation *within);
-/// Returns why a load that feeds `alloc` cannot run ahead in its loop, as text; null if it can.
-std::optional<std::string> prefetchObstacle(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
+/// Checks that a load that feeds `alloc` can run ahead in its loop.
+Result<void> checkPrefetch(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
 
 /// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's.
 int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);

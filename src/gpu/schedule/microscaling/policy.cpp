@@ -47,10 +47,11 @@ static bool loadsWideScales(const LoopSchedule &schedule) {
 
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
   if (!schedule.operandPlan || schedule.circularBuffers.empty()) return false;
+  ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
+  if (!wait && !scheduleGemm(schedule, context) && !scheduleProducer(schedule, context)) return false;
   schedule.operandPlan->loadsWholeRows = partitionLoadsAlone(schedule);
   schedule.operandPlan->fencesEarly = loadsWideScales(schedule);
-  ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
-  if (!wait) return scheduleGemm(schedule, context) || scheduleProducer(schedule, context);
+  if (!wait) return true;
   drainLastMmaAt(schedule, wait);
   if (!releasesCopiesEarly(schedule)) return true;
   schedule.operandPlan->releaseAfter = wait;

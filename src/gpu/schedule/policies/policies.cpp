@@ -31,6 +31,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   if (schedule.operandPlan) schedule.operandPlan = OperandPlan();
   schedule.policy = {};
   schedule.registerLoads.clear();
+  schedule.registersForWords = 0;
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;

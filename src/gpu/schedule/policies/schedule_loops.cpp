@@ -1,4 +1,5 @@
-// Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes:
+// Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes, but for marks on
+// buffers that a producer of another CTA fills (`ttg.live_throughout`, `ttg.live_from_start`):
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
@@ -272,6 +273,13 @@ private:
       }
   }
 
+  /// Takes that back: without circular buffers, each CTA copies for itself.
+  static void forgetPeers(LoopSchedule &schedule) {
+    for (const Copy &copy : schedule.copies())
+      for (StringRef name : {ttg::liveThroughoutName, ttg::liveFromStartName})
+        ttg::AllocOp(copy.alloc)->removeAttr(name);
+  }
+
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
     bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPlan || !function->hasAttr(ttg::operandRegistersName));
@@ -283,6 +291,7 @@ private:
     if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
     int64_t stages = schedule.continued ? left->stages : chooseStages(schedule);
     if (!schedule.continued && prefetches) left.reset();
+    if (stages < 2) forgetPeers(schedule);
     if (warpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages);
     if (schedule.continued) budget.reserve(reserved);
     return stages;
@@ -304,7 +313,7 @@ private:
     std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     if (stages < 2) schedule.circularBuffers.clear();
     if (stages > 1)
-      if (std::optional<std::string> wrong = verify(schedule)) return bug(loop, "its schedule is invalid: " + *wrong);
+      if (Result<void> valid = verify(schedule); !valid) return bug(loop, "its schedule is invalid: " + valid.error());
     reserveBuffers(schedule);
     write(schedule, reason);
     return success();

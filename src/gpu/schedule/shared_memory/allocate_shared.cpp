@@ -24,7 +24,7 @@ public:
   LogicalResult run() {
     plan = planShared(function);
     if (plan.bytes > target.sharedBytes) return tooMuch();
-    if (std::optional<std::string> error = verify(plan)) return bug(function, "the plan of its shared memory is invalid: " + *error);
+    if (Result<void> valid = verify(plan); !valid) return bug(function, "the plan of its shared memory is invalid: " + valid.error());
     for (const Reservation &reservation : plan.reservations)
       reservation.op->setAttr(ttg::offsetName, b.getI64IntegerAttr(reservation.offset));
     int64_t bytes = std::max(plan.bytes, bytesForTensorMemory());

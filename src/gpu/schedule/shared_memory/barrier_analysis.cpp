@@ -249,9 +249,16 @@ private:
     access.younger = std::min(access.younger + 1, manyYounger);
   }
 
+  /// True if both operations use the same scratch memory, one after the other: what is ordered after the later one is ordered after both.
+  static bool supersedes(const SharedAccess &later, const SharedAccess &earlier) {
+    return later.owner == later.op && earlier.owner == earlier.op && later.op->getBlock() == earlier.op->getBlock() &&
+           later.partition == earlier.partition && later.first <= earlier.first && earlier.end <= later.end;
+  }
+
   void add(const SharedAccess &access, PendingAccesses &state) {
     for (PendingAccess &earlier : state)
       if (conflicts(earlier.access, access)) visit(earlier, access);
+    llvm::erase_if(state, [&](const PendingAccess &earlier) { return supersedes(access, earlier.access); });
     PendingAccess pending{access};
     pending.running = access.isAsynchronous();
     if (access.accessor != Accessor::tmaLoad && !llvm::is_contained(state, pending)) state.push_back(pending);

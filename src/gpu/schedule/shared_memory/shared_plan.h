@@ -2,11 +2,9 @@
 #pragma once
 
 #include "gpu/ttg/ttg.h"
+#include "support/result.h"
 
 #include "llvm/ADT/ArrayRef.h"
-
-#include <optional>
-#include <string>
 
 namespace tilewright::gpu {
 
@@ -34,8 +32,7 @@ struct SharedPlan {
 /// Places everything: reservations that are in use at the same time never overlap; others may.
 SharedPlan planShared(tt::FuncOp function, llvm::ArrayRef<DeeperBuffer> deeper = {});
 
-/// What is wrong with a plan, as text, or null: allocations that are in use at the
-/// same time must be disjoint, aligned, and within the memory that is requested.
-std::optional<std::string> verify(const SharedPlan &plan);
+/// Checks a plan: allocations that are in use at the same time must be disjoint, aligned, and within the memory that is requested.
+Result<void> verify(const SharedPlan &plan);
 
 } // namespace tilewright::gpu

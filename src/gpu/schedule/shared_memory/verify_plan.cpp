@@ -7,17 +7,17 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-std::optional<std::string> verify(const SharedPlan &plan) {
+Result<void> verify(const SharedPlan &plan) {
   SmallVector<const Reservation *> byOffset;
   for (const Reservation &reservation : plan.reservations) {
     if (reservation.offset < 0 || reservation.bytes < 0 || reservation.offset + reservation.bytes > plan.bytes)
-      return "a reservation is outside the requested memory";
-    if (reservation.first > reservation.last) return "a reservation ends before it begins";
+      return Failure{"a reservation is outside the requested memory"};
+    if (reservation.first > reservation.last) return Failure{"a reservation ends before it begins"};
     auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
     bool isPlain = alloc && alloc.getType().paddedTileBytes() % swizzleAlignment != 0; // small, and in order
     if (alloc && reservation.offset % (isPlain ? plainAlignment : swizzleAlignment))
-      return "a buffer does not start where its swizzle does";
-    if (reservation.isBarriers && reservation.offset % mbarrierBytes) return "a barrier is not aligned";
+      return Failure{"a buffer does not start where its swizzle does"};
+    if (reservation.isBarriers && reservation.offset % mbarrierBytes) return Failure{"a barrier is not aligned"};
     byOffset.push_back(&reservation);
   }
   llvm::sort(byOffset, [](const Reservation *x, const Reservation *y) { return x->offset < y->offset; });
@@ -25,7 +25,7 @@ std::optional<std::string> verify(const SharedPlan &plan) {
     for (size_t j = i + 1; j < byOffset.size() && byOffset[j]->offset < byOffset[i]->offset + byOffset[i]->bytes; ++j) {
       const Reservation &x = *byOffset[i], &y = *byOffset[j];
       bool together = x.isBarriers || y.isBarriers || (x.first <= y.last && y.first <= x.last);
-      if (together && x.overlaps(y)) return "two reservations that are in use at the same time overlap";
+      if (together && x.overlaps(y)) return Failure{"two reservations that are in use at the same time overlap"};
     }
   return {};
 }

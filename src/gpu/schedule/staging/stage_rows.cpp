@@ -25,9 +25,9 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-class RowKeeper {
+class RowStager {
 public:
-  explicit RowKeeper(Block &block) : block(block) {
+  explicit RowStager(Block &block) : block(block) {
     int64_t region = 0;
     for (Operation &op : block) {
       regions[&op] = region;
@@ -54,7 +54,7 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block))
       for (OpOperand &operand : op.getOpOperands())
-        if (regions.contains(&op) && isHeld(operand.get(), &op)) operand.set(remake(operand.get(), &op));
+        if (regions.contains(&op) && isHeld(operand.get(), &op)) operand.set(rematerialize(operand.get(), &op));
     for (tt::LoadOp load : rows)
       copy(load);
   }
@@ -97,7 +97,7 @@ private:
   }
 
   /// The same value, computed before `user` from what is in shared memory.
-  Value remake(Value value, Operation *user) {
+  Value rematerialize(Value value, Operation *user) {
     if (!isMadeHere(value)) return value;
     Operation *op = value.getDefiningOp();
     if (regions.contains(op) && regions.lookup(op) == regions.lookup(user)) return value;
@@ -108,7 +108,7 @@ private:
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
       fresh = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
     } else {
-      fresh = tt::rematerialize(b, op, value.getType(), [&](Value operand) { return remake(operand, user); });
+      fresh = tt::rematerialize(b, op, value.getType(), [&](Value operand) { return rematerialize(operand, user); });
     }
     return made[{value, regions.lookup(user)}] = fresh;
   }
@@ -159,8 +159,8 @@ private:
 static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   // Threads that read their rows again use fewer registers, so a third CTA must fit on the SM, where two had 255.
   if (!target.cpAsync || !fitOnSM(stagedCtas, config.getWarps() << laneBits, stagedCtaRegisters, target)) return;
-  RowKeeper keeper(function.getBody().front());
-  if (keeper.pays()) keeper.run();
+  RowStager stager(function.getBody().front());
+  if (stager.pays()) stager.run();
 }
 
 LogicalResult stageRows(ModuleOp module) {

@@ -14,14 +14,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Erases a store to a buffer, and the fence after it with the last of the adjacent stores.
-void eraseStore(ttg::StoreSharedOp store) {
-  Operation *before = store->getPrevNode(), *after = store->getNextNode();
-  store->erase();
-  if (isa_and_nonnull<ttg::StoreSharedOp>(before) || isa_and_nonnull<ttg::StoreSharedOp>(after)) return;
-  if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) after->erase();
-}
-
 //   before: ttg.descriptor_store %t to %map[...]
 //   after:  ttg.store_shared %t, %p    ttg.fence_async    ttg.tma_store %p to %map    ttg.tma_store_wait 0
 static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp store) {
