@@ -193,6 +193,11 @@ static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t fir
   return true;
 }
 
+/// True if two wgmma may accumulate into the same registers without a wait in between (PTX ISA 9.7.15.7.1).
+static bool haveOneShape(ptx::WgmmaOp a, ptx::WgmmaOp b) {
+  return a.getN() == b.getN() && a.getCFormat() == b.getCFormat() && bitsOf(a.getAFormat()) == bitsOf(b.getAFormat());
+}
+
 static bool wgmma(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
   auto op = cast<ptx::WgmmaOp>(step.op);
@@ -220,6 +225,11 @@ static bool wgmma(Warp &warp, const Step &step) {
     size_t value = size_t(step.operands[i]);
     bool isC = i > aSize && i <= aSize + cSize, isRegister = (isC && withC) || (aSize == 4 && i < 4);
     if (warp.inFlight[value] && !isC) return warp.fail(step, "an accumulator is used without a wgmma_wait for its group");
+    if (uint32_t sequence = warp.inFlight[value]; isC && sequence && sequence > warp.matrixDone) {
+      uint32_t other = warp.matrixTrace[sequence - 1];
+      if (!haveOneShape(op, cast<ptx::WgmmaOp>(warp.cta.program.ops[other])))
+        return warp.fail(step, "the accumulator of a wgmma of another shape is used without a wgmma_wait for its group", -1, other);
+    }
     if (isRegister && !warp.inFlight[value] && warp.definedAt[value] > warp.matrixFence)
       return warp.fail(step, "wgmma_fence is missing: a register was written after the last one");
   }
