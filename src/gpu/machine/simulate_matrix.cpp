@@ -8,6 +8,7 @@
 //
 // wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
 // at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
+#include "gpu/machine/descriptors.h"
 #include "gpu/machine/simulate_program.h"
 #include "gpu/machine/wgmma_descriptor.h"
 
@@ -148,7 +149,7 @@ static bool mma(Warp &warp, const Step &step) {
 
 namespace {
 /// A matrix in shared memory.
-struct SharedMatrix : WgmmaDescriptor {
+struct WgmmaMatrix : WgmmaDescriptor {
   /// Returns the address of 16 bytes of row `row`, from byte `byte` of its K.
   uint64_t kMajor(int64_t row, int64_t byte) const {
     uint64_t group = uint64_t(row / 8) * stride;
@@ -168,7 +169,7 @@ struct SharedMatrix : WgmmaDescriptor {
 /// Reads rows [first, first + rows) of the descriptor's operand, and records the bytes.
 static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
                         std::vector<double> &out, std::vector<Chunk> &chunks) {
-  SharedMatrix descriptor{decodeWgmma(bits)};
+  WgmmaMatrix descriptor{decodeWgmma(bits)};
   if (descriptor.baseOffset) return warp.fail(step, "the simulator does not support descriptors with a base offset");
   int64_t width = bitsOf(format), inner = 256 / width;
   auto read = [&](uint64_t address, auto each) {

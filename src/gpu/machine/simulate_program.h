@@ -475,7 +475,6 @@ inline int64_t bytesOf(mlir::Type type) {
 /// Returns the number format of a matrix operand.
 const Format &numberFormat(ptx::Format format);
 double decodeNumber(ptx::Format format, uint64_t bits);
-uint64_t swizzled(uint64_t address, int64_t span);
 /// Combines two integers of `bits` bits, like redux, atomics and reducing stores.
 uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value);
 

@@ -2,6 +2,7 @@
 //
 //   tma_load map [x, y] to buffer, bar      queued: the buffer belongs to the copy
 //   some time later                         the box is in the buffer, and bar has its bytes
+#include "gpu/machine/descriptors.h"
 #include "gpu/machine/simulate_program.h"
 
 #include "llvm/ADT/bit.h"
@@ -16,15 +17,6 @@ namespace tilewright::gpu::sim {
 using interp::decodeFloat;
 using interp::encodeFloat;
 using interp::signExtend;
-
-uint64_t swizzled(uint64_t address, int64_t span) {
-  switch (span) {
-  case 128: return address ^ (address >> 3 & 0x70);
-  case 64: return address ^ (address >> 3 & 0x30);
-  case 32: return address ^ (address >> 3 & 0x10);
-  default: return address;
-  }
-}
 
 // ---- tensor maps
 
