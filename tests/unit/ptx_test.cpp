@@ -22,6 +22,16 @@ TEST(Ptx, ThreadIndices) {
                ".visible .entry kernel("});
 }
 
+TEST(Ptx, TheLargestGrid) {
+  expectLines(kernel(R"(
+  %n = ptx.block_count 0
+  %max = arith.constant 2147483647 : i32
+  %isLargest = arith.cmpi eq, %n, %max : i32
+  %v = arith.extui %isLargest : i1 to i32
+  ptx.store_global %g, %v : i32)"),
+              {"sm_80"}, {"%nctaid.x"});
+}
+
 TEST(Ptx, Memory) {
   expectLines(kernel(R"(
   %s = ptx.shared_base

@@ -185,6 +185,8 @@ TEST(SimulateScaledMma, FormsThatDoNotExist) {
   says({e2m1, e2m1, 64, 4, ue8m0, 0, 0, 0, 0}, "takes 2 scales of ue8m0, or 4 of ue4m3");
   says({e2m1, e2m1, 64, 2, ue8m0, 1, 0, 0, 0}, "takes scales from a byte that is a multiple of their number");
   says({e4m3, e4m3, 32, 1, ue4m3, 0, 0, 0, 0}, "takes scales of ue8m0 for K = 32");
+  constexpr int e4m3Format = 3; // of numbers, not of scales
+  says({e2m1, e2m1, 64, 4, e4m3Format, 0, 0, 0, 0}, "takes scales of ue8m0 or ue4m3");
   Form good{e4m3, e4m3, 32, 1, ue8m0, 0, 0, 0, 0};
   Operands any(good);
   std::vector<float> unused(128);

@@ -663,7 +663,8 @@ TEST(Simulate, Wgmma) {
   expectError(without(unmarked(text), "  ptx.mbarrier_wait %bar, %c0\n"), run, "race: ");
   // One warp's wait speaks for the whole warpgroup; no wait, and the bytes are not free.
   std::string refill = "  ptx.mbarrier_expect %bar, 8192 if %one\n  ptx.tma_load %a [%c0, %c0] to %base, %bar if %one\n";
-  EXPECT_EQ(simulateText(replaced(text, "  %t = ptx.thread_id\n", refill + "  %t = ptx.thread_id\n"), run), "");
+  std::string waited = refill + "  %c1 = arith.constant 1 : i32\n  ptx.mbarrier_wait %bar, %c1\n  %t = ptx.thread_id\n";
+  EXPECT_EQ(simulateText(replaced(text, "  %t = ptx.thread_id\n", waited), run), "");
   expectError(unmarked(replaced(text, "  %r:8 =", refill + "  %r:8 =")), run, "may still be reading");
   // Bytes written by threads need their fence.
   std::string written =

@@ -21,6 +21,7 @@ struct Launch {
   std::vector<SimulatedMemory> memory;
   std::array<int64_t, 3> grid{1, 1, 1};
   bool checkRaces = false;
+  bool tagsArguments = false;
   int64_t ctasPerSM = 1;
 
   template <class T> Launch &pointer(std::vector<T> &data) {
@@ -60,6 +61,7 @@ inline std::string simulateOnce(const std::string &text, const Launch &run, uint
   options.timing = timing;
   options.maxSteps = 1'000'000;
   options.checkRaces = run.checkRaces;
+  options.tagsArguments = run.tagsArguments;
   options.ctasPerSM = run.ctasPerSM;
   auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options);
   return error ? error->message() : "";

@@ -259,7 +259,8 @@ TEST(LaunchControl, BrokenRules) {
                  "%c16 = arith.constant 16 : i32\n  %c32 = arith.constant 32 : i32");
   odd = replaced(replaced(odd, "clc_try_cancel %base", "clc_try_cancel %odd"), "clc_query %base", "clc_query %odd");
   expectError(unmarked(odd), run, "not a multiple of 16");
-  expectError(unmarked(without(persistent, "    ptx.fence_async\n")), run, "fence_async is missing: warp 0 has read the previous response");
+  expectError(unmarked(without(persistent, "    ptx.fence_async\n")), run,
+              "fence_async is missing: warp 0, lane 0 has read the previous response");
   // After a response that says no, its block indices are undefined: as an address here, where the simulator's number is odd.
   std::string undefined =
       replaced(persistent, "scf.yield %x, %next, %canceled : i32, i32, i1\n  }",

@@ -44,7 +44,7 @@ static Value fromI32(PrintContext &at, ValueRange words, Type type) {
 static Value special(PrintContext &at, StringRef name, int64_t end) {
   auto call =
       LLVM::CallIntrinsicOp::create(at.b, at.integer(32), at.b.getStringAttr(("llvm.nvvm.read.ptx.sreg." + name).str()), ValueRange{});
-  auto range = LLVM::ConstantRangeAttr::get(at.b.getContext(), 32, 0, end);
+  auto range = LLVM::ConstantRangeAttr::get(at.b.getContext(), APInt(32, 0), APInt(32, static_cast<uint64_t>(end)));
   call.setResAttrsAttr(at.b.getArrayAttr(at.b.getDictionaryAttr(NamedAttribute(at.b.getStringAttr("llvm.range"), range))));
   return call.getResult(0);
 }
@@ -55,7 +55,7 @@ static Value threadId(PrintContext &at) {
 }
 
 static constexpr StringLiteral axes[] = {"x", "y", "z"};
-static constexpr int64_t gridLimits[] = {2147483647, 65535, 65535};
+static constexpr int64_t gridLimits[] = {2147483647, 65535, 65535}; // the maximum number of CTAs along each axis
 
 static LogicalResult lower(ptx::ThreadIdOp op, PrintContext &at) {
   replace(op, threadId(at));
@@ -82,7 +82,7 @@ static LogicalResult lower(ptx::BlockIdOp op, PrintContext &at) {
 
 static LogicalResult lower(ptx::BlockCountOp op, PrintContext &at) {
   if (op.getAxis() > 2) return bug(op, "a grid has three axes");
-  replace(op, special(at, ("nctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()] == 65535 ? 65536 : 2147483647));
+  replace(op, special(at, ("nctaid." + axes[op.getAxis()]).str(), gridLimits[op.getAxis()] + 1));
   return success();
 }
 

@@ -1,6 +1,7 @@
 // Prints memory accesses: loads, stores, atomics, and asynchronous copies (cp.async, mbarriers, tensor maps).
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
+#include "gpu/machine/atomic_order.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -232,7 +233,7 @@ static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   for (size_t i = 0; i < words; ++i)
     from.push_back(code.in(packBits(at, values.slice(i * perWord, perWord), word)));
   std::string scope = ptx::stringifyScope(op.getScope()).str();
-  std::string order = ptx::stringifyOrder(op.getFenced() ? ptx::Order::relaxed : op.getOrder()).str();
+  std::string order = ptx::stringifyOrder(ptx::ownOrder(op)).str();
   SmallVector<Value> old = code.emit(code.when(op.getPredicate()) + "atom.global." + scope + "." + order + kind + " " + braces(to) + ", " +
                                          address + ", " + braces(from) + ";",
                                      Effect::writes);
@@ -243,13 +244,6 @@ static LogicalResult lower(ptx::AtomicOp op, PrintContext &at) {
   return success();
 }
 
-/// The order without its release, if a fence before the loop has already released.
-static ptx::Order ownOrder(ptx::CompareSwapOp op) {
-  if (!op.getAlreadyReleased()) return op.getOrder();
-  bool acquires = op.getOrder() == ptx::Order::acquire || op.getOrder() == ptx::Order::acq_rel;
-  return acquires ? ptx::Order::acquire : ptx::Order::relaxed;
-}
-
 static LogicalResult lower(ptx::CompareSwapOp op, PrintContext &at) {
   if (op.getScope() == ptx::Scope::cluster && failed(need(op, at, at.target.clusters))) return failure();
   int64_t bits = bitsOf(op.getValue().getType());
@@ -257,7 +251,7 @@ static LogicalResult lower(ptx::CompareSwapOp op, PrintContext &at) {
   Asm code(at);
   std::string to = code.out(op.getOld().getType()), address = code.address(op.getAddress());
   std::string compare = code.in(op.getCompare()), value = code.in(op.getValue());
-  std::string order = ptx::stringifyOrder(ownOrder(op)).str(), scope = ptx::stringifyScope(op.getScope()).str();
+  std::string order = ptx::stringifyOrder(ptx::ownOrder(op)).str(), scope = ptx::stringifyScope(op.getScope()).str();
   replace(op, code.emit(code.when(op.getPredicate()) + "atom.global." + order + "." + scope + ".cas.b" + std::to_string(bits) + " " + to +
                             ", " + address + ", " + compare + ", " + value + ";",
                         Effect::writes));

@@ -184,23 +184,25 @@ int64_t MatrixDescriptor::rowBytes() const {
   }
 }
 
-/// Permutes the units of a row by the number of the row, both taken from the address.
-static uint64_t swizzled(uint64_t address, Swizzle swizzle) {
-  switch (swizzle) {
-  case Swizzle::none: return address;
-  case Swizzle::b32: return address ^ (address >> 3 & 0x10);
-  case Swizzle::b64: return address ^ (address >> 3 & 0x30);
-  case Swizzle::b128: return address ^ (address >> 3 & 0x70);
-  case Swizzle::b128base32: return address ^ (address >> 2 & 0x60);
+uint64_t swizzled(uint64_t address, int64_t rowBytes) {
+  switch (rowBytes) {
+  case 128: return address ^ (address >> 3 & 0x70);
+  case 64: return address ^ (address >> 3 & 0x30);
+  case 32: return address ^ (address >> 3 & 0x10);
+  default: return address;
   }
-  return address;
+}
+
+static uint64_t swizzledBy(uint64_t address, const MatrixDescriptor &matrix) {
+  if (matrix.swizzle == Swizzle::b128base32) return address ^ (address >> 2 & 0x60); // units of 32 bytes
+  return swizzled(address, matrix.swizzle == Swizzle::none ? 0 : matrix.rowBytes());
 }
 
 uint64_t MatrixDescriptor::addressKMajor(int64_t row, int64_t byte) const {
   auto group = static_cast<uint64_t>(row / 8) * stride, inside = static_cast<uint64_t>(row % 8 * rowBytes());
   if (swizzle == Swizzle::none)
     return start + group + inside + static_cast<uint64_t>(byte / 16) * leading + static_cast<uint64_t>(byte % 16);
-  return swizzled(start + group + inside + static_cast<uint64_t>(byte), swizzle);
+  return swizzledBy(start + group + inside + static_cast<uint64_t>(byte), *this);
 }
 
 // Without a swizzle, `stride` is the distance of 16 bytes along M or N, and `leading` that of 8 steps of K. With one, `leading` is the
@@ -210,7 +212,7 @@ uint64_t MatrixDescriptor::addressMnMajor(int64_t mn, int64_t k, int64_t element
   uint64_t along = swizzle == Swizzle::none ? stride : leading, across = swizzle == Swizzle::none ? leading : stride;
   uint64_t address = start + static_cast<uint64_t>(mn / perRow) * along + static_cast<uint64_t>(k / depth) * across +
                      static_cast<uint64_t>(k % depth * rowBytes() + mn % perRow * elementBytes);
-  return swizzled(address, swizzle);
+  return swizzledBy(address, *this);
 }
 
 constexpr uint64_t version = 1; // of the descriptor, in bits 46 to 48

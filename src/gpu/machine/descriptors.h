@@ -56,6 +56,9 @@ uint32_t encode(const InstructionDescriptor &descriptor);
 /// Reads the bits of an instruction of this kind. The failure names a reserved or unsupported field (sparse matrices, K = 96).
 Result<InstructionDescriptor> decodeInstruction(MmaKind kind, uint32_t bits);
 
+/// Permutes the 16-byte units of a row of 32, 64 or 128 bytes by the number of the row, both taken from the address; 0: no swizzle.
+uint64_t swizzled(uint64_t address, int64_t rowBytes);
+
 /// The swizzle of a matrix in shared memory, by the bits of the descriptor. b128base32 swizzles units of 32 bytes, the others units of 16.
 enum class Swizzle { none = 0, b128base32 = 1, b128 = 2, b64 = 4, b32 = 6 };
 

@@ -5,6 +5,7 @@
 //
 // A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
 // the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the CTA is deadlocked.
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/simulate_program.h"
 #include "gpu/machine/tcgen05.h"
 #include "ir/location.h"
@@ -54,8 +55,11 @@ public:
     addControlHandlers(table);
     addScalarHandlers(table);
     addMemoryHandlers(table);
+    addGlobalHandlers(table);
+    addWarpHandlers(table);
     addDebugHandlers(table);
     addAsyncHandlers(table);
+    addTmaHandlers(table);
     addMatrixHandlers(table);
     addScaledMatrixHandlers(table);
     addTensorHandlers(table);
@@ -341,6 +345,14 @@ static void enterWarp(uint32_t low, uint32_t high) {
   swapcontext(&warp->context, warp->scheduler);
 }
 
+/// Returns the registers of a thread when its CTA starts: those that ptxas may use.
+static int64_t registersAtStart(ptx::KernelAttr kernel) {
+  if (kernel.getMaxRegisters()) return kernel.getMaxRegisters();
+  constexpr int64_t registersPerSM = 65536;
+  int64_t registers = registersPerSM / (kernel.getThreads() * std::max<int64_t>(kernel.getMinCtas(), 1));
+  return std::min(registers / registerStep * registerStep, maxMaxnreg);
+}
+
 void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
   id = ctaId;
   random.seed(options.seed ^ uint64_t(cluster.number) << rankShift ^ uint64_t(rank));
@@ -351,6 +363,8 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
   reads.assign(size_t(sharedBytes * (warpCount + (warpCount + 3) / 4)), {});
   barriers = {};
   remoteReads.clear();
+  adders.clear();
+  freeRegisters = 0;
   mbarriers.clear();
   engine.clear();
   tensor = {};
@@ -374,6 +388,7 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
     warp->clock[size_t(index)] = 1;
     warp->others.assign(cluster.ctas.size(), {});
     warp->program = uint32_t(cluster.number);
+    warp->registers = registersAtStart(program.kernel);
     warp->stored.assign(program.ops.size(), 0);
     size_t slot = 0, map = 0;
     FunctionType type = cast<FunctionType>(
@@ -528,20 +543,33 @@ void Cta::checkDone() {
                             program.ops[leak.op]->getLoc(), std::nullopt};
     return;
   }
-  if (!program.usesWgmma) return;
-  for (size_t first = 0; first + 3 < warps.size(); first += 4)
-    for (size_t other = first + 1; other < first + 4; ++other) {
-      const std::vector<uint32_t> &a = warps[first]->matrixTrace, &b = warps[other]->matrixTrace;
+  for (const auto &[address, barrier] : mbarriers)
+    if (barrier.seen < barrier.filled) {
+      error = SimulationError{"CTA " + std::to_string(rank) + " of the cluster ends, and no wait has seen phase " +
+                                  std::to_string(barrier.filled - 1) + " of the mbarrier complete: its TMA load may still be filling bytes",
+                              program.ops[barrier.filledBy]->getLoc(), std::nullopt};
+      return;
+    }
+  if (!compareGroups(&Warp::registerTrace, "setmaxnreg")) return;
+  if (program.usesWgmma) compareGroups(&Warp::matrixTrace, "wgmma");
+}
+
+bool Cta::compareGroups(std::vector<uint32_t> Warp::*trace, const char *instruction) {
+  constexpr size_t size = warpsOfGroup;
+  for (size_t first = 0; first < warps.size(); first += size)
+    for (size_t other = first + 1; other < std::min(first + size, warps.size()); ++other) {
+      const std::vector<uint32_t> &a = (*warps[first]).*trace, &b = (*warps[other]).*trace;
       if (a == b) continue;
       size_t at = 0;
       while (at < a.size() && at < b.size() && a[at] == b[at])
         ++at;
       Operation *op = program.ops[at < a.size() ? a[at] : b[at]];
       error = SimulationError{"warps " + std::to_string(first) + " and " + std::to_string(other) +
-                                  " of one warpgroup did not execute the same wgmma instructions",
+                                  " of one warpgroup did not execute the same " + instruction + " instructions",
                               op->getLoc(), std::nullopt};
-      return;
+      return false;
     }
+  return true;
 }
 
 // ---- the grid

@@ -17,13 +17,17 @@ constexpr int64_t responseBytes = 16;
 static bool checkFences(Warp &warp, const Step &step, int64_t lane, Cta &target, uint64_t response) {
   const Clock &known = warp.knownOf(target);
   for (size_t other = 0; other < target.warps.size(); ++other) {
-    if (!(target.state(response).readers >> other & 1)) continue;
+    const Warp &reader = *target.warps[other];
+    auto lanes = reader.responseReaders.find(response);
+    if (lanes == reader.responseReaders.end() || !(target.state(response).readers >> other & 1)) continue;
     const ReadState &read = target.reads[size_t(response - sharedBase) * size_t(target.readers()) + other];
-    if (!target.warps[other]->fencedSince(0, read.epoch, sim::at(known, int64_t(other))))
-      return warp.fail(step,
-                       "fence_async is missing: warp " + llvm::Twine(other) + " has read the previous response (" + target.nameOf(read.op) +
-                           " at " + target.locationOf(read.op) + ") and did not execute fence_async after it",
-                       lane, read.op);
+    for (int64_t i = 0; i < lanesPerWarp; ++i)
+      if (lanes->second >> i & 1 && !reader.fencedSince(i, read.epoch, sim::at(known, int64_t(other))))
+        return warp.fail(step,
+                         "fence_async is missing: warp " + llvm::Twine(other) + ", lane " + llvm::Twine(i) +
+                             " has read the previous response (" + target.nameOf(read.op) + " at " + target.locationOf(read.op) +
+                             ") and did not execute fence_async after it",
+                         lane, read.op);
   }
   return true;
 }
@@ -92,10 +96,12 @@ bool runLaunchRequest(Cta &cta) {
 
 static bool query(Warp &warp, const Step &step) {
   const Launch &launch = warp.cta.cluster.launch;
+  std::map<uint64_t, uint32_t> readers; // by response
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     uint64_t response = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
     if (!warp.touch(step, lane, response, responseBytes, Warp::Access::read, responseBytes)) return false;
+    warp.responseReaders[response] = readers[response] |= uint32_t(1) << lane;
     std::array<uint32_t, 4> words;
     std::memcpy(words.data(), warp.cta.at(response), sizeof words);
     bool canceled = words[3] == 1;

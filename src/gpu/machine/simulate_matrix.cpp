@@ -8,6 +8,7 @@
 //
 // wgmma does this for each warp of four, on 16 of 64 rows; a and b come from shared memory through descriptors. Each warp computes its rows
 // at the issue. But until wgmma_wait its results count as in flight, and the bytes as being read.
+#include "gpu/machine/descriptors.h"
 #include "gpu/machine/simulate_program.h"
 #include "gpu/machine/wgmma_descriptor.h"
 
@@ -148,7 +149,7 @@ static bool mma(Warp &warp, const Step &step) {
 
 namespace {
 /// A matrix in shared memory.
-struct SharedMatrix : WgmmaDescriptor {
+struct WgmmaMatrix : WgmmaDescriptor {
   /// Returns the address of 16 bytes of row `row`, from byte `byte` of its K.
   uint64_t kMajor(int64_t row, int64_t byte) const {
     uint64_t group = uint64_t(row / 8) * stride;
@@ -168,7 +169,7 @@ struct SharedMatrix : WgmmaDescriptor {
 /// Reads rows [first, first + rows) of the descriptor's operand, and records the bytes.
 static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t first, int64_t rows, ptx::Format format, bool transposed,
                         std::vector<double> &out, std::vector<Chunk> &chunks) {
-  SharedMatrix descriptor{decodeWgmma(bits)};
+  WgmmaMatrix descriptor{decodeWgmma(bits)};
   if (descriptor.baseOffset) return warp.fail(step, "the simulator does not support descriptors with a base offset");
   int64_t width = bitsOf(format), inner = 256 / width;
   auto read = [&](uint64_t address, auto each) {
@@ -191,6 +192,11 @@ static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t fir
       if (!read(descriptor.rowMajor(first + row, k), [&](int64_t i, double value) { out[size_t((row + i) * inner + k)] = value; }))
         return false;
   return true;
+}
+
+/// True if two wgmma may accumulate into the same registers without a wait in between (PTX ISA 9.7.15.7.1).
+static bool haveOneShape(ptx::WgmmaOp a, ptx::WgmmaOp b) {
+  return a.getN() == b.getN() && a.getCFormat() == b.getCFormat() && bitsOf(a.getAFormat()) == bitsOf(b.getAFormat());
 }
 
 static bool wgmma(Warp &warp, const Step &step) {
@@ -220,6 +226,11 @@ static bool wgmma(Warp &warp, const Step &step) {
     size_t value = size_t(step.operands[i]);
     bool isC = i > aSize && i <= aSize + cSize, isRegister = (isC && withC) || (aSize == 4 && i < 4);
     if (warp.inFlight[value] && !isC) return warp.fail(step, "an accumulator is used without a wgmma_wait for its group");
+    if (uint32_t sequence = warp.inFlight[value]; isC && sequence && sequence > warp.matrixDone) {
+      uint32_t other = warp.matrixTrace[sequence - 1];
+      if (!haveOneShape(op, cast<ptx::WgmmaOp>(warp.cta.program.ops[other])))
+        return warp.fail(step, "the accumulator of a wgmma of another shape is used without a wgmma_wait for its group", -1, other);
+    }
     if (isRegister && !warp.inFlight[value] && warp.definedAt[value] > warp.matrixFence)
       return warp.fail(step, "wgmma_fence is missing: a register was written after the last one");
   }

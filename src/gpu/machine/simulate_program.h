@@ -71,8 +71,11 @@ struct HandlerTable {
 };
 void addScalarHandlers(HandlerTable &table);
 void addMemoryHandlers(HandlerTable &table);
+void addGlobalHandlers(HandlerTable &table);
+void addWarpHandlers(HandlerTable &table);
 void addDebugHandlers(HandlerTable &table);
 void addAsyncHandlers(HandlerTable &table);
+void addTmaHandlers(HandlerTable &table);
 void addMatrixHandlers(HandlerTable &table);
 void addScaledMatrixHandlers(HandlerTable &table);
 void addTensorHandlers(HandlerTable &table);
@@ -114,11 +117,16 @@ struct ReadState {
 };
 
 struct NamedBarrier {
+  /// One use of the barrier. A warp that waits keeps it: the next one may be complete before the warp goes on.
+  struct Generation {
+    bool complete = false;
+    uint32_t warps = 0; // that have arrived
+    Clock clock;
+    std::vector<Clock> others; // the warps' clocks for the other CTAs of the cluster
+  };
   int64_t threads = 0, arrived = 0; // threads
-  int64_t generation = 0;
-  uint32_t first = 0; // the op at which the first of these threads arrived
-  Clock arriving, released;
-  std::vector<Clock> arrivingOthers, releasedOthers; // the warps' clocks for the other CTAs of the cluster
+  uint32_t first = 0;               // the op at which the first of these threads arrived
+  std::shared_ptr<Generation> generation = std::make_shared<Generation>();
 };
 
 /// A read by another CTA of the cluster.
@@ -135,6 +143,8 @@ struct Mbarrier {
   std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
   std::map<int64_t, int64_t> mirrors; // by rank of another CTA: the component of its clocks that counts the phases of this barrier
   uint32_t seen = 0;                  // completed phases when a wait passed last
+  uint32_t filled = 0;                // the last phase with bytes of a TMA load, counted from 1
+  uint32_t filledBy = 0;              // the op of that load
   bool isWaitedFor = false, isOfCommits = false;
   bool fenced = false;
   int64_t fence = -1;      // component of its CTA's clocks: mbarrier_init_fences of the warp that initialized it
@@ -165,7 +175,7 @@ struct EngineCopy {
   bool isLoad = false;
   bool done = false;
   std::vector<Chunk> chunks;
-  Clock issued;                 // a load: its warp's clock at the issue
+  std::vector<Clock> issued;    // a load: its warp's clocks for each CTA at the issue
   uint32_t agent = 0;           // a store: in Cluster::touched
   std::vector<Chunk> stored;    // a store: runs of bytes in global memory
   std::vector<uint8_t> hasRead; // a store: its source, if that may be overwritten
@@ -173,10 +183,14 @@ struct EngineCopy {
 
 /// A cp.async of one lane.
 struct ThreadCopy {
+  const Step *step = nullptr;
   uint32_t id = 0;
   uint32_t op = 0;
   uint64_t shared = 0;
   int64_t bytes = 0;
+  std::optional<uint64_t> pointer;                  // its source; none: zeros
+  bool hasRead = false;                             // its source; if not, it reads at the wait
+  std::shared_ptr<const std::vector<Clock>> issued; // its warp's clocks for each CTA at the issue
   std::array<uint8_t, 16> data{};
 };
 
@@ -258,8 +272,12 @@ public:
   Clock clock;
   std::vector<Clock> others;                              // for the CTAs of the cluster; its own entry is unused
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
-  uint32_t program = 0;   // the number of the cluster whose work it does: its own one, or one whose launch it has canceled
-  int64_t initFence = -1; // component of its CTA's clocks: its mbarrier_init_fences
+  uint32_t program = 0; // the number of the cluster whose work it does: its own one, or one whose launch it has canceled
+  std::optional<AccessHistory::Clock> releasedByFence; // what its last ptx.fence releases with each relaxed atomic that follows
+  uint32_t fencedLanes = 0;                            // that executed this fence
+  AccessHistory::Clock seenByAtomics;                  // what its next ptx.fence acquires
+  std::map<uint64_t, uint32_t> responseReaders;        // by address of a response of launch control: the lanes that read it last
+  int64_t initFence = -1;                              // component of its CTA's clocks: its mbarrier_init_fences
   uint32_t initFences = 0;
 
   // cp.async and bulk groups, by lane
@@ -275,10 +293,13 @@ public:
   uint32_t matrixIssued = 0, matrixCommitted = 0, matrixDone = 0;
   std::deque<uint32_t> matrixGroups; // last wgmma of each committed group
   std::deque<MatrixRead> matrixReads;
-  std::vector<uint32_t> matrixTrace; // ops, to compare the warps of a group
+  std::vector<uint32_t> matrixTrace;   // ops, to compare the warps of a group; by number of the wgmma
+  int64_t registers = 0;               // of each thread
+  std::vector<uint32_t> registerTrace; // its setmaxnreg, to compare the warps of a group
 
   WarpTensor tensor;
-  int64_t clusterTicket = 0; // generation of the cluster barrier that this warp arrived in
+  int64_t clusterTicket = 0;              // generation of the cluster barrier that this warp arrived in
+  std::optional<uint32_t> clusterArrival; // the op, until the wait
 
   // the coroutine
   ucontext_t context{}, *scheduler = nullptr;
@@ -335,6 +356,8 @@ public:
   bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, int64_t alignment, Access access);
   /// Returns this warp's clock for a CTA's warps.
   const Clock &knownOf(const Cta &other) const;
+  /// Returns its clocks for all CTAs of the cluster, by rank.
+  std::vector<Clock> knownOfAll() const;
   /// True if a byte of the kernel's memory exists.
   bool isThere(uint64_t pointer) const;
   /// Resolves a pointer into global memory, with checks of bounds and alignment. Returns nothing after an error.
@@ -347,7 +370,8 @@ public:
     bool atomic = false;   // for its own program
     bool isForAll = false; // for all programs of the launch
     const void *value = nullptr;
-    std::optional<uint32_t> program{}; // that issued a TMA instruction; none: the warp's
+    std::optional<uint32_t> program{};          // that issued a TMA instruction; none: the warp's
+    const std::vector<Clock> *issued = nullptr; // of an asynchronous read: what its warp knew of each CTA at the issue
   };
   /// Records an access to global memory; false if it races with another cluster's or another warp's.
   bool noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access);
@@ -383,6 +407,8 @@ public:
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint64_t, std::vector<RemoteRead>> remoteReads; // by address: since the last write
+  std::map<uint64_t, std::vector<ByteState>> adders;       // by address: atomic additions before the last one that nothing orders with it
+  int64_t freeRegisters = 0;                               // of the SM's registers of this CTA, those that no warp has
   std::map<uint64_t, Mbarrier> mbarriers;
   int64_t components = 0;
   uint32_t copies = 0;
@@ -415,6 +441,8 @@ public:
   void noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op);
   int64_t readers() const { return int64_t(warps.size() + (warps.size() + 3) / 4); }
   void noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op);
+  /// Keeps the last write of bytes, if it was an addition: another one follows.
+  void noteAdd(uint64_t address, int64_t size);
   uint32_t newCopy(uint32_t op);
   std::string locationOf(uint32_t op) const;
   std::string nameOf(uint32_t op) const;
@@ -422,6 +450,8 @@ public:
   bool runEngine();
   bool isIdle() const { return engine.empty() && tensorQueue.empty() && launchRequests.empty(); }
   void checkDone();
+  /// Checks that the warps of each warp group have executed the same instructions of a kind; false after an error.
+  bool compareGroups(std::vector<uint32_t> Warp::*trace, const char *instruction);
 };
 
 /// Completes the phase of a barrier that has all its arrivals and bytes.
@@ -437,10 +467,14 @@ bool runTensorQueue(Cta &cta);
 /// Answers the first request of a CTA to cancel a cluster; false if it failed.
 bool runLaunchRequest(Cta &cta);
 std::string textOf(mlir::Location location);
+/// "0x400".
+std::string hex(uint64_t number);
+inline int64_t bytesOf(mlir::Type type) {
+  return interp::formatOf(type).bytes;
+}
 /// Returns the number format of a matrix operand.
 const Format &numberFormat(ptx::Format format);
 double decodeNumber(ptx::Format format, uint64_t bits);
-uint64_t swizzled(uint64_t address, int64_t span);
 /// Combines two integers of `bits` bits, like redux, atomics and reducing stores.
 uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value);
 

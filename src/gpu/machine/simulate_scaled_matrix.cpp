@@ -20,13 +20,14 @@ static constexpr int64_t rows = 16, columns = 8;
 
 static TensorFormat tensorFormat(ptx::Format format) {
   switch (format) {
+  case ptx::Format::e4m3: return TensorFormat::e4m3;
   case ptx::Format::e5m2: return TensorFormat::e5m2;
   case ptx::Format::e2m3: return TensorFormat::e2m3;
   case ptx::Format::e3m2: return TensorFormat::e3m2;
   case ptx::Format::e2m1: return TensorFormat::e2m1;
   case ptx::Format::ue8m0: return TensorFormat::ue8m0;
   case ptx::Format::ue4m3: return TensorFormat::ue4m3;
-  default: return TensorFormat::e4m3;
+  default: llvm_unreachable("problemOf refuses all other formats");
   }
 }
 
@@ -73,6 +74,7 @@ static std::string problemOf(ptx::ScaledMmaOp op) {
        isPair = op.getAFormat() == ptx::Format::e2m1 && op.getBFormat() == ptx::Format::e2m1;
   if (op.getA().size() != 4 || op.getB().size() != 2 || op.getC().size() != 4) return "takes 4, 2 and 4 registers";
   if (!isSmall(op.getAFormat()) || !isSmall(op.getBFormat())) return "takes formats of 4 to 8 bits";
+  if (!isExponent && op.getScaleFormat() != ptx::Format::ue4m3) return "takes scales of ue8m0 or ue4m3";
   if (op.getScales().size() != (vector ? 2 : 0)) return "takes a register of scales for each operand, or none";
   if (op.getK() == 32 && vector <= 1) return isExponent ? "" : "takes scales of ue8m0 for K = 32";
   if (op.getK() != 64 || !isPair) return "takes K = 32, or K = 64 and e2m1 alone";

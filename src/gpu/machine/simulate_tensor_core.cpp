@@ -51,7 +51,7 @@ static int64_t indexOf(Operation *op, Value operand) {
 
 static bool checkShape(TensorOperation &operation, ptx::Tcgen05MmaOp op, uint32_t bits) {
   auto wrong = [&](const llvm::Twine &text) { return operation.access.warp->fail(*operation.access.step, text, operation.access.lane); };
-  Result<InstructionDescriptor> shape = decodeInstruction(MmaKind(uint32_t(op.getKind())), bits);
+  Result<InstructionDescriptor> shape = decodeInstruction(kindOf(op.getKind()), bits);
   if (!shape) return wrong(shape.error() + " (PTX ISA 9.7.16.4.2)");
   std::string broken = brokenRule(*shape, formOf(op));
   if (!broken.empty()) return wrong(broken + " (PTX ISA 9.7.16.2.1 and 9.7.16.10)");

@@ -79,7 +79,7 @@ LogicalResult Tcgen05StOp::verify() {
 }
 
 LogicalResult Tcgen05MmaOp::verify() {
-  auto kind = gpu::MmaKind(uint32_t(getKind()));
+  gpu::MmaKind kind = gpu::kindOf(getKind());
   bool hasScales = gpu::hasBlockScales(kind);
   if (bool(getScaleA()) != hasScales || bool(getScaleB()) != hasScales || getScaleBlock().has_value() != hasScales)
     return emitOpError() << "of kind " << stringifyMmaKind(getKind())

@@ -26,6 +26,15 @@ struct TensorPlace {
 /// the lanes of threads 0 to 15; `halfOffset` separates them.
 TensorPlace placeOf(ptx::TensorShape shape, int64_t thread, int64_t reg);
 
+/// Returns the kind of an MMA for the rules of descriptors. The two enums have the same numbers.
+inline MmaKind kindOf(ptx::MmaKind kind) {
+  static_assert(uint32_t(ptx::MmaKind::f16) == uint32_t(MmaKind::f16) && uint32_t(ptx::MmaKind::tf32) == uint32_t(MmaKind::tf32) &&
+                uint32_t(ptx::MmaKind::f8f6f4) == uint32_t(MmaKind::f8f6f4) && uint32_t(ptx::MmaKind::i8) == uint32_t(MmaKind::i8) &&
+                uint32_t(ptx::MmaKind::mxf8f6f4) == uint32_t(MmaKind::mxf8f6f4) &&
+                uint32_t(ptx::MmaKind::mxf4) == uint32_t(MmaKind::mxf4) && uint32_t(ptx::MmaKind::mxf4nvf4) == uint32_t(MmaKind::mxf4nvf4));
+  return MmaKind(uint32_t(kind));
+}
+
 /// Returns the parts of an MMA that the rules of descriptors concern.
 MmaForm formOf(ptx::Tcgen05MmaOp op);
 

@@ -1,8 +1,8 @@
 #include "gpu/sm_model/code.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/machine/tcgen05.h"
 #include "gpu/ttg/element_sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -63,7 +63,7 @@ static void setMma(Node &node, const SmRates &rates) {
 static void setTensorMma(Node &node, ptx::Tcgen05MmaOp mma, const SmRates &rates) {
   APInt bits;
   if (!matchPattern(mma.getInstruction(), m_ConstantInt(&bits))) return;
-  auto instruction = decodeInstruction(MmaKind(uint32_t(mma.getKind())), uint32_t(bits.getZExtValue()));
+  auto instruction = decodeInstruction(kindOf(mma.getKind()), uint32_t(bits.getZExtValue()));
   if (!instruction) return;
   node.unit = Unit::tensor;
   auto m = double(instruction->m / mma.getCtaGroup()), n = double(instruction->n);

@@ -44,10 +44,16 @@ AccessHistory::Page &AccessHistory::pageFor(uint64_t address, int64_t bytes) {
 }
 
 std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t program, const Access &access) {
-  return note(program, timeOf(program), access, [&](uint32_t earlier, uint32_t time) { return isKnown(program, earlier, time); });
+  auto isBefore = [&](uint32_t earlier, uint32_t time) { return isKnown(program, earlier, time); };
+  return note(program, timeOf(program), access, isBefore, /*keepsAllReaders=*/false);
 }
 
 std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t now, const Access &access, Order isBefore) {
+  return note(agent, now, access, isBefore, /*keepsAllReaders=*/true);
+}
+
+std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t now, const Access &access, Order isBefore,
+                                                        bool keepsAllReaders) {
   Seen seen{agent, now, access.where, access.atomic};
   auto isOrdered = [&](const Seen &earlier) {
     return earlier.time == 0 || earlier.program == agent || isBefore(earlier.program, earlier.time);
@@ -55,16 +61,27 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
   std::optional<Clash> clash;
   auto compare = [&](const Seen &earlier, bool wrote) {
     if (!clash && !(earlier.atomic && access.atomic) && !isOrdered(earlier))
-      clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false};
+      clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false, 0, 0};
   };
-  // Two readers are enough: if the storing agent is one of them, the other one remains.
+  // A read replaces one that is before it. A byte may have thousands of programs as readers, so two of them are kept: if the storing one is
+  // among them, the other one remains. Agents are few, and a store may be after some of them: all are kept.
   auto noteRead = [&](Cell &cell) {
     for (Seen &read : cell.reads)
       if (read.time == 0 || read.program == agent) {
         read = seen;
         return;
       }
-    (isOrdered(cell.reads[0]) ? cell.reads[0] : cell.reads[1]) = seen;
+    if (!keepsAllReaders) {
+      (isOrdered(cell.reads[0]) ? cell.reads[0] : cell.reads[1]) = seen;
+      return;
+    }
+    for (Seen &read : cell.reads)
+      if (isOrdered(read)) {
+        read = seen;
+        return;
+      }
+    std::erase_if(cell.more, isOrdered);
+    cell.more.push_back(seen);
   };
   for (uint64_t at = access.address, end = access.address + uint64_t(access.bytes); at < end;) {
     uint64_t pageEnd = std::min(end, (at / pageBytes + 1) * pageBytes);
@@ -80,39 +97,58 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
       if (!sameStore) compare(cell.write, true);
       for (const Seen &read : cell.reads)
         compare(read, false);
-      if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true};
+      for (const Seen &read : cell.more)
+        compare(read, false);
+      if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true, at, 0};
+      if (sameStore && clash->sameStore) clash->bytes = int64_t(at + uint64_t(page.cellBytes) - clash->address);
       cell.write = seen;
       cell.execution = access.execution;
       cell.reads[0] = cell.reads[1] = Seen();
+      cell.more.clear();
     }
   }
   return clash;
 }
 
-void AccessHistory::acquire(uint32_t program, uint64_t address) {
-  auto found = released.find(address);
-  if (found == released.end()) return;
-  std::unique_ptr<Clock> &clock = known[program];
-  if (!clock) clock = std::make_unique<Clock>();
-  for (auto [other, time] : *found->second) {
-    uint32_t &soFar = (*clock)[other];
+static void join(AccessHistory::Clock &into, const AccessHistory::Clock &from) {
+  for (auto [other, time] : from) {
+    uint32_t &soFar = into[other];
     soFar = std::max(soFar, time);
   }
 }
 
-void AccessHistory::release(uint32_t program, uint64_t address) {
+AccessHistory::Clock AccessHistory::fence(uint32_t program) {
+  Clock clock;
+  if (auto found = known.find(program); found != known.end()) clock = *found->second;
+  uint32_t now = timeOf(program);
+  clock[program] = now;
+  times[program] = now + 1;
+  return clock;
+}
+
+void AccessHistory::releaseAt(uint64_t address, const Clock &fence) {
   std::unique_ptr<Clock> &clock = released[address];
   if (!clock) clock = std::make_unique<Clock>();
-  auto learn = [&](uint32_t other, uint32_t time) {
-    uint32_t &soFar = (*clock)[other];
-    soFar = std::max(soFar, time);
-  };
-  if (auto found = known.find(program); found != known.end())
-    for (auto [other, time] : *found->second)
-      learn(other, time);
-  uint32_t now = timeOf(program);
-  learn(program, now);
-  times[program] = now + 1;
+  join(*clock, fence);
+}
+
+void AccessHistory::see(uint64_t address, Clock &seen) const {
+  if (auto found = released.find(address); found != released.end()) join(seen, *found->second);
+}
+
+void AccessHistory::acquire(uint32_t program, uint64_t address) {
+  if (auto found = released.find(address); found != released.end()) learn(program, *found->second);
+}
+
+void AccessHistory::release(uint32_t program, uint64_t address) {
+  releaseAt(address, fence(program));
+}
+
+void AccessHistory::learn(uint32_t program, const Clock &seen) {
+  if (seen.empty()) return;
+  std::unique_ptr<Clock> &clock = known[program];
+  if (!clock) clock = std::make_unique<Clock>();
+  join(*clock, seen);
 }
 
 } // namespace tilewright

@@ -37,7 +37,11 @@ public:
     bool wrote = false;
     bool atomic = false;
     bool sameStore = false; // another element of the same store, an error only if the values differ
+    uint64_t address = 0;   // of a store's earlier element: the bytes of both
+    int64_t bytes = 0;
   };
+  /// What an agent has seen of other agents' releases, and what one of its fences releases.
+  using Clock = llvm::DenseMap<uint32_t, uint32_t>; // a vector clock: the known time of each program
 
   /// Records an access. Returns the earlier access that conflicts with it, if any.
   std::optional<Clash> note(uint32_t program, const Access &access);
@@ -50,8 +54,19 @@ public:
   /// Records an atomic at `address` with release order.
   void release(uint32_t program, uint64_t address);
 
+  // Fences. A relaxed atomic after a fence releases what the fence has: releaseAt(address, fence(program)). A fence after a relaxed atomic
+  // acquires what it has seen: learn(program, seen).
+
+  /// Returns what a fence of the program releases.
+  Clock fence(uint32_t program);
+  /// Adds a fence's clock to the word at `address`.
+  void releaseAt(uint64_t address, const Clock &fence);
+  /// Adds to `seen` what the word at `address` has.
+  void see(uint64_t address, Clock &seen) const;
+  /// Adds what a program's relaxed atomics have seen.
+  void learn(uint32_t program, const Clock &seen);
+
 private:
-  using Clock = llvm::DenseMap<uint32_t, uint32_t>; // a vector clock: the known time of each program
   struct Seen {
     uint32_t program = ~uint32_t(0);
     uint32_t time = 0; // 0: never
@@ -61,7 +76,8 @@ private:
   struct Cell {
     Seen write;
     uint32_t execution = 0;
-    Seen reads[2]; // by two different programs since the last write
+    Seen reads[2];          // by two different programs since the last write
+    std::vector<Seen> more; // reads that nothing orders, if the caller knows the order
   };
   /// The cells of 4096 bytes. A cell has the size of the smallest access to the page so far.
   struct Page {
@@ -69,6 +85,7 @@ private:
     std::vector<Cell> cells;
   };
 
+  std::optional<Clash> note(uint32_t agent, uint32_t now, const Access &access, Order isBefore, bool keepsAllReaders);
   Page &pageFor(uint64_t address, int64_t bytes);
   bool isKnown(uint32_t program, uint32_t earlier, uint32_t time) const;
   uint32_t timeOf(uint32_t program) const;
