@@ -63,22 +63,29 @@ TWO: partition0() num_warps(1)
 TWO: partition1() num_warps(1)
 
 Each of two warp groups has 128 rows, and MMAs and barriers of its own. P is in the columns of the scores, so the next MMA that writes there
-waits for the last one that reads P. PV starts when three quarters of P are stored.
+waits for the last one that reads P. PV starts when three quarters of P are stored. The groups compute the exponentials one after the other.
 ROWS: ttg.tensor_alloc 512
 ROWS-DAG: %[[scores:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf32>
 ROWS-DAG: %[[weights:.*]] = ttg.tensor_tile %{{.*}}, 0 : <256x128xf16, 128>
 ROWS-DAG: %[[sums:.*]] = ttg.tensor_tile %{{.*}}, 256 : <256x128xf32>
 ROWS: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 24, 88>}
 ROWS: default {
+ROWS: %[[group:.*]] = arith.shrui
+ROWS: %[[first:.*]] = arith.extui
+ROWS: %[[one:.*]] = arith.addi %[[group]]
+ROWS: %[[next:.*]] = arith.andi %[[one]]
 ROWS: scf.for
 ROWS: ttg.barrier_wait %[[scored:.*]][%{{.*}}], %{{.*}} {perWarpGroup, tensorMemory} : <2>
 ROWS: ttg.tensor_load %[[scores]]
 ROWS-NOT: ttg.cta_barrier
 ROWS: ttg.barrier_arrive %[[full:.*]][%{{.*}}] {perWarpGroup} : <4>
 ROWS: ttg.barrier_wait %[[done:.*]][%{{.*}}], %{{.*}} {perWarpGroup, tensorMemory} : <2>
+ROWS: %[[parity:.*]] = arith.xori %{{.*}}, %[[first]]
+ROWS: ttg.barrier_wait %[[pingpong:.*]][%{{.*}}], %[[parity]] {perWarpGroup} : <2>
 ROWS-NOT: ttg.cta_barrier
 ROWS: ttg.tensor_store %{{.*}}, %[[weights]] {range = array<i32: 0, 96>}
 ROWS: ttg.barrier_arrive %[[ready:.*]][%{{.*}}] {perWarpGroup} : <2>
+ROWS: ttg.barrier_arrive %[[pingpong]][%[[next]]] : <2>
 ROWS: ttg.tensor_store %{{.*}}, %[[weights]] {range = array<i32: 96, 128>}
 ROWS: ttg.barrier_arrive %[[rest:.*]][%{{.*}}] {perWarpGroup} : <2>
 ROWS: partition0() num_warps(1)

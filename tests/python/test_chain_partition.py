@@ -123,6 +123,8 @@ def test_row_groups(tile, causal, sizes):
     assert ("xbf16, 128>" in text) == (tile == (256, 128, 128))
     # If the next QK of a row group follows its PV, that starts with three quarters of P.
     assert ("kRange = array<i32: 0, 96>" in text) == (tile[1] == 128)
+    # Then the groups also compute one after the other.
+    assert ("ptx.warp_id" in text.split("default {")[1].split("partition0")[0].split("ttg.tma_store")[0]) == (tile[1] == 128)
 
 
 @pytest.mark.parametrize("sizes", [(128, 128), (256, 320), (200, 77), (128, 640)], ids=str)

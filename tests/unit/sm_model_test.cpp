@@ -238,12 +238,56 @@ TEST(SmModel, TensorMemoryLimitsLoads) {
   EXPECT_EQ(loads.busyUnits().front().first, "tensor memory");
 }
 
+/// The cycles of an iteration of a loop in which warps from `later` on execute other operations than those before. '$' is the number of an
+/// operation.
+double cyclesOfHalves(const std::string &first, const std::string &second, int64_t threads, int64_t later) {
+  auto repeat = [](const std::string &operation) {
+    std::string all;
+    for (int number = 0; number < 32; ++number)
+      for (char c : operation)
+        all += c == '$' ? std::to_string(number) : std::string(1, c);
+    return "scf.for %i = %c0 to %n step %c1 : i32 {\n" + all + "}\n";
+  };
+  std::string body = "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n%later = arith.constant " + std::to_string(later) +
+                     " : i32\n%warp = ptx.warp_id\n%isFirst = arith.cmpi slt, %warp, %later : i32\nscf.if %isFirst {\n" + repeat(first) +
+                     "} else {\n" + repeat(second) + "}";
+  constexpr int64_t iterations = 300;
+  LaunchPrediction loop =
+      predictOn(blackwell(), threads, "%n: i32, %x: f32", body, {{iterations, std::nullopt}, {blackwell().sms, 1, 1}, 64, {}});
+  return tensorCycles(loop) / iterations;
+}
+
+/// A scheduler has one warp that waits for the special function unit most of the time, and one that adds: the second one gets the issue
+/// slots that the first one leaves.
+TEST(SmModel, WarpsThatWaitForAUnitLeaveIssueSlots) {
+  const char *special = "%e$ = ptx.special ex2 %x : f32\n";
+  const char *adds = "%p$ = arith.addf %x, %x : f32\n%q$ = arith.addf %x, %x : f32\n%r$ = arith.addf %x, %x : f32\n";
+  double alone = cyclesOfHalves(special, "", 256, 4);
+  EXPECT_NEAR(alone, 32 * 8, 10);
+  EXPECT_NEAR(cyclesOfHalves(special, adds, 256, 4), alone, 10);
+}
+
+/// A change of type is no instruction: the warp goes on to what does not use the result.
+TEST(SmModel, OperationsWithoutInstructionsDoNotWait) {
+  const char *changes = "%e$ = ptx.special ex2 %x : f32\n%b$ = arith.bitcast %e$ : f32 to i32\n";
+  EXPECT_NEAR(cyclesOfHalves(changes, "", 128, 4), 32 * 8, 10);
+}
+
+/// The assembler puts additions between special functions.
+TEST(SmModel, UnitsAreBusyAtTheSameTime) {
+  std::string adds;
+  for (char name : {'p', 'q', 'r', 's'})
+    adds += std::string("%") + name + "$ = arith.addf %x, %x : f32\n";
+  EXPECT_NEAR(cyclesOfHalves(adds + "%e$ = ptx.special ex2 %x : f32\n", "", 128, 4), 32 * 8, 10);
+  EXPECT_NEAR(cyclesOfHalves("%e$ = ptx.special ex2 %x : f32\n%f$ = ptx.special ex2 %e$ : f32\n", "", 128, 4), 64 * 8, 40);
+}
+
 /// One CTA more than the SMs hold takes another wave.
 TEST(SmModel, WavesOfCtas) {
   std::string body = R"(
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
-  %n = arith.constant 10000 : i32
+  %n = arith.constant 5000 : i32
   %one = arith.constant 1.0 : f32
   %sum = scf.for %i = %c0 to %n step %c1 iter_args(%x = %one) -> (f32) : i32 {
     %next = arith.addf %x, %one : f32

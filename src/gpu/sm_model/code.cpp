@@ -14,6 +14,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <queue>
 
 using namespace mlir;
 
@@ -283,24 +286,83 @@ static bool endsRun(const Node &node) {
               ptx::ShuffleOp, ptx::ThreadIdOp, ptx::LaneIdOp>(node.op);
 }
 
-/// Orders operations as the assembler's list scheduler does: by the time at which their operands would be ready. Loads go first.
-static void orderRun(MutableArrayRef<Node> nodes, const SmRates &rates) {
-  llvm::DenseMap<int32_t, double> readyAt;
-  std::vector<std::pair<double, size_t>> order;
-  for (auto [index, node] : llvm::enumerate(nodes)) {
-    double start = 0;
-    for (int32_t operand : node.waits)
-      start = std::max(start, readyAt.lookup(operand));
-    double latency = isa<ptx::LoadGlobalOp>(node.op) ? rates.l2Latency : node.latency;
-    for (int32_t result : node.results)
-      readyAt[result] = start + latency;
-    order.push_back({start, index});
+namespace {
+/// Orders operations as the assembler's list scheduler does: one that can issue first comes first. Each operation takes issue slots and its
+/// unit. Of those that can issue at the same time, the first in the text comes first.
+class ListScheduler {
+public:
+  ListScheduler(MutableArrayRef<Node> nodes, const SmRates &rates)
+      : nodes(nodes), rates(rates), missing(nodes.size()), users(nodes.size()) {
+    llvm::DenseMap<int32_t, size_t> definedBy;
+    for (auto [index, node] : llvm::enumerate(nodes)) {
+      for (int32_t operand : node.waits)
+        if (auto found = definedBy.find(operand); found != definedBy.end()) users[found->second].push_back(index), ++missing[index];
+      for (int32_t result : node.results)
+        definedBy[result] = index;
+    }
+    readyAt.resize(nodes.size());
   }
-  llvm::sort(order); // those of one time stay in their order
-  std::vector<Node> ordered;
-  for (auto [time, index] : order)
-    ordered.push_back(std::move(nodes[index]));
-  std::move(ordered.begin(), ordered.end(), nodes.begin());
+
+  void run() {
+    for (size_t index = 0; index < nodes.size(); ++index)
+      if (!missing[index]) queueOf(index).waiting.push({0, index});
+    std::vector<Node> ordered;
+    ordered.reserve(nodes.size());
+    while (ordered.size() < nodes.size()) {
+      size_t index = takeFirst();
+      ordered.push_back(std::move(nodes[index]));
+    }
+    std::move(ordered.begin(), ordered.end(), nodes.begin());
+  }
+
+private:
+  using Entry = std::pair<double, size_t>;
+  /// Operations of one unit whose operands are known.
+  struct Queue {
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;     ///< by the time at which these are ready
+    std::priority_queue<size_t, std::vector<size_t>, std::greater<>> available; ///< ready
+    double free = 0;                                                            ///< when the unit is
+  };
+
+  Queue &queueOf(size_t index) { return queues[static_cast<size_t>(nodes[index].unit)]; }
+
+  size_t takeFirst() {
+    Queue *best = nullptr;
+    Entry first{std::numeric_limits<double>::infinity(), 0};
+    for (Queue &queue : queues) {
+      double from = std::max(now, queue.free);
+      for (; !queue.waiting.empty() && queue.waiting.top().first <= from; queue.waiting.pop())
+        queue.available.push(queue.waiting.top().second);
+      if (queue.available.empty() && queue.waiting.empty()) continue;
+      Entry next = queue.available.empty() ? queue.waiting.top() : Entry(from, queue.available.top());
+      if (next < first) best = &queue, first = next;
+    }
+    auto [start, index] = first;
+    const Node &node = nodes[index];
+    best->available.empty() ? best->waiting.pop() : best->available.pop();
+    best->free = start + node.occupancy;
+    now = start + node.issue;
+    double done = start + node.occupancy + (isa<ptx::LoadGlobalOp>(node.op) ? rates.l2Latency : node.latency);
+    if (node.isFree()) done = readyAt[index];
+    for (size_t user : users[index]) {
+      readyAt[user] = std::max(readyAt[user], done);
+      if (--missing[user] == 0) queueOf(user).waiting.push({readyAt[user], user});
+    }
+    return index;
+  }
+
+  MutableArrayRef<Node> nodes;
+  const SmRates &rates;
+  std::vector<size_t> missing; // for each operation: operands of the run that are not known yet
+  std::vector<SmallVector<size_t, 2>> users;
+  std::vector<double> readyAt;
+  std::array<Queue, static_cast<size_t>(Unit::other) + 1> queues;
+  double now = 0;
+};
+} // namespace
+
+static void orderRun(MutableArrayRef<Node> nodes, const SmRates &rates) {
+  ListScheduler(nodes, rates).run();
 }
 
 static void orderNodes(Body &body, const SmRates &rates) {

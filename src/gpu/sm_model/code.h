@@ -30,7 +30,8 @@ struct Node {
   llvm::SmallVector<int32_t, 4> operands, results;
   llvm::SmallVector<int32_t, 4> waits; ///< operands whose values must be there before it issues
   std::vector<Body> bodies;
-  bool isProgramLoop = false; ///< its condition is the response to a request to cancel a launch
+  bool isFree() const { return unit == Unit::none; } ///< it is part of another instruction, or of none
+  bool isProgramLoop = false;                        ///< its condition is the response to a request to cancel a launch
 };
 
 struct Body {

@@ -88,6 +88,7 @@ private:
   bool executeAsync(size_t index, const Node &node, double time);
   void takeProgram(size_t index, ptx::ClcTryCancelOp request, double time);
   void readResponse(size_t index, ptx::ClcQueryOp query, const Node &node);
+  double issueTime(size_t index, const Node &node, double time) const;
   void issue(model::Warp &warp, size_t index, const Node &node, double time);
   void multiplyTogether(model::Warp &warp, const Node &node, double time);
   double moveBytes(double time, double bytes, int64_t stream);
@@ -157,6 +158,7 @@ void Sm::start(double time) {
   ++started;
 }
 
+/// Returns when the operands are ready.
 double Sm::readyTime(const model::Warp &warp, const Node &node) const {
   double time = warp.now;
   for (int32_t value : node.waits)
@@ -191,12 +193,36 @@ double Sm::bytesOfAccess(const model::Warp &warp, const Node &node, Value addres
   return it->second = touched > 0 ? touched : coalesced;
 }
 
+/// Returns when an instruction can issue. A warp that waits for a unit leaves the issue slots to others. Accesses to tensor memory are
+/// asynchronous: it does not wait for these.
+double Sm::issueTime(size_t index, const Node &node, double time) const {
+  size_t scheduler = index % schedulers;
+  if (node.issue > 0) time = std::max(time, issueFree[scheduler]);
+  switch (node.unit) {
+  case Unit::fp32: return std::max(time, fp32Free[scheduler]);
+  case Unit::alu: return std::max(time, aluFree[scheduler]);
+  case Unit::special: return std::max(time, specialFree[scheduler]);
+  case Unit::shared: return std::max(time, sharedFree);
+  case Unit::tensor: {
+    bool isQueued = isa<ptx::Tcgen05MmaOp, ptx::WgmmaOp>(node.op);
+    return isQueued ? time : std::max(time, tensorFree[scheduler] - tensorQueue * node.occupancy);
+  }
+  default: return time;
+  }
+}
+
 /// Takes an issue slot and the unit, and sets when the results are ready.
 void Sm::issue(model::Warp &warp, size_t index, const Node &node, double time) {
   size_t scheduler = index % schedulers;
-  double start = std::max(time, node.issue > 0 ? issueFree[scheduler] : time);
+  if (node.isFree()) { // the warp does not wait for its operands: the instructions that use the result do
+    double known = readyTime(warp, node);
+    for (int32_t result : node.results)
+      warp.ready[static_cast<size_t>(result)] = known;
+    return;
+  }
+  double start = time;
   auto take = [&](double &free, double &used) {
-    start = std::max(start, free);
+    start = std::max(time, free);
     free = start + node.occupancy;
     used += node.occupancy;
   };
@@ -205,20 +231,12 @@ void Sm::issue(model::Warp &warp, size_t index, const Node &node, double time) {
   if (node.unit == Unit::special) take(specialFree[scheduler], busy.special);
   if (node.unit == Unit::shared) take(sharedFree, busy.shared);
   if (node.unit == Unit::tensorMemory) take(tensorMemoryFree[scheduler], busy.tensorMemory);
+  if (node.unit == Unit::tensor && !isa<ptx::Tcgen05MmaOp>(node.op)) take(tensorFree[scheduler], busy.tensor);
   double done = start + node.latency + node.occupancy;
   if (node.unit == Unit::tensorMemory) warp.openTensorAccesses = std::max(warp.openTensorAccesses, done);
-  if (node.unit == Unit::tensor && !isa<ptx::Tcgen05MmaOp>(node.op)) { // queued: the warp goes on
-    double from = std::max(start, tensorFree[scheduler]);
-    tensorFree[scheduler] = from + node.occupancy;
-    busy.tensor += node.occupancy;
-    done = from + node.occupancy + node.latency;
-    if (isa<ptx::WgmmaOp>(node.op))
-      warp.openMmas = done, done = start;
-    else
-      start = std::max(start, from - tensorQueue * node.occupancy);
-  }
-  if (node.issue > 0) issueFree[scheduler] = start + node.issue, busy.issue += node.issue;
-  warp.now = start + node.issue;
+  if (isa<ptx::WgmmaOp>(node.op)) warp.openMmas = done, done = time;
+  if (node.issue > 0) issueFree[scheduler] = time + node.issue, busy.issue += node.issue;
+  warp.now = time + node.issue;
   for (int32_t result : node.results)
     warp.ready[static_cast<size_t>(result)] = done;
 }
@@ -538,7 +556,7 @@ double Sm::run(int64_t count, const Steps &counted) {
       continue;
     }
     const Node &node = *pending[index];
-    double ready = readyTime(warp, node);
+    double ready = node.isFree() ? time : issueTime(index, node, readyTime(warp, node));
     if (ready > time) {
       queue.push({ready, index});
       warp.now = ready;

@@ -107,10 +107,41 @@ LogicalResult setInLayouts(ThreadContext &t, Operation *op, const HeldTiles &hel
 
 //===----------------------------------------------------------------------------------------------------------- reductions
 
+/// True for the maximum or minimum of f32.
+static bool isExtremum(Block &region) {
+  Operation &op = region.front();
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(op) && op.getResult(0).getType().isF32() &&
+         op.getNextNode() == region.getTerminator();
+}
+
+/// Combines three values at a time. All of them are in one thread, and one instruction has the maximum of three. Returns the only value
+/// left.
+static FailureOr<ThreadValues> reduceByThree(ThreadContext &t, Block &region, HeldTiles values) {
+  while (values.size() > 1) {
+    HeldTiles next;
+    for (size_t i = 0; i < values.size(); i += 3) {
+      ThreadValues both = values[i];
+      for (size_t other = i + 1; other < std::min(i + 3, values.size()); ++other) {
+        FailureOr<ThreadValues> combined = combine(t, region, both, values[other]);
+        if (failed(combined)) return failure();
+        both = *combined;
+      }
+      next.push_back(both);
+    }
+    values = std::move(next);
+  }
+  return values.front();
+}
+
 /// Combines registers that differ only along the dimension into the one whose bits along it are 0. Only these remain. The order follows
 /// the layout, not the elements: as in upstream, a combination is associative and commutative.
 static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
   int64_t registers = static_cast<int64_t>(held.size());
+  if (t.usesTensorMemory && isExtremum(region) && int64_t(plan.registerMask) == registers - 1) {
+    FailureOr<ThreadValues> all = reduceByThree(t, region, held);
+    if (succeeded(all)) held = {*all};
+    return all;
+  }
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
     if (!(plan.registerMask >> bit & 1)) continue;
     int64_t step = int64_t(1) << bit;

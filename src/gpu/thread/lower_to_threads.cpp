@@ -98,7 +98,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     return failure();
   }
   tt::ReturnOp::create(t.b, ValueRange());
-  if (t.usesTensorMemory) pipelineTensorStores(lowered);
+  if (t.usesTensorMemory) overlapTensorLoads(lowered), pipelineTensorStores(lowered);
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);

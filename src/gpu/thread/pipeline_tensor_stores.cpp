@@ -5,6 +5,9 @@
 //   after:  f0 ex2 0 f1    ex2 1 f2 cvt 0  st 0    ex2 2 f3 cvt 1  st 1    ex2 3 cvt 2  st 2    cvt 3  st 3
 // Between two stores, all operands are known at first, and the special functions alternate with the other operations. Barriers may stand
 // between the stores: an MMA reads the first ones while the last ones are computed.
+//
+// The other way round, a reduction of what a thread loads from tensor memory starts with the first half, while the second one is loaded:
+//   before: ld 0 ld 1   wait   max 0 max 1          after: ld 0   wait   ld 1 max 0   wait   max 1
 #include "gpu/thread/shared.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,6 +60,7 @@ public:
       if (i + 2 < parts.size()) others.append(parts[i + 2].before);
       if (i + 1 < parts.size()) special = parts[i + 1].special;
       alternate(special, others, stores[i]);
+      if (i > 0) delayPass(stores[i - 1], stores[i]);
     }
   }
 
@@ -65,6 +69,18 @@ private:
   struct Part {
     SmallVector<Operation *> before, special, after;
   };
+
+  /// Nothing is stored between two arrivals, so the second one tells other warps that the special functions are theirs: it comes after
+  /// those.
+  static void delayPass(Operation *store, Operation *next) {
+    SmallVector<Operation *> pass;
+    bool hasArrived = false;
+    for (Operation *op = store->getNextNode(); op != next; op = op->getNextNode()) {
+      if (hasArrived && !isMemoryEffectFree(op)) pass.push_back(op);
+      hasArrived |= isa<ptx::MbarrierArriveOp>(op);
+    }
+    emit(pass, next);
+  }
 
   bool isAfterStores(Operation *op) const { return llvm::is_contained(stores, op) || last()->isBeforeInBlock(op); }
 
@@ -133,7 +149,34 @@ private:
   std::vector<Part> parts;
 };
 
+/// Moves what combines values of earlier loads before the wait for the last ones.
+void combineBefore(ptx::Tcgen05WaitOp wait) {
+  DenseSet<Value> known; // loaded by then, or combined from such values
+  Operation *op = wait->getPrevNode();
+  while (isa_and_nonnull<ptx::Tcgen05LdOp>(op) || (op && isMemoryEffectFree(op)))
+    op = op->getPrevNode();
+  auto earlier = dyn_cast_or_null<ptx::Tcgen05WaitOp>(op);
+  if (!earlier || earlier.getKind() != ptx::TensorWait::ld) return; // all are waited for together
+  for (op = op->getPrevNode(); isa_and_nonnull<ptx::Tcgen05LdOp>(op) || (op && isMemoryEffectFree(op)); op = op->getPrevNode())
+    if (isa<ptx::Tcgen05LdOp>(op)) known.insert_range(op->getResults());
+  for (Operation *each = wait->getNextNode(); each && isMemoryEffectFree(each);) {
+    Operation *next = each->getNextNode();
+    bool combines = each->getNumOperands() > 1 && llvm::all_of(each->getOperands(), [&](Value value) { return known.contains(value); });
+    if (combines) {
+      known.insert_range(each->getResults());
+      each->moveBefore(wait);
+    }
+    each = next;
+  }
+}
+
 } // namespace
+
+void overlapTensorLoads(Operation *kernel) {
+  kernel->walk([&](ptx::Tcgen05WaitOp wait) {
+    if (wait.getKind() == ptx::TensorWait::ld && isa<scf::ForOp>(wait->getParentOp())) combineBefore(wait);
+  });
+}
 
 void pipelineTensorStores(Operation *kernel) {
   SmallVector<ptx::Tcgen05StOp> firsts;

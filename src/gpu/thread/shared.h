@@ -23,5 +23,6 @@ Value loopVariantZero(ThreadContext &t, mlir::Operation *op, Value buffer);
 void interleaveStores(ThreadContext &t);
 /// Pipelines what loops compute by special functions and store to tensor memory (pipeline_tensor_stores.cpp).
 void pipelineTensorStores(mlir::Operation *kernel);
+void overlapTensorLoads(mlir::Operation *kernel);
 
 } // namespace tilewright::gpu

@@ -119,13 +119,19 @@ static Value addressAt(ThreadContext &t, const TensorAccess &access, int64_t col
   return column ? Value(arith::AddIOp::create(t.b, access.start, t.i32(column))) : access.start;
 }
 
+/// True for a tile in a loop whose rows are reduced: that starts with the half that is there first (overlapTensorLoads).
+static bool isReduced(ttg::TensorLoadOp op) {
+  return isa<scf::ForOp>(op->getParentOp()) && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<tt::ReduceOp>(user); });
+}
+
 static LogicalResult lowerTensorLoad(ThreadContext &t, ttg::TensorLoadOp op) {
   FailureOr<TensorAccess> access = accessOf(t, op, op.getType(), op.getSource().getType(), t.getScalar(op.getSource()));
   if (failed(access)) return failure();
   SmallVector<Type> types(static_cast<size_t>(access->count), getElementTypeOrSelf(op.getType()));
   if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != registerBits) return bug(op, "it loads elements that are no words");
   ThreadValues values;
-  for (int64_t column : access->columns) {
+  for (auto [number, column] : llvm::enumerate(access->columns)) {
+    if (isReduced(op) && 2 * number == access->columns.size()) ptx::Tcgen05WaitOp::create(t.b, ptx::TensorWait::ld);
     Value address = addressAt(t, *access, column);
     auto load = ptx::Tcgen05LdOp::create(t.b, types, access->shape, address, /*pack=*/false, access->halfOffset);
     llvm::append_range(values, load.getValues());

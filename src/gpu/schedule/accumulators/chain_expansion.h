@@ -23,6 +23,7 @@ private:
     mlir::Value result, operand;           ///< tiles of tensor memory: of results, and of operand A
     mlir::Value done;                      ///< barriers: it is complete
     llvm::SmallVector<mlir::Value> ready;  ///< barriers, for each part of K: threads have written its operands
+    mlir::Value pingPong;                  ///< barriers, for each row group: it may compute the operand
     mlir::Value factorBuffer, factorsFull; ///< of the correction partition: two tiles of factors, and barriers that they are there
   };
   /// A full barrier's phase in the iteration for which MMAs are issued.
@@ -60,6 +61,7 @@ private:
   void storeInits();
   void expandThreads();
   void writeOperands(size_t number);
+  mlir::Value waitForPreviousGroup(size_t number);
   void waitForReaders();
   void waitForPrevious(mlir::Location loc, size_t number);
   bool hasOtherTile(size_t number) const;

@@ -115,6 +115,7 @@ void ChainExpansion::allocate() {
     place.done = allocBarriers(depth * plan.rowGroups, 1);
     for (size_t part = 0, parts = std::max<size_t>(mma.partEnds.size(), 1); !mma.isEarly && part < parts; ++part)
       place.ready.push_back(allocBarriers(plan.rowGroups, warps + (hasCorrection(mma) && part == 0 ? warpsOfGroup : 0)));
+    if (its->pingPong == columns.size() - 1) place.pingPong = allocBarriers(plan.rowGroups, warps);
     if (!hasCorrection(mma)) continue;
     Value &buffer = factorBuffers[{factorBufferOf(mma), factors++}]; // loops use the same ones, one after the other
     if (!buffer) {

@@ -11,7 +11,9 @@
 #include "ir/zeros.h"
 #include "support/target.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -68,6 +70,7 @@ public:
     chooseRowGroups();
     if (!placeResults()) return Failure{"the results do not fit in tensor memory"};
     plan.hasCorrection = paysCorrection();
+    choosePingPong();
     chooseParts();
     return std::move(plan);
   }
@@ -252,6 +255,29 @@ private:
       factorBytes += type.getDepth() * type.paddedTileBytes();
     bool oneCta = 2 * plan.columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
     return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
+  }
+
+  /// If threads wait for a late and an early MMA in each iteration, row groups that compute special functions at the same time slow each
+  /// other down, and need their MMAs at the same time. With ping-pong scheduling, one group's MMAs run while another one computes.
+  void choosePingPong() {
+    for (auto &[op, its] : plan.loops)
+      for (auto [number, mma] : llvm::enumerate(its.mmas))
+        if (its.interleaves && !its.pingPong && computesSpecialFunctions(mma)) its.pingPong = number;
+  }
+
+  /// True if threads compute operand A from special functions of as many elements.
+  static bool computesSpecialFunctions(const ChainedMma &mma) {
+    auto operand = dyn_cast<RankedTensorType>(ttg::MmaAsyncOp(mma.op).getA().getType());
+    if (!operand) return false;
+    llvm::SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.omitBlockArguments = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == mma.op->getBlock(); };
+    (void)getBackwardSlice(ttg::MmaAsyncOp(mma.op).getA(), &slice, options);
+    return llvm::any_of(slice, [&](Operation *op) {
+      auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
+      return isa<math::MathDialect>(op->getDialect()) && tile && tile.getShape() == operand.getShape();
+    });
   }
 
   /// If the early MMAs of the next iteration follow this one's late MMAs, the threads wait for both. So a late MMA starts when its threads

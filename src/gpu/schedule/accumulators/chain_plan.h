@@ -34,8 +34,9 @@ struct ChainLoop {
   llvm::MapVector<mlir::Value, ttg::BarrierWaitOp> fullWaits;          ///< by barriers
   llvm::SmallVector<std::pair<ttg::BarrierArriveOp, size_t>> releases; ///< and the MMA after which it stands
   llvm::SmallVector<ttg::MmaAsyncWaitOp> waits;
-  bool prefetches = false;  ///< early MMAs run an iteration ahead, under the threads' computation: their results have two tiles
-  bool interleaves = false; ///< early MMAs of the next iteration follow the late ones of this one, row group by row group
+  bool prefetches = false;        ///< early MMAs run an iteration ahead, under the threads' computation: their results have two tiles
+  bool interleaves = false;       ///< early MMAs of the next iteration follow the late ones of this one, row group by row group
+  std::optional<size_t> pingPong; ///< row groups compute this MMA's operand one after the other
 
   int64_t depthOf(const ChainedMma &mma) const { return mma.isEarly && prefetches ? 2 : 1; }
 };

@@ -1,6 +1,7 @@
 // What threads, and the correction partition, do in loops whose MMAs have a partition (chain_partition.cpp): they wait for results, load
 // them, write operands, and multiply sums by factors.
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/shared_memory/scratch.h"
@@ -58,14 +59,34 @@ void ChainExpansion::writeOperands(size_t number) {
   Place &place = places[number];
   Location loc = mma.op.getLoc();
   b.setInsertionPoint(mma.op);
-  Value operand = operandAt(number, count);
+  Value operand = operandAt(number, count), next = place.pingPong ? waitForPreviousGroup(number) : Value();
   for (size_t part = 0; part < place.ready.size(); ++part) {
     if (operand) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand, rangeOfPart(number, part));
     if (part == 0 && hasOtherTile(number)) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
     bool storesSum = part == 0 && !mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC());
     if (storesSum) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), place.result, DenseI32ArrayAttr());
     arriveInGroup(loc, place.ready[part], zero);
+    // The thread program has this arrival after the special functions of the last part (pipelineTensorStores).
+    if (next && part == 0) ttg::BarrierArriveOp::create(b, loc, place.pingPong, next, Value());
   }
+}
+
+/// Waits until the previous row group has computed its operand: for the first one, in the previous iteration. Returns the number of the
+/// next group.
+Value ChainExpansion::waitForPreviousGroup(size_t number) {
+  Location loc = its->mmas[number].op.getLoc();
+  Value next, isFirst;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop);
+    Value group = arith::ShRUIOp::create(b, loc, ptx::WarpIdOp::create(b, loc), i32(loc, warpGroupBit));
+    isFirst = arith::ExtUIOp::create(b, loc, b.getI32Type(), arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group, zero));
+    next = arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, group, i32(loc, 1)), i32(loc, plan.rowGroups - 1));
+  }
+  Value parity = arith::XOrIOp::create(b, loc, stageAt(loc, count, 1).second, isFirst);
+  ttg::BarrierWaitOp::create(b, loc, places[number].pingPong, zero, parity, /*firstWarp=*/false, /*tensorMemory=*/false,
+                             /*perWarpGroup=*/true);
+  return next;
 }
 
 static Operation *firstUser(Value value) {
