@@ -82,7 +82,7 @@ def comment(table, path):
 def float_function(table, path):
     name = path.split(".")[-1]
     return f"""{comment(table, path)} Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> {name}(const tile<T, Shape...> &x, const location &where = location::current()) {{
+template <typename T, int... Shape> tile<T, Shape...> {name}(const tile<T, Shape...> &x, location where = location::current()) {{
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "{name} takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("{path}", {{{{"x", s(x)}}}});
@@ -93,16 +93,16 @@ def arithmetic(table, path, op):
     return f"""{comment(table, path)} Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto {path}(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {{
+auto {path}(const X &x, const Y &y, bool sanitize_overflow = true, location where = location::current()) {{
   detail::site s(where);
   return s.call<detail::result_of<{op}, X, Y>>(
-      "{path}", {{{{"x", s.with<Y>(x)}}, {{"y", s.with<X>(y)}}, {{"sanitize_overflow", sanitize_overflow ? 0 : s(false)}}}});
+      "{path}", {{{{"x", s.with<Y>(x)}}, {{"y", s.with<X>(y)}}, {{"sanitize_overflow", sanitize_overflow ? detail::absent : s(false)}}}});
 }}"""
 
 
 def hint(table, path):
     return f"""{comment(table, path)}
-template <int... Values, typename X> X {path}(const X &input, const location &where = location::current()) {{
+template <int... Values, typename X> X {path}(const X &input, location where = location::current()) {{
   detail::check_tile<X>();
   static_assert(sizeof...(Values) == 1 || sizeof...(Values) == X::rank, "{path} takes one value, or one for each dimension.");
   detail::site s(where);
@@ -115,7 +115,7 @@ def atomic(table, path):
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto {path}(const P &pointer, const V &val, const M &mask = {{}}, const atomic_options &options = {{}},
-{' ' * (6 + len(path))}const location &where = location::current()) {{
+{' ' * (6 + len(path))}location where = location::current()) {{
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>("{path}", {{{{"pointer", s(pointer)}},
@@ -127,7 +127,7 @@ def descriptor_atomic(table, name):
     return f"""{comment(table, 'tensor_descriptor.' + name)}
 template <typename T, int... Shape, typename... Offset>
 void {name}(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-{' ' * (6 + len(name))}const location &where = location::current()) {{
+{' ' * (6 + len(name))}location where = location::current()) {{
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.{name}", {{{{nullptr, s(desc)}}, {{"offsets", s(offset)}}, {{"value", s(value)}}}});
@@ -136,7 +136,7 @@ void {name}(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...>
 
 def target_question(table, name):
     return f"""{comment(table, 'target_info.' + name)} Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 {name}(const location &where = location::current()) {{
+inline i1 {name}(location where = location::current()) {{
   detail::site s(where);
   return s.question("target_info.{name}", {{}});
 }}"""
@@ -178,25 +178,25 @@ TYPES = {"f": "float", "d": "double", "i": "int32_t", "l": "int64_t", "u": "uint
 
 MACROS = """/// One overload of a function: of tiles of these element types, which have one shape.
 #define TILEWRIGHT_LIBDEVICE_1(name, result, a) \\
-  template <int... Shape> auto name(const tile<a, Shape...> &x, const location &where = location::current()) { \\
+  template <int... Shape> auto name(const tile<a, Shape...> &x, location where = location::current()) { \\
     detail::site s(where); \\
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}}); \\
   }
 #define TILEWRIGHT_LIBDEVICE_2(name, result, a, b) \\
   template <int... Shape> \\
-  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const location &where = location::current()) { \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, location where = location::current()) { \\
     detail::site s(where); \\
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}}); \\
   }
 #define TILEWRIGHT_LIBDEVICE_3(name, result, a, b, c) \\
   template <int... Shape> \\
-  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const location &where = location::current()) { \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, location where = location::current()) { \\
     detail::site s(where); \\
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}}); \\
   }
 #define TILEWRIGHT_LIBDEVICE_4(name, result, a, b, c, d) \\
   template <int... Shape> \\
-  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const tile<d, Shape...> &w, const location &where = location::current()) { \\
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const tile<d, Shape...> &w, location where = location::current()) { \\
     detail::site s(where); \\
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}, {nullptr, s(w)}}); \\
   }

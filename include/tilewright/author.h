@@ -146,6 +146,7 @@ inline constexpr Interpreter interpreter;
 /// Variants of the inputs; combine them with `|`.
 enum : uint32_t { asGiven = TW_GIVEN, strided = TW_STRIDED, empty = TW_EMPTY, ofSizeOne = TW_ONE, odd = TW_ODD };
 
+/// How a kernel is verified.
 struct VerifyOptions {
   /// |result - expected| <= atol + rtol * |expected|. Unless given, the type decides: float32 1e-5, float16 1e-3, bfloat16 1e-2, integers
   /// equal. For float32 in a kernel with a dot it is 1e-3 on a CPU. On a GPU, which may round to TF32, it is 1e-2 and 1e-1.
@@ -187,6 +188,7 @@ private:
   std::shared_ptr<TwReport> handle;
 };
 
+/// How a launch is timed.
 struct MeasureOptions {
   int64_t warmup = 10, repeat = 40; // number of calls; fewer, but at least 5, if all would take longer than 20 seconds
   bool warmCaches = false;          // false: each call starts with its tensors evicted from the caches of the CPU or GPU

@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+/* A kernel that is being built. */
 typedef struct TwBuilder TwBuilder;
 /* A value of a kernel that is being built: a variable or a constant. 0 is no value. */
 typedef uint64_t TwValue;
@@ -44,6 +45,7 @@ typedef struct TwCallArgument {
   TwValue value;
 } TwCallArgument;
 
+/* The operators of twBuilderOperator. They promote their operands as in the tile language. */
 typedef enum TwOperator {
   TW_ADD,
   TW_SUBTRACT,

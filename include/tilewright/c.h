@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* Handles: a kernel file, one kernel, and the arguments that a grid function reads. */
 typedef struct TwModule TwModule;
 typedef struct TwKernel TwKernel;
 typedef struct TwMeta TwMeta;
@@ -43,6 +44,7 @@ typedef struct TwLimits {
 /* Like twModuleFromSource, with limits that also hold for all compilations of its kernels. `limits` is copied. */
 TW_API TwModule *twModuleFromSourceWithLimits(const char *source, const char *name, const TwLimits *limits, TwError **error);
 
+/* Frees the handle; null is allowed. Kernels of the module stay valid. */
 TW_API void twModuleFree(TwModule *module);
 TW_API size_t twModuleKernelCount(const TwModule *module);
 /* In the order of the file. The name is valid as long as the module. */
@@ -56,6 +58,8 @@ TW_API const char *twKernelName(const TwKernel *kernel);
 /* The parameters, in order; 0 for a null handle. */
 TW_API size_t twKernelParameterCount(const TwKernel *kernel);
 
+/* Element types of tensors, and types of declared numbers. The size of an element in memory is the number of bits in its name; a bool
+ * (TW_I1) takes one byte. */
 typedef enum TwType {
   TW_I1,
   TW_I8,
@@ -74,6 +78,7 @@ typedef enum TwType {
   TW_F8E4
 } TwType;
 
+/* Kinds of arguments. TW_NONE is None, or nothing. */
 typedef enum TwKind { TW_NONE, TW_BOOL, TW_INT, TW_UINT, TW_FLOAT, TW_STRING, TW_POINTER, TW_DEVICE_POINTER } TwKind;
 
 /* A parameter of a kernel. Its texts are valid as long as the kernel. */
@@ -112,6 +117,7 @@ typedef struct TwArgument {
   int32_t readOnly; /* not 0: a kernel that stores through this pointer is refused */
 } TwArgument;
 
+/* The number of programs of a launch, along one to three axes. */
 typedef struct TwGrid {
   size_t size;       /* sizeof(TwGrid) */
   int64_t extent[3]; /* unused ones are 1 */
@@ -151,6 +157,7 @@ typedef struct TwAllocator {
   void (*release)(void *context, void *memory, int64_t bytes);        /* before the launch returns */
 } TwAllocator;
 
+/* Options of a launch or a compilation. Fields that are 0 have their defaults. */
 typedef struct TwOptions {
   size_t size; /* sizeof(TwOptions) */
   /* A negative number is an error. */
@@ -292,6 +299,7 @@ typedef struct TwSubject {
 
 enum { TW_GIVEN = 1, TW_STRIDED = 2, TW_EMPTY = 4, TW_ONE = 8, TW_ODD = 16 }; /* variants of inputs */
 
+/* How twVerify compares results and makes inputs. */
 typedef struct TwVerifyOptions {
   size_t size;       /* sizeof(TwVerifyOptions) */
   double rtol, atol; /* |result - expected| <= atol + rtol * |expected|; negative: the default of the type */
@@ -300,6 +308,7 @@ typedef struct TwVerifyOptions {
   uint64_t seed;     /* of the first variant */
 } TwVerifyOptions;
 
+/* The result of a verification. */
 typedef struct TwReport TwReport;
 /* Verifies a kernel: for each variant of the inputs, it runs the reference once and the kernel twice. The variants are: as given, strided,
  * and each size set to 0, 1 and an odd number. Their memory is first filled with patterns. `options` may be null. Returns null after an
@@ -312,6 +321,7 @@ TW_API int twReportCorrect(const TwReport *report);
 TW_API const char *twReportText(const TwReport *report);
 TW_API const char *twReportJson(const TwReport *report);
 
+/* The result of one variant, and of one output of it. */
 typedef enum TwOutcome { TW_RIGHT, TW_WRONG, TW_REFUSED, TW_SKIPPED } TwOutcome;
 typedef struct TwVariant {
   size_t size;         /* sizeof(TwVariant) */
@@ -340,6 +350,7 @@ TW_API size_t twReportVariantCount(const TwReport *report);
 TW_API int twReportVariant(const TwReport *report, size_t variant, TwVariant *result);
 TW_API int twReportOutput(const TwReport *report, size_t variant, size_t output, TwOutput *result);
 
+/* How twMeasure times a launch. */
 typedef struct TwMeasureOptions {
   size_t size;            /* sizeof(TwMeasureOptions) */
   int64_t warmup, repeat; /* calls; 0: 10 and 40. Fewer, but at least 5, if all would take longer than 20 seconds */
@@ -347,6 +358,7 @@ typedef struct TwMeasureOptions {
   int32_t measurePeaks;   /* measures the machine's peaks again, even if the cache folder has them */
 } TwMeasureOptions;
 
+/* The times of a kernel. */
 typedef struct TwMeasurement TwMeasurement;
 typedef struct TwFigures {
   size_t size;               /* sizeof(TwFigures) */
@@ -379,6 +391,7 @@ TW_API const char *twMeasurementJson(const TwMeasurement *measurement);
 /* Draws the kernel below the machine's roofline, as SVG. Free it with twStringFree. Null if the operations are not known. */
 TW_API char *twMeasurementRoofline(const TwMeasurement *measurement, const char *title);
 
+/* The comparison of two measurements. */
 typedef struct TwChange {
   size_t size;    /* sizeof(TwChange) */
   int32_t result; /* -1: faster, 0: no difference beyond chance, 1: slower */

@@ -31,6 +31,7 @@
 extern "C" {
 #endif
 
+/* An error: a code for programs, a text for people. */
 typedef struct TwError TwError;
 
 /* The kinds of failures. Later versions may add kinds: treat an unknown one like TW_ERROR_INTERNAL. */

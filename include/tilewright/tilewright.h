@@ -89,6 +89,7 @@ private:
   std::string message;
 };
 
+/// Success, or an error.
 template <> class [[nodiscard]] Result<void> {
 public:
   Result() = default;
@@ -324,6 +325,7 @@ public:
   virtual void run(int64_t count, const std::function<void(int64_t)> &task) = 0;
 };
 
+/// Options of a launch or a compilation.
 struct Options {
   // A negative number is an error.
   int64_t threads = 0; // 0: TILEWRIGHT_NUM_THREADS, or all CPUs

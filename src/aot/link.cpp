@@ -24,16 +24,6 @@ LLD_HAS_DRIVER(elf)
 
 namespace tilewright::aot {
 
-Result<std::string> archiveOf(const std::vector<ObjectFile> &objects) {
-  std::vector<llvm::NewArchiveMember> members;
-  for (const ObjectFile &object : objects)
-    members.emplace_back(llvm::MemoryBufferRef(object.bytes, object.name));
-  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
-                                            /*Deterministic=*/true, /*Thin=*/false);
-  if (!archive) return Failure{llvm::toString(archive.takeError())};
-  return (*archive)->getBuffer().str();
-}
-
 /// Adds the names of the symbols that the objects use and do not define.
 static Result<std::set<std::string>> undefinedSymbols(const std::vector<ObjectFile> &objects) {
   std::set<std::string> used, defined;
@@ -53,11 +43,32 @@ static Result<std::set<std::string>> undefinedSymbols(const std::vector<ObjectFi
   return used;
 }
 
-/// Returns the library that has a symbol.
+/// Returns the library that has a symbol, or null: then no program could load the artifact. Names that begin with two underscores are those
+/// of a compiler's run-time library, whose functions differ between systems.
 static const char *libraryOf(llvm::StringRef symbol) {
   if (symbol.starts_with("tw")) return "libtilewright_rt.so.0";
   if (symbol.starts_with("_ZGV")) return "libmvec.so.1"; // the vector functions of the C library
+  if (symbol.starts_with("_")) return nullptr;
   return llvm::is_contained({"memcpy", "memmove", "memset", "memcmp", "bcmp"}, symbol) ? "libc.so.6" : "libm.so.6";
+}
+
+static Result<void> checkSymbols(const std::vector<ObjectFile> &objects) {
+  Result<std::set<std::string>> undefined = undefinedSymbols(objects);
+  if (!undefined) return Failure{undefined.error()};
+  for (const std::string &symbol : *undefined)
+    if (!libraryOf(symbol)) return Failure{"the compiled code calls '" + symbol + "', which no library of the system has"};
+  return {};
+}
+
+Result<std::string> archiveOf(const std::vector<ObjectFile> &objects) {
+  if (Result<void> checked = checkSymbols(objects); !checked) return Failure{checked.error()};
+  std::vector<llvm::NewArchiveMember> members;
+  for (const ObjectFile &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(object.bytes, object.name));
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
+                                            /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive) return Failure{llvm::toString(archive.takeError())};
+  return (*archive)->getBuffer().str();
 }
 
 /// Runs LLD. Its state is global, so one thread links at a time.
@@ -87,6 +98,7 @@ static Result<void> writeStub(const TemporaryFolder &folder, const std::string &
 Result<std::string> sharedLibraryOf(const BuiltArtifact &artifact, const std::string &soname) {
   TemporaryFolder folder;
   if (Result<void> made = folder.made(); !made) return Failure{made.error()};
+  if (Result<void> checked = checkSymbols(artifact.objects); !checked) return Failure{checked.error()};
   Result<std::set<std::string>> undefined = undefinedSymbols(artifact.objects);
   if (!undefined) return Failure{undefined.error()};
   std::map<std::string, std::vector<std::string>> libraries;

@@ -6,7 +6,6 @@
 
 #include "codegen/debug_info.h"
 #include "codegen/host_calls.h"
-#include "support/half.h"
 #include "support/target.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -24,33 +23,9 @@ using namespace llvm;
 
 namespace tilewright {
 
-// Conversions of 16-bit floats. They belong to the compiler's run-time library, but libgcc lacks them on some systems. By the calling
-// convention, a 16-bit float is passed in the low half of the first lane of a vector register.
-extern "C" {
-static _Float16 tilewrightTruncFloatHalf(float value) {
-  return __builtin_bit_cast(_Float16, halfBits(value));
-}
-static float tilewrightExtendHalf(_Float16 value) {
-  return halfValue(__builtin_bit_cast(uint16_t, value));
-}
-static _Float16 tilewrightTruncFloatBfloat(float value) {
-  return __builtin_bit_cast(_Float16, bfloatBits(value));
-}
-}
-
-static void *ownSymbol(StringRef name) {
-  static const StringMap<void *> table = {
-      {"__truncsfhf2", reinterpret_cast<void *>(tilewrightTruncFloatHalf)},
-      {"__extendhfsf2", reinterpret_cast<void *>(tilewrightExtendHalf)},
-      {"__truncsfbf2", reinterpret_cast<void *>(tilewrightTruncFloatBfloat)},
-  };
-  if (void *call = hostCall(name)) return call;
-  return table.lookup(name);
-}
-
 // The host program may lack libm, or have it where dlsym(RTLD_DEFAULT) does not find it. Some systems lack libmvec.
 static void *findSymbol(StringRef name) {
-  if (void *own = ownSymbol(name)) return own;
+  if (void *own = hostCall(name)) return own;
   std::string text = name.str();
   if (void *address = ::dlsym(RTLD_DEFAULT, text.c_str())) return address;
   for (const char *library : {"libmvec.so.1", "libm.so.6", "libc.so.6", "libgcc_s.so.1"})

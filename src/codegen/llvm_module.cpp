@@ -3,6 +3,7 @@
 #include "codegen/llvm_module.h"
 
 #include "codegen/debug_info.h"
+#include "codegen/float16_calls.h"
 #include "codegen/line_scopes.h"
 #include "codegen/stack_arguments.h"
 #include "ir/refusal.h"
@@ -140,7 +141,8 @@ static void storeSingleElements(Function &function) {
   }
 }
 
-/// Turns masked loads and stores, gathers and scatters of bf16 into those of i16: LLVM 22's code generation for SVE cannot select them.
+/// Turns masked loads and stores, gathers and scatters of bf16 into those of i16. LLVM 22's code generation for SVE cannot select them. Its
+/// code generation for x86 converts each element to float and back, by calls of __truncsfbf2, which many systems lack.
 ///   masked.load <8 x bf16>, %p, %mask      bitcast (masked.load <8 x i16>, %p, %mask) to <8 x bf16>
 static void accessBfloatsAsIntegers(Function &function) {
   SmallVector<IntrinsicInst *> found;
@@ -197,7 +199,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
     if (function.isDeclaration()) continue;
     passes.run(function, functions);
     if (machine.getTargetTriple().isX86()) storeSingleElements(function);
-    if (machine.getTargetTriple().isAArch64()) accessBfloatsAsIntegers(function);
+    if (!machine.getTargetTriple().isNVPTX()) accessBfloatsAsIntegers(function);
   }
 }
 
@@ -303,6 +305,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   if (llvmOptimizes()) cleanUp(*translated, *machine);
   for (Function &function : *translated)
     if (!function.isDeclaration()) generator.finish(function);
+  if (machine->getTargetTriple().isX86()) defineFloat16Calls(*translated);
   if (kind == CodeKind::llvm) return textOf(*translated);
   auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   std::optional<std::string> code = emitFile(*translated, *machine, type);

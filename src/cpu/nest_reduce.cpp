@@ -11,6 +11,7 @@
 #include "cpu/loop_nests.h"
 #include "cpu/loops.h"
 #include "cpu/masked_tail.h"
+#include "cpu/math.h"
 #include "cpu/operations.h"
 #include "cpu/scratch.h"
 
@@ -276,7 +277,10 @@ static Values endOfWalk(Reduction &r, const TileIndex &tileIndex, int64_t stride
     TileIndex end = indexAt(r, tileIndex, constantIndex(b, r.size - 1), 0, 0);
     withoutMasks(r, [&] {
       if (repeatsOf(r.op) == Repeats::ifZero) {
-        Value last = evaluateScalar(ctx, source, end), zero = zeroOf(last.getType());
+        Value last = evaluateScalar(ctx, source, end);
+        if (isa<FloatType>(last.getType()) && last.getType().getIntOrFloatBitWidth() < 32) // LLVM compares no 8-bit floats
+          last = convertFloat(b, ctx.target, last, b.getF32Type(), /*truncate=*/false);
+        Value zero = zeroOf(last.getType());
         Value isZero = isa<FloatType>(last.getType()) ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, last, zero))
                                                       : Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last, zero));
         lasts[0] = arith::SelectOp::create(b, isZero, walkEnd, all);

@@ -402,6 +402,10 @@ def test_damaged_files_are_errors(tmp_path):
     assert opened(tmp_path / "missing")[1][0] == 13
     os.mkfifo(tmp_path / "pipe")
     assert opened(tmp_path / "pipe")[1] == (13, f"cannot open the artifact '{tmp_path / 'pipe'}': it is not a regular file\n")
+    for size in reversed(range(len(good))):
+        os.truncate(file, size)
+        library, error = opened(file)
+        assert library is None and error[0] == 12 and str(file) in error[1], (size, error)
 
 
 DEVICE = """
@@ -494,6 +498,7 @@ def test_damaged_bundles_are_errors(tmp_path):
     assert problem(bytes(newer)) == (12, "the artifact cannot be used: its format has version 99, and this runtime library reads version 1\n")
     assert problem(content[:-1]) == (12, "the artifact cannot be used: it is truncated\n")
     assert problem(content[:10]) == (12, "the artifact cannot be used: it does not begin like an artifact\n")
+    assert {problem(content[:size]) for size in range(len(content))} == {problem(content[:10]), problem(content[:-1])}
     assert problem(content, entryCount=0) == (12, "the artifact cannot be used: its fields are damaged\n")
     assert problem(content, size=8)[0] == 1
     for at in range(32, len(content), 7):

@@ -1,8 +1,10 @@
 """Kernels in C++: types, mistakes, and the messages of the C++ compilers."""
+import json
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -152,12 +154,26 @@ def test_other_numbers_out_of_range_are_errors_of_launches(compiler, flags, tmp_
     assert "held right" in done.stdout
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_compile_time(compiler):
-    """A translation unit with one example takes 3 seconds of CPU time at most."""
-    import resource
-    command = compile_command(compiler, "-c", "-o", "/dev/null", ROOT / "examples" / "cpp" / "03_matmul_basic.cpp")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+EXAMPLES = sorted((ROOT / "examples" / "cpp").glob("[0-9]*.cpp"))
+MAX_LINES, MAX_FUNCTIONS, MAX_CLASSES, MAX_CODE = 80_000, 4_500, 7_500, 160_000
+
+
+def code_bytes(file):
+    return int(subprocess.run(["size", file], capture_output=True, text=True, check=True).stdout.splitlines()[1].split()[0])
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+def test_work_of_the_compilers(source, tmp_path):
+    """A translation unit with one example compiles in 3 seconds on an idle machine; benchmarks/cpp_compile_time.py measures that. Seconds depend on the
+    machine, so this test counts what takes them: lines, instantiations of templates, and code for the optimizer."""
+    trace = tmp_path / "trace.json"
+    command = compile_command("clang++-22", "-O2", "-c", source, "-o", tmp_path / "clang.o", f"-ftime-trace={trace}", "-ftime-trace-granularity=0")
     subprocess.run(command, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 3
+    events = Counter(event["name"] for event in json.loads(trace.read_text())["traceEvents"])
+    assert 0 < events["InstantiateFunction"] < MAX_FUNCTIONS and 0 < events["InstantiateClass"] < MAX_CLASSES, events
+    assert code_bytes(tmp_path / "clang.o") < MAX_CODE
+    if shutil.which("g++"):
+        subprocess.run(compile_command("g++", "-O2", "-c", source, "-o", tmp_path / "gcc.o"), check=True)
+        assert code_bytes(tmp_path / "gcc.o") < MAX_CODE
+    lines = subprocess.run(compile_command("clang++-22", "-E", "-P", source), capture_output=True, text=True, check=True).stdout.count("\n")
+    assert lines < MAX_LINES

@@ -111,3 +111,37 @@ def test_nothing_comes_from_the_network(pages):
     assert "font: false" in config and "polyfills: [assets/iframe-worker.js]" in config and "http" not in config
     for page, text in pages.items():
         assert not re.search(r"!\[[^\]]*\]\(http|<(?:script|img|link|iframe)", CODE.sub("", text)), page
+
+
+HEADERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "include" / "tilewright").rglob("*.h"))
+DECLARATION = re.compile(r"(TW_API|typedef|template|inline|class|struct|constexpr|using|auto|enum) ")
+FORWARD = re.compile(r"(template <[^>]*> )?(class|struct) \w+;$")
+
+
+def undocumented(text):
+    """The first lines of declarations without a comment. One comment stands for a group without empty lines, but a struct after a function has its own."""
+    text = re.sub(r"(?ms)^namespace detail \{.*?^\} // namespace detail$|^namespace detail \{\n.*?^\}$", "", text)
+    for group in re.split(r"\n\s*\n", text):
+        if re.search(r"^inline .* Kernel::", group, re.M):  # a member, which its class declares
+            continue
+        commented = after_function = False
+        for line in group.split("\n"):
+            is_comment = line.startswith(("//", "/*", " *"))
+            commented = commented or "//" in line or "/*" in line
+            after_function = not is_comment and (after_function or line == "}" or line.endswith(");"))
+            if not DECLARATION.match(line) or FORWARD.match(line):
+                continue
+            is_struct = re.match(r"(template <.*> )?(class|struct) ", line) and line.endswith("{")
+            if not commented or (is_struct and after_function):
+                yield line
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_each_public_declaration_has_a_comment(header):
+    """The reference shows the comments, with shapes, units and errors."""
+    assert list(undocumented((ROOT / header).read_text())) == []
+
+
+def test_a_declaration_without_a_comment_is_found():
+    text = "/// Adds.\nint add(int);\n\nstruct Options {\n  int x;\n};\n/// One, two.\nstruct One {\n};\nstruct Two {\n};\ninline int sum() {\n}\nstruct Three {\n};\n"
+    assert list(undocumented(text)) == ["struct Options {", "struct Three {"]

@@ -27,30 +27,46 @@ template <typename A, typename B, typename C> constexpr dtype index_kind() {
   return result;
 }
 
-template <typename Index, typename Begin, typename End, typename Step>
-Index begin_for(trace &t, const Begin &begin, const End &end, const Step &step, const loop_options &options, const location &where) {
-  auto flag = [&](bool on) { return on ? twBuilderBool(t.builder, 1) : TwValue{0}; };
-  auto count = [&](int n) { return n != 0 ? twBuilderInteger(t.builder, n) : TwValue{0}; };
-  const argument arguments[] = {{nullptr, id_of(t, begin, where)},
-                                {nullptr, id_of(t, end, where)},
-                                {nullptr, id_of(t, step, where)},
-                                {"num_stages", count(options.num_stages)},
-                                {"loop_unroll_factor", count(options.loop_unroll_factor)},
-                                {"disallow_acc_multi_buffer", flag(options.disallow_acc_multi_buffer)},
-                                {"flatten", flag(options.flatten)},
-                                {"warp_specialize", flag(options.warp_specialize)},
-                                {"disable_licm", flag(options.disable_licm)}};
+TILEWRIGHT_OUTLINE inline value begin_for(input begin, input end, input step, const loop_options &options, const TwTileType *type,
+                                          location where) {
+  const trace &t = tracing(where);
+  auto flag = [](bool on) { return on ? input(true) : absent; };
+  auto count = [](int n) { return n != 0 ? input(n) : absent; };
   TwCallArgument out[max_arguments];
-  size_t n = 0;
-  for (const argument &each : arguments)
-    if (each.id != 0) out[n++] = {sizeof(TwCallArgument), each.name, each.id};
+  size_t n = given(t,
+                   {{nullptr, begin},
+                    {nullptr, end},
+                    {nullptr, step},
+                    {"num_stages", count(options.num_stages)},
+                    {"loop_unroll_factor", count(options.loop_unroll_factor)},
+                    {"disallow_acc_multi_buffer", flag(options.disallow_acc_multi_buffer)},
+                    {"flatten", flag(options.flatten)},
+                    {"warp_specialize", flag(options.warp_specialize)},
+                    {"disable_licm", flag(options.disable_licm)}},
+                   out, where);
   place at(where);
-  TwValue index = twBuilderFor(t.builder, out, n, &type_info<Index>::value, &at);
-  // The compiler types numbers by their values, and C++ by their types.
-  if constexpr (is_typed_number<Begin, int>() || is_typed_number<End, int>() || is_typed_number<Step, int>())
-    index = record(t, "cast", {{"input", index}, {"dtype", id_of(t, element<typename Index::element_type>::name, where)}},
-                   &type_info<Index>::value, where);
-  return access::make<Index>(index, t);
+  return {twBuilderFor(t.builder, out, n, type, &at), t.serial};
+}
+TILEWRIGHT_OUTLINE inline void begin_if(input condition, location where) {
+  const trace &t = tracing(where);
+  place at(where);
+  twBuilderIf(t.builder, condition.in(t, where), &at);
+}
+TILEWRIGHT_OUTLINE inline void begin_else(location where) {
+  place at(where);
+  twBuilderElse(tracing(where).builder, &at);
+}
+TILEWRIGHT_OUTLINE inline void begin_while(location where) {
+  place at(where);
+  twBuilderWhile(tracing(where).builder, &at);
+}
+TILEWRIGHT_OUTLINE inline void begin_body(input condition, location where) {
+  const trace &t = tracing(where);
+  place at(where);
+  twBuilderDo(t.builder, condition.in(t, where), &at);
+}
+TILEWRIGHT_OUTLINE inline void end_block(location where) {
+  twBuilderEnd(tracing(where).builder);
 }
 
 /// A condition: a bool or integer scalar of the kernel, or a bool of C++.
@@ -65,80 +81,70 @@ template <typename C> constexpr void check_condition() {
 /// Runs `body(k)` for k = begin, begin + step, ... below `end`. A negative step must be a constant, and then k stays above `end`.
 template <detail::operand Begin, detail::operand End, detail::operand Step, typename Body>
 void for_range(const Begin &begin, const End &end, const Step &step, Body &&body, const loop_options &options = {},
-               const location &where = location::current()) {
+               location where = location::current()) {
   using index = tile<typename detail::type_of<detail::index_kind<Begin, End, Step>()>::type>;
   static_assert(std::is_invocable_v<Body &, index>,
                 "The body of for_range takes the loop variable: [&](i32 k) { ... }, of the widest type of "
                 "the bounds.");
-  detail::trace &t = detail::tracing(where);
-  {
-    index k = detail::begin_for<index>(t, begin, end, step, options, where);
-    body(k);
-  }
-  twBuilderEnd(t.builder);
+  detail::value first = detail::begin_for(begin, end, step, options, &detail::type_info<index>::value, where);
+  // The compiler types numbers by their values, and C++ by their types.
+  if constexpr (detail::is_typed_number<Begin, int> || detail::is_typed_number<End, int> || detail::is_typed_number<Step, int>)
+    first = detail::record("cast", {{"input", first}, {"dtype", detail::element<typename index::element_type>::name}},
+                           &detail::type_info<index>::value, where);
+  body(index(first));
+  detail::end_block(where);
 }
 /// for_range(begin, end, 1, body)
 template <detail::operand Begin, detail::operand End, typename Body>
   requires(!detail::operand<Body>)
-void for_range(const Begin &begin, const End &end, Body &&body, const loop_options &options = {},
-               const location &where = location::current()) {
+void for_range(const Begin &begin, const End &end, Body &&body, const loop_options &options = {}, location where = location::current()) {
   for_range(begin, end, 1, std::forward<Body>(body), options, where);
 }
 
 /// Runs `then()` if the condition is true when the kernel runs, else `otherwise()`.
 template <typename Condition, typename Then, typename Otherwise>
   requires std::is_invocable_v<Otherwise &>
-void if_(const Condition &condition, Then &&then, Otherwise &&otherwise, const location &where = location::current()) {
+void if_(const Condition &condition, Then &&then, Otherwise &&otherwise, location where = location::current()) {
   detail::check_condition<Condition>();
-  detail::trace &t = detail::tracing(where);
-  detail::place at(where);
-  twBuilderIf(t.builder, detail::id_of(t, condition, where), &at);
+  detail::begin_if(condition, where);
   then();
-  twBuilderElse(t.builder, &at);
+  detail::begin_else(where);
   otherwise();
-  twBuilderEnd(t.builder);
+  detail::end_block(where);
 }
-template <typename Condition, typename Then>
-void if_(const Condition &condition, Then &&then, const location &where = location::current()) {
+template <typename Condition, typename Then> void if_(const Condition &condition, Then &&then, location where = location::current()) {
   detail::check_condition<Condition>();
-  detail::trace &t = detail::tracing(where);
-  detail::place at(where);
-  twBuilderIf(t.builder, detail::id_of(t, condition, where), &at);
+  detail::begin_if(condition, where);
   then();
-  twBuilderEnd(t.builder);
+  detail::end_block(where);
 }
 
 /// Runs `body()` while `condition()`, which returns a scalar, is true.
-template <typename Condition, typename Body> void while_(Condition &&condition, Body &&body, const location &where = location::current()) {
+template <typename Condition, typename Body> void while_(Condition &&condition, Body &&body, location where = location::current()) {
   static_assert(std::is_invocable_v<Condition &>,
                 "The condition of while_ is a lambda, because it is computed again before each iteration: "
                 "while_([&] { return i < n; }, [&] { ... }).");
-  detail::trace &t = detail::tracing(where);
-  detail::place at(where);
-  twBuilderWhile(t.builder, &at);
+  detail::begin_while(where);
   auto holds = condition();
   detail::check_condition<decltype(holds)>();
-  twBuilderDo(t.builder, detail::id_of(t, holds, where), &at);
+  detail::begin_body(holds, where);
   body();
-  twBuilderEnd(t.builder);
+  detail::end_block(where);
 }
 
 /// Leaves the innermost loop, or its current iteration, when the kernel runs. Inside of if_, the code after the if_ is skipped.
-inline void break_(const location &where = location::current()) {
-  detail::trace &t = detail::tracing(where);
+inline void break_(location where = location::current()) {
   detail::place at(where);
-  twBuilderBreak(t.builder, &at);
+  twBuilderBreak(detail::tracing(where).builder, &at);
 }
-inline void continue_(const location &where = location::current()) {
-  detail::trace &t = detail::tracing(where);
+inline void continue_(location where = location::current()) {
   detail::place at(where);
-  twBuilderContinue(t.builder, &at);
+  twBuilderContinue(detail::tracing(where).builder, &at);
 }
 /// Ends the program.
-inline void return_(const location &where = location::current()) {
-  detail::trace &t = detail::tracing(where);
+inline void return_(location where = location::current()) {
   detail::place at(where);
-  twBuilderReturn(t.builder, &at);
+  twBuilderReturn(detail::tracing(where).builder, &at);
 }
 
 /// Calls body(std::integral_constant<int, I>()) for I = 0, ..., Count - 1 while the kernel is built. A plain `for` of C++ unrolls, too;

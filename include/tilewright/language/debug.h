@@ -7,20 +7,20 @@
 namespace tilewright {
 
 /// Promises that the condition holds.
-template <detail::operand C> void assume(const C &cond, const location &where = location::current()) {
+template <detail::operand C> void assume(const C &cond, location where = location::current()) {
   detail::site s(where);
   s.run("assume", {{"cond", s(cond)}});
 }
 /// x. With debug on, the program ends where the mask holds and x is not zero.
 template <typename X, typename M>
   requires detail::any_tile<X>
-X expect_zero(const X &x, const M &mask, const location &where = location::current()) {
+X expect_zero(const X &x, const M &mask, location where = location::current()) {
   detail::check_mask<X, M>();
   detail::site s(where);
   return s.call<X>("expect_zero", {{"x", s(x)}, {"mask", s(mask)}});
 }
 /// All threads of the program wait for each other.
-inline void debug_barrier(const location &where = location::current()) {
+inline void debug_barrier(location where = location::current()) {
   detail::site s(where);
   s.run("debug_barrier", {});
 }
@@ -29,18 +29,17 @@ template <detail::operand... V> detail::values<V...> all_of(const V &...v) {
   return {{v...}};
 }
 template <detail::operand... V>
-void device_print(const char *prefix, const detail::values<V...> &args, bool hex = false, const location &where = location::current()) {
+void device_print(const char *prefix, const detail::values<V...> &args, bool hex = false, location where = location::current()) {
   detail::site s(where);
-  s.run("device_print", {{"prefix", s(prefix)}, {"args", s(args)}, {"hex", hex ? s(true) : 0}});
+  s.run("device_print", {{"prefix", s(prefix)}, {"args", s(args)}, {"hex", hex ? s(true) : detail::absent}});
 }
-template <detail::operand V>
-void device_print(const char *prefix, const V &value, bool hex = false, const location &where = location::current()) {
+template <detail::operand V> void device_print(const char *prefix, const V &value, bool hex = false, location where = location::current()) {
   device_print(prefix, all_of(value), hex, where);
 }
 /// With debug on, ends the program if an element is false.
 template <typename C, typename M = none_t>
   requires detail::any_tile<C>
-void device_assert(const C &cond, const char *msg = "", const M &mask = {}, const location &where = location::current()) {
+void device_assert(const C &cond, const char *msg = "", const M &mask = {}, location where = location::current()) {
   detail::site s(where);
   s.run("device_assert", {{"cond", s(cond)}, {"msg", s(msg)}, {"mask", s(mask)}});
 }
@@ -48,7 +47,7 @@ void device_assert(const C &cond, const char *msg = "", const M &mask = {}, cons
 /// Assembly of the target on each element, or on `Pack` contiguous elements: inline_asm_elementwise<float>("...", "=r,r", all_of(x)).
 template <typename T, int Pack = 1, detail::operand First, detail::operand... V>
 auto inline_asm_elementwise(const char *assembly, const char *constraints, const detail::values<First, V...> &args, bool is_pure = true,
-                            const location &where = location::current()) {
+                            location where = location::current()) {
   constexpr detail::dims shape = detail::shape_of<First>();
   static_assert(((detail::shape_of<V>() == shape) && ...), "The arguments of inline_asm_elementwise have one shape.");
   detail::site s(where);
@@ -62,7 +61,7 @@ auto inline_asm_elementwise(const char *assembly, const char *constraints, const
 
 namespace target_info {
 /// Whether the target is an NVIDIA GPU of this capability or a later one. Known when the kernel is compiled.
-inline i1 cuda_capability_geq(int major, int minor = 0, const location &where = location::current()) {
+inline i1 cuda_capability_geq(int major, int minor = 0, location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.cuda_capability_geq", {{"major", s(major)}, {"minor", s(minor)}});
 }
@@ -70,30 +69,30 @@ inline i1 cuda_capability_geq(int major, int minor = 0, const location &where = 
 
 namespace cuda {
 /// The GPU's clock in nanoseconds.
-inline i64 globaltimer(const location &where = location::current()) {
+inline i64 globaltimer(location where = location::current()) {
   detail::site s(where);
   return s.call<i64>("extra.cuda.globaltimer", {});
 }
 /// Which multiprocessor this is.
-inline i32 smid(const location &where = location::current()) {
+inline i32 smid(location where = location::current()) {
   detail::site s(where);
   return s.call<i32>("extra.cuda.smid", {});
 }
 /// Threads and warps of a program.
-inline i32 num_threads(const location &where = location::current()) {
+inline i32 num_threads(location where = location::current()) {
   detail::site s(where);
   return s.call<i32>("extra.cuda.num_threads", {});
 }
-inline i32 num_warps(const location &where = location::current()) {
+inline i32 num_warps(location where = location::current()) {
   detail::site s(where);
   return s.call<i32>("extra.cuda.num_warps", {});
 }
 /// Waits for the kernel before this one; lets the next kernel start.
-inline void gdc_wait(const location &where = location::current()) {
+inline void gdc_wait(location where = location::current()) {
   detail::site s(where);
   s.run("extra.cuda.gdc_wait", {});
 }
-inline void gdc_launch_dependents(const location &where = location::current()) {
+inline void gdc_launch_dependents(location where = location::current()) {
   detail::site s(where);
   s.run("extra.cuda.gdc_launch_dependents", {});
 }

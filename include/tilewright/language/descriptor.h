@@ -28,52 +28,37 @@ template <typename P> constexpr void check_base() {
 /// A value that can be copied and assigned like a tile, and whose type C++ does not check further.
 template <typename Self> class handle : public value {
 public:
-  handle(const handle &other, const location &where = location::current()) : value(copied(other, where)) {}
+  handle(const handle &other, location where = location::current()) : value(record_variable(other, nullptr, where)) {}
   handle &operator=(const handle &other) {
-    trace &t = tracing({});
-    place at(location{});
-    twBuilderAssign(t.builder, in(t, {}), other.in(t, {}), nullptr, &at);
+    record_assignment(*this, other, nullptr, {});
     return *this;
   }
 
 protected:
-  explicit handle(value v) : value(v) {}
-
-private:
-  static value copied(const handle &other, const location &where) {
-    trace &t = tracing(where);
-    place at(where);
-    return {twBuilderVariable(t.builder, other.in(t, where), nullptr, &at), t.serial};
-  }
+  explicit handle(const value &recorded) : value(recorded) {}
 };
 } // namespace detail
 
 /// A pointer to a block of a strided tensor.
 template <typename T, int... Shape> class block_ptr : public detail::handle<block_ptr<T, Shape...>> {
 public:
-  block_ptr(const block_ptr &other, const location &where = location::current()) : detail::handle<block_ptr>(other, where) {}
+  explicit block_ptr(const detail::value &recorded) : detail::handle<block_ptr>(recorded) {}
+  block_ptr(const block_ptr &other, location where = location::current()) : detail::handle<block_ptr>(other, where) {}
   block_ptr &operator=(const block_ptr &) = default;
-
-private:
-  friend struct detail::access;
-  explicit block_ptr(detail::value v) : detail::handle<block_ptr>(v) {}
 };
 
 /// A strided tensor with the shape of the blocks that are taken from it.
 template <typename T, int... Shape> class tensor_descriptor : public detail::handle<tensor_descriptor<T, Shape...>> {
 public:
-  tensor_descriptor(const tensor_descriptor &other, const location &where = location::current())
+  explicit tensor_descriptor(const detail::value &recorded) : detail::handle<tensor_descriptor>(recorded) {}
+  tensor_descriptor(const tensor_descriptor &other, location where = location::current())
       : detail::handle<tensor_descriptor>(other, where) {}
   tensor_descriptor &operator=(const tensor_descriptor &) = default;
-
-private:
-  friend struct detail::access;
-  explicit tensor_descriptor(detail::value v) : detail::handle<tensor_descriptor>(v) {}
 };
 
 namespace detail {
 template <typename H> H untyped(const site &s, const char *path, std::initializer_list<argument> arguments) {
-  return access::make<H>(record(s.t, path, arguments, nullptr, s.where), s.t);
+  return H(s.tuple(path, arguments));
 }
 } // namespace detail
 
@@ -81,7 +66,7 @@ template <typename H> H untyped(const site &s, const char *path, std::initialize
 /// boundary_check of load and store. `Order` lists the dimensions, the one with contiguous elements first; by default it is the last.
 template <int... Block, typename P, typename... N, typename... S, typename... O>
 auto make_block_ptr(const P &base, const offsets<N...> &shape, const offsets<S...> &strides, const offsets<O...> &offset,
-                    const location &where = location::current()) {
+                    location where = location::current()) {
   detail::check_base<P>();
   detail::check_rank<sizeof...(Block), sizeof...(N)>();
   detail::check_rank<sizeof...(Block), sizeof...(S)>();
@@ -104,12 +89,12 @@ auto make_block_ptr(const P &base, const offsets<N...> &shape, const offsets<S..
 }
 /// The block pointer, moved by offsets in elements.
 template <typename T, int... Shape, typename... O>
-block_ptr<T, Shape...> advance(const block_ptr<T, Shape...> &base, const offsets<O...> &offset,
-                               const location &where = location::current()) {
+block_ptr<T, Shape...> advance(const block_ptr<T, Shape...> &base, const offsets<O...> &offset, location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(O)>();
   detail::site s(where);
   return detail::untyped<block_ptr<T, Shape...>>(s, "advance", {{"base", s(base)}, {"offsets", s(offset)}});
 }
+/// Options of load for block pointers.
 struct block_options {
   const char *padding_option = nullptr; // "zero" or "nan"
   const char *cache_modifier = nullptr, *eviction_policy = nullptr;
@@ -117,7 +102,7 @@ struct block_options {
 /// The block. Elements beyond the shape along the dimensions of `check` are padding; along other dimensions there must be none.
 template <typename T, int... Shape, int... Dims>
 auto load(const block_ptr<T, Shape...> &pointer, detail::boundary_dims<Dims...> check = {}, const block_options &options = {},
-          const location &where = location::current()) {
+          location where = location::current()) {
   using stored = std::remove_const_t<T>;
   detail::site s(where);
   return s.call<tile<std::conditional_t<std::is_same_v<stored, bool>, int8_t, stored>, Shape...>>(
@@ -129,7 +114,7 @@ auto load(const block_ptr<T, Shape...> &pointer, detail::boundary_dims<Dims...> 
 }
 template <typename T, int... Shape, detail::operand V, int... Dims>
 void store(const block_ptr<T, Shape...> &pointer, const V &value, detail::boundary_dims<Dims...> check = {},
-           const store_options &options = {}, const location &where = location::current()) {
+           const store_options &options = {}, location where = location::current()) {
   static_assert(!std::is_const_v<T>, "A kernel cannot store to ptr<const T>: take ptr<T>.");
   static_assert(detail::shape_of<V>() == detail::dims_of<Shape...>(), "The stored tile has another shape than the block.");
   detail::site s(where);
@@ -143,7 +128,7 @@ void store(const block_ptr<T, Shape...> &pointer, const V &value, detail::bounda
 /// make_tensor_descriptor<BLOCK_M, BLOCK_K>(base, at(M, K), at(stride, 1)). The last stride is the constant 1.
 template <int... Block, typename P, typename... N, typename... S>
 auto make_tensor_descriptor(const P &base, const offsets<N...> &shape, const offsets<S...> &strides, const char *padding_option = nullptr,
-                            const location &where = location::current()) {
+                            location where = location::current()) {
   detail::check_base<P>();
   detail::check_rank<sizeof...(Block), sizeof...(N)>();
   detail::check_rank<sizeof...(Block), sizeof...(S)>();
@@ -158,14 +143,14 @@ auto make_tensor_descriptor(const P &base, const offsets<N...> &shape, const off
 /// The block at element offsets; elements outside of the tensor are padding.
 template <typename T, int... Shape, typename... O>
 tile<T, Shape...> load_tensor_descriptor(const tensor_descriptor<T, Shape...> &desc, const offsets<O...> &offset,
-                                         const location &where = location::current()) {
+                                         location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(O)>();
   detail::site s(where);
   return s.call<tile<T, Shape...>>("load_tensor_descriptor", {{"desc", s(desc)}, {"offsets", s(offset)}});
 }
 template <typename T, int... Shape, typename U, typename... O>
 void store_tensor_descriptor(const tensor_descriptor<T, Shape...> &desc, const offsets<O...> &offset, const tile<U, Shape...> &value,
-                             const location &where = location::current()) {
+                             location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(O)>();
   detail::site s(where);
   s.run("store_tensor_descriptor", {{"desc", s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -173,14 +158,14 @@ void store_tensor_descriptor(const tensor_descriptor<T, Shape...> &desc, const o
 /// Rows of a tensor by index: the descriptor's blocks are single rows, tensor_descriptor<T, 1, N>.
 template <typename T, int Width, typename I, int Rows, detail::operand C>
 tile<T, Rows, Width> gather(const tensor_descriptor<T, 1, Width> &desc, const tile<I, Rows> &x_offsets, const C &y_offset,
-                            const location &where = location::current()) {
+                            location where = location::current()) {
   detail::site s(where);
   return s.call<tile<T, Rows, Width>>("tensor_descriptor.gather",
                                       {{nullptr, s(desc)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
 }
 template <typename T, int Width, typename I, int Rows, detail::operand C>
 void scatter(const tensor_descriptor<T, 1, Width> &desc, const tile<T, Rows, Width> &value, const tile<I, Rows> &x_offsets,
-             const C &y_offset, const location &where = location::current()) {
+             const C &y_offset, location where = location::current()) {
   detail::site s(where);
   s.run("tensor_descriptor.scatter", {{nullptr, s(desc)}, {"value", s(value)}, {"x_offsets", s(x_offsets)}, {"y_offset", s(y_offset)}});
 }
@@ -197,8 +182,7 @@ template <typename P, typename V, typename M> constexpr void check_atomic() {
 /// Writes `val` where memory equals `cmp`, at once; the result is the old value.
 template <typename P, detail::operand C, detail::operand V>
   requires detail::any_tile<P>
-auto atomic_cas(const P &pointer, const C &cmp, const V &val, const atomic_options &options = {},
-                const location &where = location::current()) {
+auto atomic_cas(const P &pointer, const C &cmp, const V &val, const atomic_options &options = {}, location where = location::current()) {
   detail::check_atomic<P, V, none_t>();
   detail::check_atomic<P, C, none_t>();
   detail::site s(where);
@@ -208,7 +192,7 @@ auto atomic_cas(const P &pointer, const C &cmp, const V &val, const atomic_optio
 /// Reads elements of 32 or 64 bits, each at once. The order is "acquire" or "relaxed".
 template <typename P, typename M = none_t>
   requires detail::any_tile<P>
-auto atomic_load(const P &pointer, const M &mask = {}, const atomic_options &options = {}, const location &where = location::current()) {
+auto atomic_load(const P &pointer, const M &mask = {}, const atomic_options &options = {}, location where = location::current()) {
   detail::check_pointers<P>();
   detail::check_mask<P, M>();
   detail::site s(where);
@@ -218,7 +202,7 @@ auto atomic_load(const P &pointer, const M &mask = {}, const atomic_options &opt
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 void atomic_store(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                  const location &where = location::current()) {
+                  location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   s.run("atomic_store",
@@ -228,7 +212,7 @@ void atomic_store(const P &pointer, const V &val, const M &mask = {}, const atom
 template <typename P, detail::operand V, typename N = none_t>
   requires detail::any_tile<P>
 auto atomic_poll(const P &pointer, const V &expected_value, const atomic_options &options = {}, const N &timeout_ns = {},
-                 const location &where = location::current()) {
+                 location where = location::current()) {
   detail::check_pointers<P>();
   constexpr detail::dims shape = detail::broadcast_dims(detail::shape_of<P>(), detail::shape_of<V>());
   detail::site s(where);

@@ -257,18 +257,30 @@ template <operand V> constexpr dtype kind_of() {
     return number_kind<V>();
 }
 /// True if the number `V` has its own type in an operation with `Other`, and the compiler may see another one: it types integers by value.
-template <operand V, typename Other> constexpr bool is_typed_number() {
-  if constexpr (!number<V> || !operand<Other>)
+template <typename V, typename Other>
+inline constexpr bool is_typed_number = [] {
+  if constexpr (!number<V>)
     return false;
+  else if constexpr (number_kind<V>() == dtype::i32 || number_kind<V>() == dtype::i1 || !is_integer(number_kind<V>()))
+    return false;
+  else if constexpr (number<Other>)
+    return true;
   else
-    return number_kind<V>() != dtype::i32 && is_integer(number_kind<V>()) && number_kind<V>() != dtype::i1 &&
-           (number<Other> || kind_of<Other>() == dtype::i1);
+    return operand_info<Other>::kind == dtype::i1;
+}();
+template <typename T> constexpr uint64_t highest_of() {
+  return UINT64_MAX >> (64 - 8 * sizeof(T) + (std::is_signed_v<T> ? 1 : 0));
+}
+template <typename T> constexpr int64_t lowest_of() {
+  return std::is_signed_v<T> ? -static_cast<int64_t>(highest_of<T>()) - 1 : 0;
 }
 /// True if the C++ integer `n` has a value of T. Other numbers are converted. clang++ 16 asks this of types that are not numbers, too.
 template <typename T, typename N> constexpr bool fits(const N &n) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>)
-    return std::in_range<T>(
-        static_cast<std::conditional_t<std::is_signed_v<N>, long long, unsigned long long>>(n)); // it takes no characters
+    if constexpr (std::is_signed_v<N>)
+      return n < 0 ? std::is_signed_v<T> && static_cast<int64_t>(n) >= lowest_of<T>() : static_cast<uint64_t>(n) <= highest_of<T>();
+    else
+      return static_cast<uint64_t>(n) <= highest_of<T>();
   else
     return true;
 }

@@ -9,69 +9,69 @@
 namespace tilewright {
 
 /// E to the power x. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> exp(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> exp(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "exp takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("exp", {{"x", s(x)}});
 }
 /// 2 to the power x. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> exp2(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> exp2(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "exp2 takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("exp2", {{"x", s(x)}});
 }
 /// Natural logarithm. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> log(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> log(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "log takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("log", {{"x", s(x)}});
 }
 /// Logarithm to base 2. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> log2(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> log2(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "log2 takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("log2", {{"x", s(x)}});
 }
 /// Sine. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> sin(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> sin(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "sin takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("sin", {{"x", s(x)}});
 }
 /// Cosine. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> cos(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> cos(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "cos takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("cos", {{"x", s(x)}});
 }
 /// Square root. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> sqrt(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> sqrt(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "sqrt takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("sqrt", {{"x", s(x)}});
 }
 /// 1 / square root. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> rsqrt(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> rsqrt(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "rsqrt takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("rsqrt", {{"x", s(x)}});
 }
 /// Error function. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> erf(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> erf(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "erf takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("erf", {{"x", s(x)}});
 }
 /// The next integral value below. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> floor(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> floor(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "floor takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("floor", {{"x", s(x)}});
 }
 /// The next integral value above. Of float and double.
-template <typename T, int... Shape> tile<T, Shape...> ceil(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> tile<T, Shape...> ceil(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "ceil takes tiles of float or double: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<tile<T, Shape...>>("ceil", {{"x", s(x)}});
@@ -79,43 +79,43 @@ template <typename T, int... Shape> tile<T, Shape...> ceil(const tile<T, Shape..
 /// X + y. Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto add(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
+auto add(const X &x, const Y &y, bool sanitize_overflow = true, location where = location::current()) {
   detail::site s(where);
   return s.call<detail::result_of<TW_ADD, X, Y>>(
-      "add", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+      "add", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? detail::absent : s(false)}});
 }
 /// X - y. Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto sub(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
+auto sub(const X &x, const Y &y, bool sanitize_overflow = true, location where = location::current()) {
   detail::site s(where);
   return s.call<detail::result_of<TW_SUBTRACT, X, Y>>(
-      "sub", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+      "sub", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? detail::absent : s(false)}});
 }
 /// X * y. Without a check for overflow in debug mode, if `sanitize_overflow` is false.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto mul(const X &x, const Y &y, bool sanitize_overflow = true, const location &where = location::current()) {
+auto mul(const X &x, const Y &y, bool sanitize_overflow = true, location where = location::current()) {
   detail::site s(where);
   return s.call<detail::result_of<TW_MULTIPLY, X, Y>>(
-      "mul", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? 0 : s(false)}});
+      "mul", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"sanitize_overflow", sanitize_overflow ? detail::absent : s(false)}});
 }
 /// Promise: the first of each group of elements is a multiple.
-template <int... Values, typename X> X multiple_of(const X &input, const location &where = location::current()) {
+template <int... Values, typename X> X multiple_of(const X &input, location where = location::current()) {
   detail::check_tile<X>();
   static_assert(sizeof...(Values) == 1 || sizeof...(Values) == X::rank, "multiple_of takes one value, or one for each dimension.");
   detail::site s(where);
   return s.call<X>("multiple_of", {{"input", s(input)}, {"values", s(detail::constants<detail::dims_of<Values...>()>())}});
 }
 /// Promise: so many elements in a row rise by one.
-template <int... Values, typename X> X max_contiguous(const X &input, const location &where = location::current()) {
+template <int... Values, typename X> X max_contiguous(const X &input, location where = location::current()) {
   detail::check_tile<X>();
   static_assert(sizeof...(Values) == 1 || sizeof...(Values) == X::rank, "max_contiguous takes one value, or one for each dimension.");
   detail::site s(where);
   return s.call<X>("max_contiguous", {{"input", s(input)}, {"values", s(detail::constants<detail::dims_of<Values...>()>())}});
 }
 /// Promise: so many elements in a row are equal.
-template <int... Values, typename X> X max_constancy(const X &input, const location &where = location::current()) {
+template <int... Values, typename X> X max_constancy(const X &input, location where = location::current()) {
   detail::check_tile<X>();
   static_assert(sizeof...(Values) == 1 || sizeof...(Values) == X::rank, "max_constancy takes one value, or one for each dimension.");
   detail::site s(where);
@@ -125,7 +125,7 @@ template <int... Values, typename X> X max_constancy(const X &input, const locat
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_add(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -135,7 +135,7 @@ auto atomic_add(const P &pointer, const V &val, const M &mask = {}, const atomic
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_max(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -145,7 +145,7 @@ auto atomic_max(const P &pointer, const V &val, const M &mask = {}, const atomic
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_min(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -155,7 +155,7 @@ auto atomic_min(const P &pointer, const V &val, const M &mask = {}, const atomic
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_and(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -165,7 +165,7 @@ auto atomic_and(const P &pointer, const V &val, const M &mask = {}, const atomic
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_or(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-               const location &where = location::current()) {
+               location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -175,7 +175,7 @@ auto atomic_or(const P &pointer, const V &val, const M &mask = {}, const atomic_
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_xor(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -185,7 +185,7 @@ auto atomic_xor(const P &pointer, const V &val, const M &mask = {}, const atomic
 template <typename P, detail::operand V, typename M = none_t>
   requires detail::any_tile<P>
 auto atomic_xchg(const P &pointer, const V &val, const M &mask = {}, const atomic_options &options = {},
-                 const location &where = location::current()) {
+                 location where = location::current()) {
   detail::check_atomic<P, V, M>();
   detail::site s(where);
   return s.call<detail::tile_of<pointee_of<P>, detail::operand_info<P>::shape>>(
@@ -194,7 +194,7 @@ auto atomic_xchg(const P &pointer, const V &val, const M &mask = {}, const atomi
 /// A block added to what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_add(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_add", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -202,7 +202,7 @@ void atomic_add(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset
 /// The smaller of a block and what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_min(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_min", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -210,7 +210,7 @@ void atomic_min(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset
 /// The larger of a block and what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_max(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_max", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -218,7 +218,7 @@ void atomic_max(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset
 /// Bitwise and of a block with what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_and(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_and", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -226,7 +226,7 @@ void atomic_and(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset
 /// Bitwise or of a block with what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_or(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-               const location &where = location::current()) {
+               location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_or", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
@@ -234,34 +234,34 @@ void atomic_or(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset.
 /// Bitwise exclusive or of a block with what is at element offsets.
 template <typename T, int... Shape, typename... Offset>
 void atomic_xor(const tensor_descriptor<T, Shape...> &desc, const offsets<Offset...> &offset, const tile<T, Shape...> &value,
-                const location &where = location::current()) {
+                location where = location::current()) {
   detail::check_rank<sizeof...(Shape), sizeof...(Offset)>();
   detail::site s(where);
   s.run("tensor_descriptor.atomic_xor", {{nullptr, s(desc)}, {"offsets", s(offset)}, {"value", s(value)}});
 }
 namespace target_info {
 /// Whether the target is an NVIDIA GPU. Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 is_cuda(const location &where = location::current()) {
+inline i1 is_cuda(location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.is_cuda", {});
 }
 /// Whether the target is an AMD GPU. Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 is_hip(const location &where = location::current()) {
+inline i1 is_hip(location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.is_hip", {});
 }
 /// Whether the target is an AMD MI300. Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 is_hip_cdna3(const location &where = location::current()) {
+inline i1 is_hip_cdna3(location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.is_hip_cdna3", {});
 }
 /// Whether the target is an AMD MI350. Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 is_hip_cdna4(const location &where = location::current()) {
+inline i1 is_hip_cdna4(location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.is_hip_cdna4", {});
 }
 /// Whether the target is an AMD GPU of that name. Known when the kernel is compiled: a branch on it is chosen then.
-inline i1 is_hip_gfx1250(const location &where = location::current()) {
+inline i1 is_hip_gfx1250(location where = location::current()) {
   detail::site s(where);
   return s.question("target_info.is_hip_gfx1250", {});
 }

@@ -9,6 +9,7 @@
 
 #include "tilewright/language/tile.h"
 
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -46,6 +47,7 @@ private:
 };
 inline const Stream cpu;
 
+/// The number of programs of a launch, along one to three axes.
 inline Grid grid(int64_t x) {
   return Grid(x);
 }
@@ -147,10 +149,10 @@ template <typename T> struct parameter<tile<T *>> {
       return convert(stream, static_cast<pointee *>(nullptr));
     } else if constexpr (is_span<std::remove_const_t<V>>) { // with a fixed number of elements
       return convert(stream, std::span<typename V::element_type>(memory));
-    } else if constexpr (requires { std::span(memory); }) {
-      std::span elements(memory);
-      check<typename decltype(elements)::element_type>();
-      return Arg(std::span<typename decltype(elements)::element_type>(elements));
+    } else if constexpr (requires { std::data(memory) + std::size(memory); }) {
+      using element_type = std::remove_pointer_t<decltype(std::data(memory))>;
+      check<element_type>();
+      return Arg(typeOf<element_type>(), std::data(memory), std::size(memory) * sizeof(element_type));
     } else {
       static_assert(never<V>, "This parameter of the kernel is a pointer: pass a pointer, nullptr, or a container whose elements are "
                               "contiguous.");
@@ -169,11 +171,45 @@ template <typename... P> struct function_type<void (*)(P...)> {
   static constexpr size_t count = sizeof...(P);
 };
 
+/// Says why a text cannot name a kernel with `count` parameters, or nothing.
+TILEWRIGHT_OUTLINE inline std::string problem_of_signature(const std::string &signature, const signature_names &names, size_t count) {
+  if (std::string problem = problemOfText("the signature of a kernel", signature); !problem.empty()) return problem;
+  if (names.parameters.size() == count) return {};
+  return "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) + " parameters, and the kernel has " +
+         std::to_string(count) + "\n";
+}
+/// Records a kernel of parameters of these types. Returns a module that the caller frees, or null after an error.
+TILEWRIGHT_OUTLINE inline TwModule *record_kernel(const std::string &signature, location where, const char *const *types, size_t count,
+                                                  void (*body)(void *given, const trace &, const value *parameters, const place &),
+                                                  void *given, TwError **error) {
+  signature_names names{signature};
+  bool is_named = !names.parameters.empty();
+  for (size_t i = 0; !is_named && i < count; ++i)
+    names.parameters.push_back("arg" + std::to_string(i));
+  if (std::string problem = problem_of_signature(signature, names, count); !problem.empty()) {
+    *error = twErrorNewWithCode(TW_ERROR_INVALID_ARGUMENT, problem.c_str());
+    return nullptr;
+  }
+  place at(where);
+  std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
+  if (builder) {
+    trace t(builder.get());
+    std::vector<value> parameters(count);
+    for (size_t i = 0; i < count; ++i)
+      parameters[i] = {twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at), t.serial};
+    body(given, t, parameters.data(), at);
+  }
+  return twBuilderFinish(builder.get(), error);
+}
+TILEWRIGHT_OUTLINE inline std::string text_of_misfit(int index, const std::string &signature) {
+  return "argument " + std::to_string(index) + " of '" + signature + "' does not fit the integer type of its parameter\n";
+}
+
 /// A kernel that is built at its first use. `Types` are its parameters.
 template <typename Types> class lazy_kernel;
 template <typename... P> class lazy_kernel<std::tuple<P...>> {
 public:
-  lazy_kernel(std::string signature, const location &where) : signature(std::move(signature)), where(where) {}
+  lazy_kernel(std::string signature, location where) : signature(std::move(signature)), where(where) {}
   lazy_kernel(const lazy_kernel &) = delete;
 
   /// The kernel of tilewright/tilewright.h, or the error of building it. `body` records the kernel into a trace.
@@ -187,25 +223,11 @@ public:
   }
   /// Records the kernel. Returns a module that the caller frees, or null after an error.
   template <typename Body> TwModule *record(Body body, TwError **error) const {
-    signature_names names{signature};
-    bool is_named = !names.parameters.empty();
-    for (size_t i = 0; !is_named && i < sizeof...(P); ++i)
-      names.parameters.push_back("arg" + std::to_string(i));
-    if (std::string problem = problem_of(names); !problem.empty()) {
-      *error = twErrorNewWithCode(TW_ERROR_INVALID_ARGUMENT, problem.c_str());
-      return nullptr;
-    }
-    place at(where);
-    std::unique_ptr<TwBuilder, void (*)(TwBuilder *)> builder(twBuilderNew(names.name.c_str(), &at), twBuilderFree);
-    if (builder) {
-      trace t(builder.get());
-      TwValue ids[sizeof...(P) + 1] = {};
-      const char *types[] = {parameter<P>::name..., nullptr};
-      for (size_t i = 0; i < sizeof...(P); ++i)
-        ids[i] = twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at);
-      body(t, ids, at);
-    }
-    return twBuilderFinish(builder.get(), error);
+    static constexpr const char *types[] = {parameter<P>::name..., nullptr};
+    auto call = [](void *given, const trace &t, const value *parameters, const place &at) {
+      (*static_cast<Body *>(given))(t, parameters, at);
+    };
+    return record_kernel(signature, where, types, sizeof...(P), call, &body, error);
   }
 
   /// Calls run(list of arguments), or fail(text).
@@ -216,8 +238,7 @@ public:
       return [&]<size_t... I>(std::index_sequence<I...>) {
         int bad = -1;
         ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
-        if (bad >= 0)
-          return fail("argument " + std::to_string(bad) + " of '" + signature + "' does not fit the integer type of its parameter\n");
+        if (bad >= 0) return fail(text_of_misfit(bad, signature));
         return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
       }(std::index_sequence_for<P...>());
     } else {
@@ -226,13 +247,6 @@ public:
   }
 
 private:
-  std::string problem_of(const signature_names &names) const {
-    if (std::string problem = problemOfText("the signature of a kernel", signature); !problem.empty()) return problem;
-    if (names.parameters.size() == sizeof...(P)) return {};
-    return "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) + " parameters, and the kernel has " +
-           std::to_string(sizeof...(P)) + "\n";
-  }
-
   const std::string signature;
   const location where;
   std::once_flag once;
@@ -240,8 +254,8 @@ private:
 };
 
 /// Calls the kernel function with its parameters.
-template <typename... P> void run_function(void (*function)(P...), const trace &t, const TwValue *ids) {
-  [&]<size_t... I>(std::index_sequence<I...>) { function(access::make<P>(ids[I], t)...); }(std::index_sequence_for<P...>());
+template <typename... P> void run_function(void (*function)(P...), const value *parameters) {
+  [&]<size_t... I>(std::index_sequence<I...>) { function(P(parameters[I])...); }(std::index_sequence_for<P...>());
 }
 template <typename T> auto failure_of(std::string text) {
   return Result<T>::failure(TW_ERROR_INVALID_ARGUMENT, std::move(text));
@@ -259,7 +273,7 @@ template <auto Function> class JitKernel {
   using types = typename detail::function_type<decltype(Function)>::parameters;
 
 public:
-  JitKernel(std::string signature, jit_options options, const location &where) : lazy(std::move(signature), where), options(options) {}
+  JitKernel(std::string signature, jit_options options, location where) : lazy(std::move(signature), where), options(options) {}
 
   /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
   /// it is about.
@@ -285,9 +299,9 @@ public:
 
 private:
   auto body() const {
-    return [this](detail::trace &t, const TwValue *ids, const detail::place &) {
+    return [this](const detail::trace &t, const detail::value *parameters, const detail::place &) {
       if (options.any_size) twBuilderAnySize(t.builder);
-      detail::run_function(Function, t, ids);
+      detail::run_function(Function, parameters);
     };
   }
   detail::lazy_kernel<types> lazy;
@@ -296,8 +310,7 @@ private:
 
 /// A kernel from a function: jit<add<1024>>("add(x, y, out, n)"). The names of the parameters are those of messages; "add" alone calls them
 /// arg0, arg1, ...
-template <auto Function>
-JitKernel<Function> jit(std::string signature, jit_options options = {}, const location &where = location::current()) {
+template <auto Function> JitKernel<Function> jit(std::string signature, jit_options options = {}, location where = location::current()) {
   return JitKernel<Function>(std::move(signature), options, where);
 }
 

@@ -11,26 +11,25 @@ namespace libdevice {
 
 /// One overload of a function: of tiles of these element types, which have one shape.
 #define TILEWRIGHT_LIBDEVICE_1(name, result, a)                                                                                            \
-  template <int... Shape> auto name(const tile<a, Shape...> &x, const location &where = location::current()) {                             \
+  template <int... Shape> auto name(const tile<a, Shape...> &x, location where = location::current()) {                                    \
     detail::site s(where);                                                                                                                 \
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}});                                                    \
   }
 #define TILEWRIGHT_LIBDEVICE_2(name, result, a, b)                                                                                         \
-  template <int... Shape> auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const location &where = location::current()) { \
+  template <int... Shape> auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, location where = location::current()) {        \
     detail::site s(where);                                                                                                                 \
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}});                                   \
   }
 #define TILEWRIGHT_LIBDEVICE_3(name, result, a, b, c)                                                                                      \
   template <int... Shape>                                                                                                                  \
-  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z,                                            \
-            const location &where = location::current()) {                                                                                 \
+  auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, location where = location::current()) {    \
     detail::site s(where);                                                                                                                 \
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}});                  \
   }
 #define TILEWRIGHT_LIBDEVICE_4(name, result, a, b, c, d)                                                                                   \
   template <int... Shape>                                                                                                                  \
   auto name(const tile<a, Shape...> &x, const tile<b, Shape...> &y, const tile<c, Shape...> &z, const tile<d, Shape...> &w,                \
-            const location &where = location::current()) {                                                                                 \
+            location where = location::current()) {                                                                                        \
     detail::site s(where);                                                                                                                 \
     return s.call<tile<result, Shape...>>("extra.libdevice." #name, {{nullptr, s(x)}, {nullptr, s(y)}, {nullptr, s(z)}, {nullptr, s(w)}}); \
   }

@@ -28,7 +28,7 @@ inline const char *name_of(propagate_nan rule) {
   return rule == propagate_nan::all ? "all" : nullptr;
 }
 
-template <operand X, operand Y> auto extremum(const char *path, const X &x, const Y &y, propagate_nan rule, const location &where) {
+template <operand X, operand Y> auto extremum(const char *path, const X &x, const Y &y, propagate_nan rule, location where) {
   constexpr dtype kind = common_kind<X, Y>();
   check_common<kind>();
   site s(where);
@@ -56,7 +56,7 @@ template <typename A, typename B, typename C> struct three {
 /// x where the condition is true, y elsewhere. Both are computed.
 template <detail::operand C, detail::operand X, detail::operand Y>
   requires(detail::any_tile<C> || detail::any_tile<X> || detail::any_tile<Y>)
-auto where(const C &condition, const X &x, const Y &y, const location &place = location::current()) {
+auto where(const C &condition, const X &x, const Y &y, location place = location::current()) {
   constexpr detail::dims shape =
       detail::broadcast_dims(detail::shape_of<C>(), detail::broadcast_dims(detail::shape_of<X>(), detail::shape_of<Y>()));
   static_assert(shape.rank >= 0,
@@ -78,19 +78,19 @@ auto where(const C &condition, const X &x, const Y &y, const location &place = l
 /// The smaller of two, element by element.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto minimum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
+auto minimum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, location where = location::current()) {
   return detail::extremum("minimum", x, y, rule, where);
 }
 /// The larger of two, element by element.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto maximum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
+auto maximum(const X &x, const Y &y, propagate_nan rule = propagate_nan::none, location where = location::current()) {
   return detail::extremum("maximum", x, y, rule, where);
 }
 /// x, but not below `low` nor above `high`.
 template <detail::operand X, detail::operand L, detail::operand H>
   requires detail::any_tile<X>
-auto clamp(const X &x, const L &low, const H &high, propagate_nan rule = propagate_nan::none, const location &where = location::current()) {
+auto clamp(const X &x, const L &low, const H &high, propagate_nan rule = propagate_nan::none, location where = location::current()) {
   using types = detail::three<X, L, H>;
   constexpr detail::dtype kind = types::kind();
   detail::check_common<kind>();
@@ -101,7 +101,7 @@ auto clamp(const X &x, const L &low, const H &high, propagate_nan rule = propaga
 /// x * y + z. Of floats.
 template <detail::operand X, detail::operand Y, detail::operand Z>
   requires(detail::any_tile<X> || detail::any_tile<Y> || detail::any_tile<Z>)
-auto fma(const X &x, const Y &y, const Z &z, const location &where = location::current()) {
+auto fma(const X &x, const Y &y, const Z &z, location where = location::current()) {
   using types = detail::three<X, Y, Z>;
   constexpr detail::dtype kind = types::kind();
   detail::check_common<kind>();
@@ -110,47 +110,50 @@ auto fma(const X &x, const Y &y, const Z &z, const location &where = location::c
   return s.call<detail::numbers<kind, types::shape>>("fma", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}, {"z", s(z)}});
 }
 
+/// The absolute value, element by element.
 template <typename X>
   requires detail::any_tile<X>
-X abs(const X &x, const location &where = location::current()) {
+X abs(const X &x, location where = location::current()) {
   static_assert(detail::kind_of<X>() != detail::dtype::none, "abs takes numbers.");
   detail::site s(where);
   return s.call<X>("abs", {{"x", s(x)}});
 }
+/// Options of fdiv.
 struct fdiv_options {
   bool ieee_rounding = false, approx = false;
 };
 /// Division of floats.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto fdiv(const X &x, const Y &y, const fdiv_options &options = {}, const location &where = location::current()) {
+auto fdiv(const X &x, const Y &y, const fdiv_options &options = {}, location where = location::current()) {
   constexpr detail::dtype kind = detail::common_kind<X, Y>(true);
   detail::check_common<kind>();
   static_assert(detail::is_float(kind), "fdiv takes floating-point numbers: convert with cast<float>(x).");
   detail::site s(where);
-  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("fdiv", {{"x", s.with<Y>(x)},
-                                                                              {"y", s.with<X>(y)},
-                                                                              {"ieee_rounding", options.ieee_rounding ? s(true) : 0},
-                                                                              {"approx", options.approx ? s(true) : 0}});
+  return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("fdiv",
+                                                                     {{"x", s.with<Y>(x)},
+                                                                      {"y", s.with<X>(y)},
+                                                                      {"ieee_rounding", options.ieee_rounding ? s(true) : detail::absent},
+                                                                      {"approx", options.approx ? s(true) : detail::absent}});
 }
 /// Division of float, rounded to nearest.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto div_rn(const X &x, const Y &y, const location &where = location::current()) {
+auto div_rn(const X &x, const Y &y, location where = location::current()) {
   constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(kind == detail::dtype::f32, "div_rn takes float: convert with cast<float>(x).");
   detail::site s(where);
   return s.call<detail::numbers<kind, detail::common_shape<X, Y>()>>("div_rn", {{"x", s.with<Y>(x)}, {"y", s.with<X>(y)}});
 }
 /// Square root of float, rounded to nearest.
-template <int... Shape> tile<float, Shape...> sqrt_rn(const tile<float, Shape...> &x, const location &where = location::current()) {
+template <int... Shape> tile<float, Shape...> sqrt_rn(const tile<float, Shape...> &x, location where = location::current()) {
   detail::site s(where);
   return s.call<tile<float, Shape...>>("sqrt_rn", {{"x", s(x)}});
 }
 /// The upper half of the unsigned product of two integers of 32 or 64 bits.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto umulhi(const X &x, const Y &y, const location &where = location::current()) {
+auto umulhi(const X &x, const Y &y, location where = location::current()) {
   constexpr detail::dtype kind = detail::common_kind<X, Y>();
   static_assert(detail::is_integer(kind) && detail::bits_of(kind) >= 32, "umulhi takes integers of 32 or 64 bits.");
   detail::site s(where);
@@ -162,26 +165,27 @@ auto umulhi(const X &x, const Y &y, const location &where = location::current())
 /// x / div, rounded up. Of integers.
 template <detail::operand X, detail::operand Y>
   requires(detail::any_tile<X> || detail::any_tile<Y>)
-auto cdiv(const X &x, const Y &div, const location &where = location::current()) {
+auto cdiv(const X &x, const Y &div, location where = location::current()) {
   using sum = detail::result_of<TW_ADD, X, std::conditional_t<detail::any_tile<Y>, Y, int>>;
   static_assert(detail::is_integer(detail::kind_of<sum>()), "cdiv takes integers.");
   detail::site s(where);
   return s.call<detail::result_of<TW_FLOOR_DIVIDE, sum, Y>>("cdiv", {{"x", s(x)}, {"div", s(div)}});
 }
 /// 1 / (1 + exp(-x)).
-template <int... Shape> tile<float, Shape...> sigmoid(const tile<float, Shape...> &x, const location &where = location::current()) {
+template <int... Shape> tile<float, Shape...> sigmoid(const tile<float, Shape...> &x, location where = location::current()) {
   detail::site s(where);
   return s.call<tile<float, Shape...>>("sigmoid", {{"x", s(x)}});
 }
 /// Index (i, j) in row-major order becomes an index in groups of size_g rows: auto [i, j] = swizzle2d(...). All are int32.
 template <detail::operand A, detail::operand B, detail::operand C, detail::operand D, detail::operand E>
-auto swizzle2d(const A &i, const B &j, const C &size_i, const D &size_j, const E &size_g, const location &where = location::current()) {
+auto swizzle2d(const A &i, const B &j, const C &size_i, const D &size_j, const E &size_g, location where = location::current()) {
   static_assert(((detail::kind_of<A>() == detail::dtype::i32 && detail::kind_of<B>() == detail::dtype::i32) &&
                  detail::kind_of<C>() == detail::dtype::i32),
                 "swizzle2d takes int32.");
   using result = detail::tile_of<int32_t, detail::common_shape<A, B>()>;
   detail::site s(where);
-  TwValue both = s.tuple("swizzle2d", {{"i", s(i)}, {"j", s(j)}, {"size_i", s(size_i)}, {"size_j", s(size_j)}, {"size_g", s(size_g)}});
+  detail::value both =
+      s.tuple("swizzle2d", {{"i", s(i)}, {"j", s(j)}, {"size_i", s(size_i)}, {"size_j", s(size_j)}, {"size_g", s(size_g)}});
   return std::tuple<result, result>(s.item<result>(both, 0), s.item<result>(both, 1));
 }
 

@@ -17,10 +17,10 @@ struct store_options {
 struct atomic_options {
   const char *sem = nullptr, *scope = nullptr;
 };
-/// Dimensions of a block that may reach beyond the tensor: boundary_check<0, 1>.
 namespace detail {
 template <int... Dims> struct boundary_dims {};
 } // namespace detail
+/// Dimensions of a block that may reach beyond the tensor: boundary_check<0, 1>.
 template <int... Dims> inline constexpr detail::boundary_dims<Dims...> boundary_check;
 
 namespace detail {
@@ -40,11 +40,9 @@ template <typename P, typename M> constexpr void check_mask() {
 /// The type of loaded values.
 template <typename P> using loaded = tile_of<pointee_of<P>, operand_info<P>::shape>;
 
-inline TwValue flag(const trace &t, bool on) {
-  return on ? twBuilderBool(t.builder, 1) : 0;
-}
-template <int... Dims> TwValue id_of(const trace &t, boundary_dims<Dims...>, const location &where) {
-  return sizeof...(Dims) > 0 ? id_of(t, constants<dims{sizeof...(Dims), {Dims...}}>(), where) : 0;
+template <int... Dims> input input_of(boundary_dims<Dims...>, location) {
+  if constexpr (sizeof...(Dims) > 0) return constants<dims{sizeof...(Dims), {Dims...}}>();
+  return absent;
 }
 
 } // namespace detail
@@ -53,7 +51,7 @@ template <int... Dims> TwValue id_of(const trace &t, boundary_dims<Dims...>, con
 template <typename P, typename M = none_t, typename O = none_t>
   requires detail::any_tile<P>
 auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_options &options = {},
-          const location &where = location::current()) {
+          location where = location::current()) {
   detail::check_pointers<P>();
   detail::check_mask<P, M>();
   if constexpr (!detail::is_none<O>) {
@@ -62,22 +60,20 @@ auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_
     static_assert(detail::can_broadcast_to(detail::shape_of<O>(), detail::shape_of<P>()),
                   "The shape of `other` does not fit the pointers' shape.");
   }
-  detail::trace &t = detail::tracing(where);
-  return detail::call<detail::loaded<P>>(t, "load",
-                                         {{"pointer", detail::id_of(t, pointer, where)},
-                                          {"mask", detail::id_of(t, mask, where)},
-                                          {"other", detail::id_of(t, other, where)},
-                                          {"cache_modifier", detail::id_of(t, options.cache_modifier, where)},
-                                          {"eviction_policy", detail::id_of(t, options.eviction_policy, where)},
-                                          {"volatile", detail::flag(t, options.is_volatile)}},
+  return detail::call<detail::loaded<P>>("load",
+                                         {{"pointer", pointer},
+                                          {"mask", mask},
+                                          {"other", other},
+                                          {"cache_modifier", options.cache_modifier},
+                                          {"eviction_policy", options.eviction_policy},
+                                          {"volatile", options.is_volatile ? detail::input(true) : detail::absent}},
                                          where);
 }
 
 /// Writes `value` to the pointers, where the mask is true. The value is converted to the pointers' element type.
 template <typename P, typename V, typename M = none_t>
   requires detail::any_tile<P>
-void store(const P &pointer, const V &value, const M &mask = {}, const store_options &options = {},
-           const location &where = location::current()) {
+void store(const P &pointer, const V &value, const M &mask = {}, const store_options &options = {}, location where = location::current()) {
   detail::check_pointers<P>();
   detail::check_mask<P, M>();
   static_assert(!std::is_const_v<std::remove_pointer_t<element_of<P>>>, "A kernel cannot store to ptr<const T>: take ptr<T>.");
@@ -85,13 +81,12 @@ void store(const P &pointer, const V &value, const M &mask = {}, const store_opt
   static_assert(detail::can_broadcast_to(detail::shape_of<V>(), detail::shape_of<P>()),
                 "The shape of the stored value does not fit the pointers' "
                 "shape.");
-  detail::trace &t = detail::tracing(where);
-  detail::record_void(t, "store",
-                      {{"pointer", detail::id_of(t, pointer, where)},
-                       {"value", detail::id_of(t, value, where)},
-                       {"mask", detail::id_of(t, mask, where)},
-                       {"cache_modifier", detail::id_of(t, options.cache_modifier, where)},
-                       {"eviction_policy", detail::id_of(t, options.eviction_policy, where)}},
+  detail::record_void("store",
+                      {{"pointer", pointer},
+                       {"value", value},
+                       {"mask", mask},
+                       {"cache_modifier", options.cache_modifier},
+                       {"eviction_policy", options.eviction_policy}},
                       where);
 }
 

@@ -13,14 +13,13 @@ template <operand S> constexpr void check_seed() {
 template <typename T> constexpr void check_counter() {
   static_assert(std::is_integral_v<T>, "The counters of random numbers are integers.");
 }
-template <typename R> std::tuple<R, R, R, R> four(const site &s, TwValue all) {
+template <typename R> std::tuple<R, R, R, R> four(const site &s, const value &all) {
   return {s.item<R>(all, 0), s.item<R>(all, 1), s.item<R>(all, 2), s.item<R>(all, 3)};
 }
-inline TwValue rounds(const site &s, int n) {
-  return n == 10 ? 0 : s(n);
+inline input rounds(const site &s, int n) {
+  return n == 10 ? absent : s(n);
 }
-template <typename R, operand S, typename X>
-R random_tile(const char *path, const S &seed, const X &offset, int n_rounds, const location &where) {
+template <typename R, operand S, typename X> R random_tile(const char *path, const S &seed, const X &offset, int n_rounds, location where) {
   check_seed<S>();
   check_counter<element_of<X>>();
   site s(where);
@@ -31,7 +30,7 @@ R random_tile(const char *path, const S &seed, const X &offset, int n_rounds, co
 /// Four tiles of random bits for a seed and four counters of one type, of 32 or 64 bits: auto [a, b, c, d] = philox(...).
 template <detail::operand S, typename T, int... Shape>
 auto philox(const S &seed, const tile<T, Shape...> &c0, const tile<T, Shape...> &c1, const tile<T, Shape...> &c2,
-            const tile<T, Shape...> &c3, int n_rounds = 10, const location &where = location::current()) {
+            const tile<T, Shape...> &c3, int n_rounds = 10, location where = location::current()) {
   detail::check_seed<S>();
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "philox counts in integers of 32 or 64 bits.");
   detail::site s(where);
@@ -42,12 +41,12 @@ auto philox(const S &seed, const tile<T, Shape...> &c0, const tile<T, Shape...> 
 }
 /// Random 32-bit integers for a scalar seed and a tile of offsets. Equal ones give equal numbers.
 template <detail::operand S, typename T, int... Shape>
-auto randint(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, const location &where = location::current()) {
+auto randint(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, location where = location::current()) {
   return detail::random_tile<tile<uint32_t, Shape...>>("randint", seed, offset, n_rounds, where);
 }
 /// Four tiles of them at the cost of one.
 template <detail::operand S, typename T, int... Shape>
-auto randint4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, const location &where = location::current()) {
+auto randint4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, location where = location::current()) {
   detail::check_seed<S>();
   detail::check_counter<T>();
   detail::site s(where);
@@ -56,11 +55,11 @@ auto randint4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10
 }
 /// Random float in [0, 1).
 template <detail::operand S, typename T, int... Shape>
-auto rand(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, const location &where = location::current()) {
+auto rand(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, location where = location::current()) {
   return detail::random_tile<tile<float, Shape...>>("rand", seed, offset, n_rounds, where);
 }
 template <detail::operand S, typename T, int... Shape>
-auto rand4x(const S &seed, const tile<T, Shape...> &offsets, int n_rounds = 10, const location &where = location::current()) {
+auto rand4x(const S &seed, const tile<T, Shape...> &offsets, int n_rounds = 10, location where = location::current()) {
   detail::check_seed<S>();
   detail::check_counter<T>();
   detail::site s(where);
@@ -69,11 +68,11 @@ auto rand4x(const S &seed, const tile<T, Shape...> &offsets, int n_rounds = 10, 
 }
 /// Random float of mean 0 and variance 1.
 template <detail::operand S, typename T, int... Shape>
-auto randn(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, const location &where = location::current()) {
+auto randn(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, location where = location::current()) {
   return detail::random_tile<tile<float, Shape...>>("randn", seed, offset, n_rounds, where);
 }
 template <detail::operand S, typename T, int... Shape>
-auto randn4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, const location &where = location::current()) {
+auto randn4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, location where = location::current()) {
   detail::check_seed<S>();
   detail::check_counter<T>();
   detail::site s(where);
@@ -81,17 +80,17 @@ auto randn4x(const S &seed, const tile<T, Shape...> &offset, int n_rounds = 10, 
       s, s.tuple("randn4x", {{"seed", s(seed)}, {"offset", s(offset)}, {"n_rounds", detail::rounds(s, n_rounds)}}));
 }
 /// Random bits, of 32 or 64, as float in [0, 1).
-template <typename T, int... Shape> auto uint_to_uniform_float(const tile<T, Shape...> &x, const location &where = location::current()) {
+template <typename T, int... Shape> auto uint_to_uniform_float(const tile<T, Shape...> &x, location where = location::current()) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "uint_to_uniform_float takes integers of 32 or 64 bits.");
   detail::site s(where);
   return s.call<tile<float, Shape...>>("uint_to_uniform_float", {{"x", s(x)}});
 }
 /// Two tiles of uniform float as two of normal ones.
 template <int... Shape>
-auto pair_uniform_to_normal(const tile<float, Shape...> &u1, const tile<float, Shape...> &u2, const location &where = location::current()) {
+auto pair_uniform_to_normal(const tile<float, Shape...> &u1, const tile<float, Shape...> &u2, location where = location::current()) {
   using result = tile<float, Shape...>;
   detail::site s(where);
-  TwValue both = s.tuple("pair_uniform_to_normal", {{"u1", s(u1)}, {"u2", s(u2)}});
+  detail::value both = s.tuple("pair_uniform_to_normal", {{"u1", s(u1)}, {"u2", s(u2)}});
   return std::tuple<result, result>(s.item<result>(both, 0), s.item<result>(both, 1));
 }
 

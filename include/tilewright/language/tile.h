@@ -40,12 +40,12 @@ template <typename> inline constexpr bool never = false;
 template <typename V> struct located {
   const V &value;
   location where;
-  located(const V &v, const location &w = location::current()) : value(v), where(w) {}
+  located(const V &v, location w = location::current()) : value(v), where(w) {}
 };
 template <typename V> struct located_variable {
   V &value;
   location where;
-  located_variable(V &v, const location &w = location::current()) : value(v), where(w) {}
+  located_variable(V &v, location w = location::current()) : value(v), where(w) {}
 };
 
 constexpr bool is_comparison(TwOperator op) {
@@ -101,34 +101,30 @@ template <TwOperator Op, typename X, typename Y> constexpr TwOperator actual() {
   return Op == TW_DIVIDE && is_integer(kind_of<X>()) && is_integer(kind_of<Y>()) ? TW_FLOOR_DIVIDE : Op;
 }
 
-template <TwOperator Given, typename X, typename Y> auto binary(const X &x, const Y &y, const location &where) {
+template <TwOperator Given, typename X, typename Y> TILEWRIGHT_OUTLINE auto binary(const X &x, const Y &y, location where) {
   constexpr TwOperator op = actual<Given, X, Y>();
   using result = result_of<op, X, Y>;
-  trace &t = tracing(where);
-  place at(where);
-  TwValue left = operand_id<Y>(t, x, where), right = operand_id<X>(t, y, where);
-  return access::make<result>(twBuilderOperator(t.builder, op, left, right, &type_info<result>::value, &at), t);
+  const TwTileType *type = &type_info<result>::value;
+  if constexpr (is_typed_number<X, Y> || is_typed_number<Y, X>)
+    return result(record_operator(op, operand_input<Y>(x, where), operand_input<X>(y, where), type, where));
+  else
+    return result(record_operator(op, x, y, type, where));
 }
 
-template <TwOperator Op, typename X> auto unary(const X &x, const location &where) {
+template <TwOperator Op, typename X> TILEWRIGHT_OUTLINE auto unary(const X &x, location where) {
   constexpr dtype kind = kind_of<X>();
   static_assert(kind != dtype::none, "Pointers have no such operator.");
   static_assert(Op != TW_INVERT || is_integer(kind), "The operator ~ takes integers.");
   using result = tile_of<typename type_of<kind == dtype::f8e4b15 ? dtype::f16 : kind>::type, shape_of<X>()>;
-  trace &t = tracing(where);
-  place at(where);
-  return access::make<result>(twBuilderOperator(t.builder, Op, id_of(t, x, where), 0, &type_info<result>::value, &at), t);
+  return result(record_operator(Op, x, {}, &type_info<result>::value, where));
 }
 
-template <TwOperator Op, typename X, typename Y> auto logical(const X &x, const Y &y, const location &where) {
+template <TwOperator Op, typename X, typename Y> auto logical(const X &x, const Y &y, location where) {
   constexpr dims shape = broadcast_dims(shape_of<X>(), shape_of<Y>());
   static_assert(shape.rank >= 0,
                 "The shapes of the two conditions do not fit: along each dimension, the extents are equal or one of them is 1.");
   using result = tile_of<bool, shape>;
-  trace &t = tracing(where);
-  place at(where);
-  TwValue left = id_of(t, x, where), right = id_of(t, y, where);
-  return access::make<result>(twBuilderOperator(t.builder, Op, left, right, &type_info<result>::value, &at), t);
+  return result(record_operator(Op, x, y, &type_info<result>::value, where));
 }
 
 template <typename I>
@@ -162,16 +158,15 @@ public:
   static constexpr int rank = sizeof...(Shape);
   static constexpr detail::dims shape = detail::dims_of<Shape...>();
 
+  explicit tile(const detail::value &recorded) : detail::value(recorded) {}
   /// A variable without a value, to be assigned in all branches of an if_.
-  tile(const location &where = location::current()) { define(0, where); }
-  tile(const tile &other, const location &where = location::current()) {
-    detail::trace &t = detail::tracing(where);
-    define(other.in(t, where), where);
-  }
+  tile(location where = location::current()) : detail::value(detail::record_variable({}, &detail::type_info<tile>::value, where)) {}
+  tile(const tile &other, location where = location::current())
+      : detail::value(detail::record_variable(other, &detail::type_info<tile>::value, where)) {}
   /// A scalar with the value of a C++ number.
   template <detail::number N>
     requires(sizeof...(Shape) == 0 && !std::is_pointer_v<T>)
-  TILEWRIGHT_INLINE tile(N number, const location &where = location::current()) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
+  TILEWRIGHT_INLINE tile(N number, location where = location::current()) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
     TILEWRIGHT_CHECK_FITS(detail::fits<T>(number));
     define_number(number, where);
   }
@@ -205,33 +200,31 @@ public:
   }
 
   /// x(all, new_axis): the same elements with new dimensions of size 1.
-  template <detail::index A> auto operator()(A, const location &where = location::current()) const { return expand<A>(where); }
-  template <detail::index A, detail::index B> auto operator()(A, B, const location &where = location::current()) const {
+  template <detail::index A> auto operator()(A, location where = location::current()) const { return expand<A>(where); }
+  template <detail::index A, detail::index B> auto operator()(A, B, location where = location::current()) const {
     return expand<A, B>(where);
   }
-  template <detail::index A, detail::index B, detail::index C> auto operator()(A, B, C, const location &where = location::current()) const {
+  template <detail::index A, detail::index B, detail::index C> auto operator()(A, B, C, location where = location::current()) const {
     return expand<A, B, C>(where);
   }
   template <detail::index A, detail::index B, detail::index C, detail::index D>
-  auto operator()(A, B, C, D, const location &where = location::current()) const {
+  auto operator()(A, B, C, D, location where = location::current()) const {
     return expand<A, B, C, D>(where);
   }
 
-  template <typename B>
-    requires std::is_same_v<B, bool>
-  explicit operator B() const {
-    static_assert(detail::never<B>, "A kernel's value is not known while the kernel is built: write if_(condition, [&] { ... }), while_ or "
+  explicit operator bool() const {
+    static_assert(detail::never<T>, "A kernel's value is not known while the kernel is built: write if_(condition, [&] { ... }), while_ or "
                                     "where(condition, x, y).");
     return false;
   }
 
 #define TILEWRIGHT_BINARY(symbol, op)                                                                                                      \
-  template <detail::operand Y>                                                                                                             \
+  template <typename Y>                                                                                                                    \
   TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, const Y &y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {   \
     TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
-  template <detail::number N>                                                                                                              \
+  template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(const N &x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {   \
     TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
     return detail::binary<op>(x, y.value, y.where);                                                                                        \
@@ -253,12 +246,12 @@ public:
 #undef TILEWRIGHT_BINARY
 
 #define TILEWRIGHT_EQUALITY(symbol, op)                                                                                                    \
-  template <detail::number N>                                                                                                              \
+  template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, N y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {          \
     TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
-  template <detail::number N>                                                                                                              \
+  template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(N x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {          \
     TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
     return detail::binary<op>(x, y.value, y.where);                                                                                        \
@@ -268,7 +261,7 @@ public:
 #undef TILEWRIGHT_EQUALITY
 
 #define TILEWRIGHT_ASSIGN(symbol, op)                                                                                                      \
-  template <detail::operand Y>                                                                                                             \
+  template <typename Y>                                                                                                                    \
   TILEWRIGHT_INLINE friend tile &operator symbol(detail::located_variable<tile> x, const Y &y)                                             \
       TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {                                                                                  \
     TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
@@ -291,63 +284,42 @@ public:
   /// It takes a plain reference, because the conversion to bool above would be as good as one to an operand with its location.
   friend auto operator!(const tile &x) {
     using result = tile<bool, Shape...>;
-    const location where{};
-    detail::trace &t = detail::tracing(where);
-    detail::place at(where);
-    TwValue id = detail::id_of(t, x, where);
-    return detail::access::make<result>(twBuilderOperator(t.builder, TW_LOGICAL_NOT, id, 0, &detail::type_info<result>::value, &at), t);
+    return result(detail::record_operator(TW_LOGICAL_NOT, x, {}, &detail::type_info<result>::value, {}));
   }
   /// Both sides are computed: the result says where both are true.
-  template <detail::operand Y> friend auto operator&&(detail::located<tile> x, const Y &y) {
+  template <typename Y> friend auto operator&&(detail::located<tile> x, const Y &y) {
     return detail::logical<TW_LOGICAL_AND>(x.value, y, x.where);
   }
-  template <detail::operand Y> friend auto operator||(detail::located<tile> x, const Y &y) {
+  template <typename Y> friend auto operator||(detail::located<tile> x, const Y &y) {
     return detail::logical<TW_LOGICAL_OR>(x.value, y, x.where);
   }
 
 private:
-  friend struct detail::access;
-  explicit tile(detail::value v) : detail::value(v) {}
-
-  void define(TwValue initial, const location &where) {
-    detail::trace &t = detail::tracing(where);
-    detail::place at(where);
-    id = twBuilderVariable(t.builder, initial, &detail::type_info<tile>::value, &at);
-    owner = t.serial;
-  }
-  template <detail::number N> void define_number(N number, const location &where) {
+  template <detail::number N> void define_number(N number, location where) {
     static_assert(detail::rank_of(detail::element<T>::kind) >= detail::rank_of(detail::number_kind<N>()),
                   "A floating-point number cannot initialize an integer or bool, and an integer cannot initialize a bool.");
-    detail::trace &t = detail::tracing(where);
-    detail::check_fits<T>(t, number, where);
-    TwValue typed = 0;
-    if constexpr (std::is_same_v<T, double>) { // a cast would round the number to fp32 first, as tl.cast does
-      typed = detail::typed_number<T>(t, number, where);
-    } else {
-      TwValue value = detail::id_of(t, number, where), type = detail::id_of(t, detail::element<T>::name, where);
-      typed = detail::record(t, "cast", {{"input", value}, {"dtype", type}}, &detail::type_info<tile>::value, where);
-    }
-    static_cast<detail::value &>(*this) = {typed, t.serial};
+    detail::check_fits<T>(number, where);
+    constexpr const char *element = detail::element<T>::name;
+    const TwTileType *type = &detail::type_info<tile>::value;
+    if constexpr (std::is_same_v<T, double>) // a cast would round the number to fp32 first, as tl.cast does
+      static_cast<detail::value &>(*this) = detail::typed_number(element, number, type, where);
+    else
+      static_cast<detail::value &>(*this) = detail::record("cast", {{"input", number}, {"dtype", element}}, type, where);
   }
-  void assign(const tile &other, const location &where) {
-    detail::trace &t = detail::tracing(where);
-    detail::place at(where);
-    twBuilderAssign(t.builder, in(t, where), other.in(t, where), &detail::type_info<tile>::value, &at);
-  }
-  tile &update(const tile &other, const location &where) {
+  void assign(const tile &other, location where) { detail::record_assignment(*this, other, &detail::type_info<tile>::value, where); }
+  tile &update(const tile &other, location where) {
     assign(other, where);
     return *this;
   }
-  template <typename U, int... Other> tile &update(const tile<U, Other...> &, const location &) {
+  template <typename U, int... Other> tile &update(const tile<U, Other...> &, location) {
     static_assert(detail::never<U>,
                   "A compound assignment changes the element type or the shape of its variable: convert the other operand "
                   "with cast<T>(x), or declare another variable.");
     return *this;
   }
-  template <typename... Index> auto expand(const location &where) const {
+  template <typename... Index> auto expand(location where) const {
     static_assert((int(std::is_same_v<Index, all_t>) + ...) == rank, "x(...) has one `all` for each dimension of x.");
     using result = detail::tile_of<T, detail::expanded<Index...>(shape)>;
-    detail::trace &t = detail::tracing(where);
     constexpr auto axes = [] {
       detail::dims found{};
       int i = 0;
@@ -360,8 +332,7 @@ private:
     if constexpr (axes.rank == 0)
       return *this;
     else
-      return detail::call<result>(t, "expand_dims", {{"input", in(t, where)}, {"axis", detail::id_of(t, detail::constants<axes>(), where)}},
-                                  where);
+      return detail::call<result>("expand_dims", {{"input", *this}, {"axis", detail::constants<axes>()}}, where);
   }
 };
 

@@ -27,8 +27,15 @@ inline constexpr none_t none;
 
 namespace detail {
 
+// Functions that each operation of a kernel calls. They are not inlined: that would cost compile time and gain nothing.
+#if defined(__GNUC__)
+#define TILEWRIGHT_OUTLINE [[gnu::noinline, gnu::cold]]
+#else
+#define TILEWRIGHT_OUTLINE
+#endif
+
 struct place : TwPlace {
-  place(const location &where) : TwPlace{sizeof(TwPlace), where.file_name(), where.line(), where.column()} {}
+  place(location where) : TwPlace{sizeof(TwPlace), where.file_name(), where.line(), where.column()} {}
 };
 
 /// The type of a value for the builder.
@@ -58,7 +65,7 @@ private:
   trace *const outer; // a kernel may launch another one while it is built
 };
 
-[[noreturn]] inline void outside_of_kernel(const location &where) {
+[[noreturn]] TILEWRIGHT_OUTLINE inline void outside_of_kernel(location where) {
   std::string text = std::string(where.file_name()) + ":" + std::to_string(where.line()) +
                      ": a tile is used outside of a kernel: tiles exist only while a kernel function is being built";
 #if defined(__cpp_exceptions)
@@ -69,7 +76,7 @@ private:
 #endif
 }
 
-inline trace &tracing(const location &where) {
+TILEWRIGHT_OUTLINE inline trace &tracing(location where) {
   if (!trace::current) outside_of_kernel(where);
   return *trace::current;
 }
@@ -79,7 +86,7 @@ struct value {
   TwValue id = 0;
   uint64_t owner = 0; // the serial number of its trace
 
-  TwValue in(const trace &t, const location &where) const {
+  TILEWRIGHT_OUTLINE TwValue in(const trace &t, location where) const {
     if (owner == t.serial) return id;
     place at(where);
     twBuilderError(t.builder, "this tile belongs to another kernel", "use only the parameters of the kernel and tiles that it makes", &at);
@@ -87,115 +94,179 @@ struct value {
   }
 };
 
-/// Base of tiles.
-struct access {
-  template <typename V> static const value &of(const V &v) { return v; }
-  template <typename V> static V make(TwValue id, const trace &t) { return V(value{id, t.serial}); }
-};
-
 template <typename V>
 concept has_value = std::is_base_of_v<value, V>;
 
-// ---- arguments as values of the builder
+// ---- arguments
 
-inline TwValue id_of(const trace &, none_t, const location &) {
-  return 0;
-}
-template <has_value V> TwValue id_of(const trace &t, const V &v, const location &where) {
-  return access::of(v).in(t, where);
-}
-template <number N> TwValue id_of(const trace &t, N n, const location &) {
-  if constexpr (std::is_same_v<N, bool>)
-    return twBuilderBool(t.builder, n);
-  else if constexpr (std::is_floating_point_v<N>)
-    return twBuilderFloat(t.builder, static_cast<double>(n));
-  else if constexpr (std::is_signed_v<N>)
-    return twBuilderInteger(t.builder, n);
-  else
-    return twBuilderUnsigned(t.builder, n);
-}
-inline TwValue id_of(const trace &t, const char *text, const location &) {
-  return text ? twBuilderString(t.builder, text) : 0;
-}
-inline TwValue id_of(const trace &t, std::nullptr_t, const location &) {
-  return twBuilderString(t.builder, nullptr);
-}
 /// Numbers known at compile time, such as a shape.
-template <dims D> struct constants {};
-template <dims D> TwValue id_of(const trace &t, constants<D>, const location &) {
-  TwValue ids[9];
-  for (int i = 0; i < D.rank; ++i)
-    ids[i] = twBuilderInteger(t.builder, D[i]);
-  return twBuilderTuple(t.builder, ids, D.rank);
-}
-template <typename... V> struct values {
-  std::tuple<const V &...> items;
+template <dims D> struct constants {
+  static constexpr dims list = D;
 };
-template <typename... V> TwValue id_of(const trace &t, const values<V...> &list, const location &where) {
-  return std::apply(
-      [&](const V &...each) {
-        TwValue ids[] = {id_of(t, each, where)..., 0};
-        return twBuilderTuple(t.builder, ids, sizeof...(V));
-      },
-      list.items);
-}
 
-/// A named argument of a builtin; with the value 0, it is left out.
+/// An argument of a call, of any type. The functions below record it. They are no templates, so a kernel compiles to little more than calls
+/// of them: each operation of a kernel runs once, and compiling it should take no time.
+class input {
+public:
+  constexpr input() : form(absent), integer(0) {}
+  constexpr input(none_t) : input() {}
+  input(const value &tile) : form(variable), tile(&tile) {}
+  template <number N> constexpr input(N n) : input() {
+    if constexpr (std::is_same_v<N, bool>)
+      form = boolean, integer = n;
+    else if constexpr (std::is_floating_point_v<N>)
+      form = floating, real = static_cast<double>(n);
+    else
+      form = std::is_signed_v<N> ? signed_integer : unsigned_integer, integer = static_cast<int64_t>(n);
+  }
+  /// A null text is absent.
+  constexpr input(const char *text) : form(text ? string : absent), text(text) {}
+  /// None.
+  constexpr input(std::nullptr_t) : form(string), text(nullptr) {}
+  template <dims D> constexpr input(constants<D>) : form(extents), list(&constants<D>::list) {}
+  /// A value that is recorded already; 0 is absent.
+  static constexpr input recorded(TwValue id) {
+    input result;
+    result.form = done;
+    result.id = id;
+    return result;
+  }
+
+  TILEWRIGHT_OUTLINE TwValue in(const trace &t, location where) const {
+    switch (form) {
+    case absent: break;
+    case variable: return tile->in(t, where);
+    case signed_integer: return twBuilderInteger(t.builder, integer);
+    case unsigned_integer: return twBuilderUnsigned(t.builder, static_cast<uint64_t>(integer));
+    case floating: return twBuilderFloat(t.builder, real);
+    case boolean: return twBuilderBool(t.builder, integer != 0);
+    case string: return twBuilderString(t.builder, text);
+    case done: return id;
+    case extents:
+      TwValue ids[8];
+      for (int i = 0; i < list->rank; ++i)
+        ids[i] = twBuilderInteger(t.builder, list->size[i]);
+      return twBuilderTuple(t.builder, ids, static_cast<size_t>(list->rank));
+    }
+    return 0;
+  }
+
+private:
+  enum : uint8_t { absent, variable, signed_integer, unsigned_integer, floating, boolean, string, extents, done } form;
+  union {
+    const value *tile;
+    int64_t integer;
+    double real;
+    const char *text;
+    const dims *list;
+    TwValue id;
+  };
+};
+/// An option of a builtin that is left out.
+inline constexpr input absent;
+
+/// A named argument of a builtin.
 struct argument {
   const char *name;
-  TwValue id;
+  input passed;
 };
-
-inline size_t given(std::initializer_list<argument> arguments, TwCallArgument *out) {
-  size_t count = 0;
-  for (const argument &each : arguments)
-    if (each.id != 0) out[count++] = {sizeof(TwCallArgument), each.name, each.id};
-  return count;
-}
 constexpr size_t max_arguments = 16;
 
-inline TwValue record(const trace &t, const char *path, std::initializer_list<argument> arguments, const TwTileType *type,
-                      const location &where) {
-  TwCallArgument out[max_arguments];
-  place at(where);
-  return twBuilderCall(t.builder, path, out, given(arguments, out), type, &at);
+/// Returns the number of arguments that are not absent.
+TILEWRIGHT_OUTLINE inline size_t given(const trace &t, std::initializer_list<argument> arguments, TwCallArgument *out, location where) {
+  size_t count = 0;
+  for (const argument &each : arguments)
+    if (TwValue id = each.passed.in(t, where)) out[count++] = {sizeof(TwCallArgument), each.name, id};
+  return count;
 }
-inline void record_void(const trace &t, const char *path, std::initializer_list<argument> arguments, const location &where) {
+
+/// Calls a builtin. The result has this type, or is not checked.
+TILEWRIGHT_OUTLINE inline value record(const char *path, std::initializer_list<argument> arguments, const TwTileType *type,
+                                       location where) {
+  const trace &t = tracing(where);
   TwCallArgument out[max_arguments];
+  size_t count = given(t, arguments, out, where);
   place at(where);
-  twBuilderRun(t.builder, path, out, given(arguments, out), &at);
+  return {twBuilderCall(t.builder, path, out, count, type, &at), t.serial};
+}
+TILEWRIGHT_OUTLINE inline void record_void(const char *path, std::initializer_list<argument> arguments, location where) {
+  const trace &t = tracing(where);
+  TwCallArgument out[max_arguments];
+  size_t count = given(t, arguments, out, where);
+  place at(where);
+  twBuilderRun(t.builder, path, out, count, &at);
+}
+TILEWRIGHT_OUTLINE inline value record_operator(TwOperator op, input left, input right, const TwTileType *type, location where) {
+  const trace &t = tracing(where);
+  TwValue ids[] = {left.in(t, where), right.in(t, where)};
+  place at(where);
+  return {twBuilderOperator(t.builder, op, ids[0], ids[1], type, &at), t.serial};
+}
+/// A new variable with a value; without one if it is absent.
+TILEWRIGHT_OUTLINE inline value record_variable(input initial, const TwTileType *type, location where) {
+  const trace &t = tracing(where);
+  TwValue id = initial.in(t, where);
+  place at(where);
+  return {twBuilderVariable(t.builder, id, type, &at), t.serial};
+}
+TILEWRIGHT_OUTLINE inline void record_assignment(const value &variable, const value &assigned, const TwTileType *type, location where) {
+  const trace &t = tracing(where);
+  place at(where);
+  TwValue id = variable.in(t, where), other = assigned.in(t, where);
+  twBuilderAssign(t.builder, id, other, type, &at);
+}
+/// Result `index` of a builtin of several.
+TILEWRIGHT_OUTLINE inline value record_item(const value &tuple, size_t index, const TwTileType *type, location where) {
+  const trace &t = tracing(where);
+  place at(where);
+  return {twBuilderItem(t.builder, tuple.id, index, type, &at), t.serial};
+}
+TILEWRIGHT_OUTLINE inline input tuple_of(std::initializer_list<input> items, location where) {
+  const trace &t = tracing(where);
+  TwValue ids[64];
+  size_t count = 0;
+  for (const input &each : items)
+    ids[count++] = each.in(t, where);
+  return input::recorded(twBuilderTuple(t.builder, ids, count));
 }
 
 /// Calls a builtin of one result.
-template <typename Result> Result call(const trace &t, const char *path, std::initializer_list<argument> arguments, const location &where) {
-  return access::make<Result>(record(t, path, arguments, &type_info<Result>::value, where), t);
-}
-/// A number as a scalar of a type. The value fits.
-template <typename T, number N> TwValue typed_number(const trace &t, N n, const location &where) {
-  return record(
-      t, "full",
-      {{"shape", twBuilderTuple(t.builder, nullptr, 0)}, {"value", id_of(t, n, where)}, {"dtype", id_of(t, element<T>::name, where)}},
-      &type_info<tile<T>>::value, where);
-}
-/// An operand of an operation whose other operand is an `Other`.
-template <typename Other, operand V> TwValue operand_id(const trace &t, const V &v, const location &where) {
-  if constexpr (is_typed_number<V, Other>())
-    return typed_number<typename type_of<number_kind<V>()>::type>(t, v, where);
-  else
-    return id_of(t, v, where);
-}
-/// Records an error if an integer does not fit the integer type T.
-template <typename T, number N> void check_fits(const trace &t, N n, const location &where) {
-  if (fits<T>(n)) return;
-  place at(where);
-  twBuilderError(t.builder, (std::to_string(n) + " is out of range for " + element<T>::name).c_str(),
-                 "use a wider type, or a number that it can hold", &at);
+template <typename Result> Result call(const char *path, std::initializer_list<argument> arguments, location where) {
+  return Result(record(path, arguments, &type_info<Result>::value, where));
 }
 
-/// Returns result `index` of a builtin of several.
-template <typename Result> Result item_of(const trace &t, TwValue tuple, size_t index, const location &where) {
+template <typename... V> struct values {
+  static_assert(sizeof...(V) <= 64, "A list of a kernel has at most 64 values.");
+  std::tuple<const V &...> items;
+};
+/// Returns a value of the kernel, a number, a text or a list as an argument.
+template <typename V> input input_of(const V &v, location) {
+  return input(v);
+}
+template <typename... V> input input_of(const values<V...> &list, location where) {
+  return std::apply([&](const V &...each) { return tuple_of({input_of(each, where)...}, where); }, list.items);
+}
+/// A number as a scalar of a type. The value fits.
+TILEWRIGHT_OUTLINE inline value typed_number(const char *element, input number, const TwTileType *type, location where) {
+  return record("full", {{"shape", tuple_of({}, where)}, {"value", number}, {"dtype", element}}, type, where);
+}
+/// An operand of an operation whose other operand is an `Other`.
+template <typename Other, operand V> input operand_input(const V &v, location where) {
+  if constexpr (is_typed_number<V, Other>) {
+    using T = typename type_of<number_kind<V>()>::type;
+    return input::recorded(typed_number(element<T>::name, v, &type_info<tile<T>>::value, where).id);
+  } else {
+    return input(v);
+  }
+}
+/// Records the error of an integer that does not fit its type.
+TILEWRIGHT_OUTLINE inline void record_out_of_range(const std::string &number, const char *type, location where) {
   place at(where);
-  return access::make<Result>(twBuilderItem(t.builder, tuple, index, &type_info<Result>::value, &at), t);
+  twBuilderError(tracing(where).builder, (number + " is out of range for " + type).c_str(),
+                 "use a wider type, or a number that it can hold", &at);
+}
+template <typename T, number N> void check_fits(N n, location where) {
+  if (!fits<T>(n)) record_out_of_range(std::to_string(n), element<T>::name, where);
 }
 
 } // namespace detail

@@ -60,8 +60,7 @@ template <const auto &Configs, typename Make, typename Rule = detail::no_rule> c
   static constexpr size_t count = std::size(Configs);
 
 public:
-  TunedKernel(std::string signature, tuning options, const location &where)
-      : lazy(std::move(signature), where), options(std::move(options)) {}
+  TunedKernel(std::string signature, tuning options, location where) : lazy(std::move(signature), where), options(std::move(options)) {}
 
   /// Runs the grid of `grid_of(configuration)`. The first launch for a key compiles and measures the configurations.
   template <typename G, typename... A>
@@ -80,11 +79,11 @@ public:
 
 private:
   auto body() const {
-    return [this](detail::trace &t, const TwValue *ids, const detail::place &at) { build(t, ids, at); };
+    return [this](const detail::trace &t, const detail::value *parameters, const detail::place &at) { build(t, parameters, at); };
   }
   static constexpr const char *config_name = "CONFIG", *rule_name = "RULE";
 
-  void build(detail::trace &t, const TwValue *ids, const detail::place &at) const {
+  void build(const detail::trace &t, const detail::value *parameters, const detail::place &at) const {
     if (options.any_size) twBuilderAnySize(t.builder);
     twBuilderKey(t.builder, options.key.data(), options.key.size());
     twBuilderResetToZero(t.builder, options.reset_to_zero.data(), options.reset_to_zero.size());
@@ -94,9 +93,10 @@ private:
       flag = twBuilderConstexpr(t.builder, rule_name, &at);
       twBuilderHeuristic(t.builder, rule_name, [](void *, const TwMeta *meta) { return evaluate(meta); }, nullptr);
     }
-    [&]<size_t... I>(std::index_sequence<I...>) { (add<I>(t, ids, chosen, flag, at), ...); }(std::make_index_sequence<count>());
+    [&]<size_t... I>(std::index_sequence<I...>) { (add<I>(t, parameters, chosen, flag, at), ...); }(std::make_index_sequence<count>());
   }
-  template <size_t I> static void add(detail::trace &t, const TwValue *ids, TwValue chosen, TwValue flag, const detail::place &at) {
+  template <size_t I>
+  static void add(const detail::trace &t, const detail::value *parameters, TwValue chosen, TwValue flag, const detail::place &at) {
     TwConfig raw = detail::options_of(Configs[I]);
     const int64_t index = I;
     raw.names = &config_name;
@@ -106,12 +106,12 @@ private:
     twBuilderCase(t.builder, chosen, index, &at);
     if constexpr (variants::has_rule) {
       twBuilderCase(t.builder, flag, 0, &at);
-      detail::run_function(variants::template function<I, false>(), t, ids);
+      detail::run_function(variants::template function<I, false>(), parameters);
       twBuilderElse(t.builder, &at);
-      detail::run_function(variants::template function<I, true>(), t, ids);
+      detail::run_function(variants::template function<I, true>(), parameters);
       twBuilderEnd(t.builder);
     } else {
-      detail::run_function(variants::template function<I, false>(), t, ids);
+      detail::run_function(variants::template function<I, false>(), parameters);
     }
     twBuilderEnd(t.builder);
   }
@@ -129,18 +129,17 @@ private:
 
 /// A tuned kernel: `make` returns the kernel function of a configuration, []<Config C> { return matmul<C>; }.
 template <const auto &Configs, typename Make>
-auto tuned(std::string signature, Make, tuning options, const location &where = location::current()) {
+auto tuned(std::string signature, Make, tuning options, location where = location::current()) {
   return TunedKernel<Configs, Make>(std::move(signature), std::move(options), where);
 }
-template <const auto &Configs, typename Make>
-auto tuned(std::string signature, Make, names key, const location &where = location::current()) {
+template <const auto &Configs, typename Make> auto tuned(std::string signature, Make, names key, location where = location::current()) {
   return TunedKernel<Configs, Make>(std::move(signature), tuning{std::move(key), {}, {}}, where);
 }
 /// The same with a rule (a heuristic): rule(config, arguments) returns a bool that the kernel takes as a second template argument, as in
 /// [](const Config &c, Meta a) { return a["K"] % c.BLOCK_K == 0; } with []<Config C, bool EVEN_K> { return matmul<C, EVEN_K>; }.
 template <const auto &Configs, typename Make, typename Rule>
   requires std::is_invocable_r_v<bool, Rule &, const std::remove_cvref_t<decltype(Configs[0])> &, Meta>
-auto tuned(std::string signature, Make, tuning options, Rule, const location &where = location::current()) {
+auto tuned(std::string signature, Make, tuning options, Rule, location where = location::current()) {
   return TunedKernel<Configs, Make, Rule>(std::move(signature), std::move(options), where);
 }
 

@@ -1,0 +1,52 @@
+"""The TVM-FFI entry of a built library: from C and Rust, which need no library of TVM-FFI, and from PyTorch, if it is installed."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from test_build import LIBRARIES, ROOT, SIGNATURES, build, runtime
+
+PROGRAMS = ROOT / "tests" / "python" / "cpp"
+EXPECTED = ["0 wrong", "ValueError: kernel 'scale': argument 'x' is a tensor of fp64, and the kernel takes fp32",
+            "ValueError: kernel 'scale': argument 'n' is 5000000000, which int32 cannot hold"]
+COMPILERS = {"gcc": ["ffi_caller.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic"], "clang-22": ["ffi_caller.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic"],
+             "rustc": ["ffi_caller.rs", "-C", "link-args=-rdynamic"]}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_programs(compiler, tmp_path):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2,cpu:avx2")
+    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", tmp_path)
+    source, *flags = COMPILERS[compiler]
+    link = ["-L", tmp_path, "-lscale"] if compiler == "rustc" else [tmp_path / "libscale.so"]
+    subprocess.run([compiler, PROGRAMS / source, *flags, *link, "-o", tmp_path / "program"], check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.returncode == 0 and done.stdout.splitlines() == EXPECTED, done
+
+
+HALVES = """import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def scale(x, out, factor, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
+"""
+
+
+def test_tensors_of_pytorch(tmp_path):
+    torch, tvm_ffi = pytest.importorskip("torch"), pytest.importorskip("tvm_ffi")
+    types = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", source=HALVES, signatures=[f"*{name}, *{name}, fp32, i32, BLOCK=128" for name in types], target="cpu:sse2,cpu:avx2")
+    runtime()
+    module = tvm_ffi.load_module(str(tmp_path / "libscale.so"))
+    for name, dtype in types.items():
+        x, out = torch.randn(1000).to(dtype), torch.zeros(1000, dtype=dtype)
+        module[f"scale_{name}"](x, out, 2.5, 1000)
+        torch.testing.assert_close(out, (x.float() * 2.5).to(dtype), rtol=0, atol=0)
+    with pytest.raises(ValueError, match="argument 'x' is a tensor of fp32, and the kernel takes bf16"):
+        module["scale_bf16"](torch.ones(8), torch.zeros(8), 1.0, 8)
