@@ -43,15 +43,24 @@ static ConversionConfig configuration() {
 
 // ---- loops whose counter may pass the largest number of its type
 
+static bool hasOperationWith(scf::ForOp loop, llvm::function_ref<bool(Effect)> test) {
+  return loop
+      ->walk([&](Operation *op) {
+        auto effect = op->getAttrOfType<IntegerAttr>(effectName);
+        return effect && test(static_cast<Effect>(effect.getInt())) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// True if the threads of a CTA cooperate in the loop: tensor cores, barriers, asynchronous copies. One more register would cause spills
 /// there.
 static bool actsTogether(scf::ForOp loop) {
-  return loop
-      ->walk([](Operation *op) {
-        auto effect = op->getAttrOfType<IntegerAttr>(effectName);
-        return effect && staysInPlace(static_cast<Effect>(effect.getInt())) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return hasOperationWith(loop, staysInPlace);
+}
+
+/// True if wgmma runs in the loop. A second branch in an iteration makes such loops slower (docs/heuristics.md).
+static bool hasWarpgroupMmas(scf::ForOp loop) {
+  return hasOperationWith(loop, [](Effect effect) { return effect == Effect::mma; });
 }
 
 /// True if the induction variable may overflow: then `iv + step < upper` would always hold. A loop over vectors or tiles, created by the
@@ -99,7 +108,8 @@ static arith::CmpIPredicate lessOf(scf::ForOp loop) {
 /// Compares before it adds:
 ///   before: scf.for %i = %lower to %upper step %step { BODY }
 ///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
-/// An iteration has the same number of instructions.
+/// An iteration has the same number of instructions. If registers are scarce, the test uses only the loop's own registers, and one more
+/// instruction: %upper - %i > %step, unsigned, because %i < %upper holds there.
 static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type type = loop.getInductionVar().getType();
@@ -107,9 +117,12 @@ static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter
   arith::CmpIPredicate less = lessOf(loop);
   llvm::APInt minimum = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, minimum));
-  Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
-  Value last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
+  Value last;
+  if (!actsTogether(loop)) {
+    Value lowest = arith::ConstantOp::create(b, b.getIntegerAttr(type, minimum));
+    Value isLow = b.createOrFold<arith::CmpIOp>(less, upper, b.createOrFold<arith::AddIOp>(lowest, step));
+    last = b.createOrFold<arith::SelectOp>(isLow, lowest, b.createOrFold<arith::SubIOp>(upper, step));
+  }
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), b.createOrFold<arith::CmpIOp>(less, lower, upper), loop.getNumResults() != 0);
   if (loop.getNumResults() != 0) {
     b.setInsertionPointToStart(branch.elseBlock());
@@ -117,17 +130,16 @@ static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter
   }
   b.setInsertionPointToStart(branch.thenBlock());
   scf::WhileOp repeated = whileOf(loop, {}, b);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  if (loop.getNumResults() != 0) {
-    b.setInsertionPointAfter(repeated);
-    scf::YieldOp::create(b, repeated.getResults().drop_front());
-  }
+  b.setInsertionPointAfter(repeated);
+  if (loop.getNumResults() != 0) scf::YieldOp::create(b, repeated.getResults().drop_front());
   Block *again = repeated.getAfterBody(), *test = repeated.getBeforeBody();
   b.setInsertionPointToEnd(again);
   scf::YieldOp::create(b, again->getArguments());
   SmallVector<Value> next = moveBody(loop, test, rewriter);
   b.setInsertionPointToEnd(test);
-  Value counter = test->getArgument(0), goesOn = b.createOrFold<arith::CmpIOp>(less, counter, last);
+  Value counter = test->getArgument(0);
+  Value goesOn = last ? b.createOrFold<arith::CmpIOp>(less, counter, last)
+                      : b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ugt, b.createOrFold<arith::SubIOp>(upper, counter), step);
   next.front() = arith::AddIOp::create(b, counter, step);
   scf::ConditionOp::create(b, goesOn, next);
   rewriter.replaceOp(loop, branch.getResults());
@@ -171,7 +183,7 @@ static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, 
   while (!waiting.empty()) {
     Operation *op = waiting.pop_back_val();
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop))
-      op = actsTogether(loop) ? carryComparison(loop, rewriter) : compareBeforeAdding(loop, rewriter);
+      op = actsTogether(loop) && !hasWarpgroupMmas(loop) ? carryComparison(loop, rewriter) : compareBeforeAdding(loop, rewriter);
     for (Region &inner : op->getRegions())
       collectOutermost(inner, waiting);
     rewriter.setInsertionPoint(op);

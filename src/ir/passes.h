@@ -17,7 +17,7 @@ namespace tilewright {
 namespace tt {
 class DotScaledOp;
 class FuncOp;
-}
+} // namespace tt
 
 /// Inlines every tt.call into its caller and removes unused private functions. Branches between blocks become scf.if and scf.while: then
 /// each body is one block, without any cf operation. Recursion is an error.
