@@ -43,24 +43,15 @@ static ConversionConfig configuration() {
 
 // ---- loops whose counter may pass the largest number of its type
 
-static bool hasOperationWith(scf::ForOp loop, llvm::function_ref<bool(Effect)> test) {
-  return loop
-      ->walk([&](Operation *op) {
-        auto effect = op->getAttrOfType<IntegerAttr>(effectName);
-        return effect && test(static_cast<Effect>(effect.getInt())) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// True if the threads of a CTA cooperate in the loop: tensor cores, barriers, asynchronous copies. One more register would cause spills
 /// there.
 static bool actsTogether(scf::ForOp loop) {
-  return hasOperationWith(loop, staysInPlace);
-}
-
-/// True if wgmma runs in the loop. A second branch in an iteration makes such loops slower (docs/heuristics.md).
-static bool hasWarpgroupMmas(scf::ForOp loop) {
-  return hasOperationWith(loop, [](Effect effect) { return effect == Effect::mma; });
+  return loop
+      ->walk([](Operation *op) {
+        auto effect = op->getAttrOfType<IntegerAttr>(effectName);
+        return effect && staysInPlace(static_cast<Effect>(effect.getInt())) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// True if the induction variable may overflow: then `iv + step < upper` would always hold. A loop over vectors or tiles, created by the
@@ -78,43 +69,16 @@ static bool mayWrap(scf::ForOp loop) {
   return overflows;
 }
 
-/// Returns an scf.while with empty blocks that carries the counter, the loop's values, and `more`.
-static scf::WhileOp whileOf(scf::ForOp loop, ValueRange more, ImplicitLocOpBuilder &b) {
-  SmallVector<Value> inits = {loop.getLowerBound()};
-  llvm::append_range(inits, loop.getInitArgs());
-  llvm::append_range(inits, more);
-  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
-  SmallVector<Location> locations(types.size(), loop.getLoc());
-  auto repeated = scf::WhileOp::create(b, types, inits);
-  b.createBlock(&repeated.getBefore(), {}, types, locations);
-  b.createBlock(&repeated.getAfter(), {}, types, locations);
-  return repeated;
-}
-
-/// Moves the loop's body to the end of `block`. Returns the counter's place, still empty, and the values for the next iteration.
-static SmallVector<Value> moveBody(scf::ForOp loop, Block *block, PatternRewriter &rewriter) {
-  rewriter.inlineBlockBefore(loop.getBody(), block, block->end(), block->getArguments().take_front(loop.getBody()->getNumArguments()));
-  auto yield = cast<scf::YieldOp>(block->back()); // from here on its operands are arguments of the new block
-  SmallVector<Value> next = {Value()};
-  llvm::append_range(next, yield.getOperands());
-  rewriter.eraseOp(yield);
-  return next;
-}
-
-static arith::CmpIPredicate lessOf(scf::ForOp loop) {
-  return loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-}
-
 /// Compares before it adds:
 ///   before: scf.for %i = %lower to %upper step %step { BODY }
 ///   after:  if %lower < %upper { do { BODY } while (%i < %last, %i += %step) }        %last = %upper - %step, saturated
 /// An iteration has the same number of instructions. If registers are scarce, the test uses only the loop's own registers, and one more
 /// instruction: %upper - %i > %step, unsigned, because %i < %upper holds there.
-static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
+static scf::IfOp compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Type type = loop.getInductionVar().getType();
   unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  arith::CmpIPredicate less = lessOf(loop);
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
   llvm::APInt minimum = loop.getUnsignedCmp() ? llvm::APInt::getZero(bits) : llvm::APInt::getSignedMinValue(bits);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
   Value last;
@@ -129,13 +93,20 @@ static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter
     scf::YieldOp::create(b, loop.getInitArgs());
   }
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::WhileOp repeated = whileOf(loop, {}, b);
-  b.setInsertionPointAfter(repeated);
+  SmallVector<Value> inits = {lower};
+  llvm::append_range(inits, loop.getInitArgs());
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  auto repeated = scf::WhileOp::create(b, types, inits);
   if (loop.getNumResults() != 0) scf::YieldOp::create(b, repeated.getResults().drop_front());
-  Block *again = repeated.getAfterBody(), *test = repeated.getBeforeBody();
-  b.setInsertionPointToEnd(again);
+  SmallVector<Location> locations(types.size(), loop.getLoc());
+  Block *test = b.createBlock(&repeated.getBefore(), {}, types, locations);
+  Block *again = b.createBlock(&repeated.getAfter(), {}, types, locations);
   scf::YieldOp::create(b, again->getArguments());
-  SmallVector<Value> next = moveBody(loop, test, rewriter);
+  rewriter.inlineBlockBefore(loop.getBody(), test, test->end(), test->getArguments());
+  auto yield = cast<scf::YieldOp>(test->back()); // from here on its operands are arguments of the new block
+  SmallVector<Value> next = {Value()};
+  llvm::append_range(next, yield.getOperands());
+  rewriter.eraseOp(yield);
   b.setInsertionPointToEnd(test);
   Value counter = test->getArgument(0);
   Value goesOn = last ? b.createOrFold<arith::CmpIOp>(less, counter, last)
@@ -144,28 +115,6 @@ static Operation *compareBeforeAdding(scf::ForOp loop, PatternRewriter &rewriter
   scf::ConditionOp::create(b, goesOn, next);
   rewriter.replaceOp(loop, branch.getResults());
   return branch;
-}
-
-/// Carries the result of the comparison:
-///   before: scf.for %i = %lower to %upper step %step { BODY }
-///   after:  %more = %lower < %upper; while (%more) { BODY; %more = %upper - %i > %step; %i += %step }
-/// The comparison is unsigned, because %i < %upper holds there. It uses only the loop's own registers, and one more instruction. The values
-/// after the loop are those at the loop's only test. With two origins, LLVM would move conversions of them to both.
-static Operation *carryComparison(scf::ForOp loop, PatternRewriter &rewriter) {
-  ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  scf::WhileOp repeated = whileOf(loop, b.createOrFold<arith::CmpIOp>(lessOf(loop), lower, upper), b);
-  Block *test = repeated.getBeforeBody(), *body = repeated.getAfterBody();
-  b.setInsertionPointToEnd(test);
-  scf::ConditionOp::create(b, test->getArguments().back(), test->getArguments());
-  SmallVector<Value> next = moveBody(loop, body, rewriter);
-  b.setInsertionPointToEnd(body);
-  Value counter = body->getArgument(0), distance = b.createOrFold<arith::SubIOp>(upper, counter);
-  next.front() = arith::AddIOp::create(b, counter, step);
-  next.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance, step));
-  scf::YieldOp::create(b, next);
-  rewriter.replaceOp(loop, repeated.getResults().drop_front().drop_back());
-  return repeated;
 }
 
 /// The structured operations of a region that are not nested in others.
@@ -182,8 +131,7 @@ static LogicalResult lowerStructured(Region &region, PatternRewriter &rewriter, 
   collectOutermost(region, waiting);
   while (!waiting.empty()) {
     Operation *op = waiting.pop_back_val();
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop))
-      op = actsTogether(loop) && !hasWarpgroupMmas(loop) ? carryComparison(loop, rewriter) : compareBeforeAdding(loop, rewriter);
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayWrap(loop)) op = compareBeforeAdding(loop, rewriter);
     for (Region &inner : op->getRegions())
       collectOutermost(inner, waiting);
     rewriter.setInsertionPoint(op);
