@@ -171,7 +171,7 @@ static LogicalResult collectLaunchGuards(Compilation &c) {
     c.gpu.ctas = launch.getCluster();
     c.gpu.sharedBytes = launch.getSharedBytes();
     c.gpu.maxnreg = launch.getMaxRegisters();
-    c.triesTwoCtas = launch.getTryTwoCtas();
+    c.triesMoreCtas = launch.getTryMoreCtas();
     kernel.walk([&](Operation *op) { c.gpu.printsOrAsserts |= isa<ptx::PrintOp, ptx::AssertFailOp>(op); });
   }
   return success();
@@ -222,14 +222,16 @@ static LogicalResult expandForGpus(Compilation &c) {
       mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(), isNative);
 }
 
-/// Runs ptxas, and runs it again for two CTAs per SM if the kernel nearly fits twice.
+/// Runs ptxas, and runs it again for one more CTA per SM if that one nearly fits.
 static std::optional<Cubin> runAssembler(Compilation &c, AssemblerProblem &problem) {
   const GpuTarget &target = *c.request.gpu;
   std::optional<Cubin> cubin = assemblePtx(c.gpu.ptx, target, c.options.ptxOptions, problem);
-  if (!cubin || !c.triesTwoCtas || !gpu::nearlyTwoCtas(c.gpu.warps * 32, cubin->registers, target)) return cubin;
+  if (!cubin || !c.triesMoreCtas) return cubin;
+  int64_t ctas = gpu::ctasThatNearlyFit({c.gpu.warps * 32, cubin->registers, std::max(c.gpu.sharedBytes, cubin->sharedBytes)}, target);
+  if (ctas == 0) return cubin;
   AssemblerProblem refused;
-  std::optional<Cubin> smaller = assemblePtx(withMinCtas(c.gpu.ptx, 2), target, c.options.ptxOptions, refused);
-  bool isBetter = smaller && gpu::suitsTwoCtas({cubin->spillBytes, cubin->localBytes}, {smaller->spillBytes, smaller->localBytes});
+  std::optional<Cubin> smaller = assemblePtx(withMinCtas(c.gpu.ptx, ctas), target, c.options.ptxOptions, refused);
+  bool isBetter = smaller && gpu::suitsMoreCtas({cubin->spillBytes, cubin->localBytes}, {smaller->spillBytes, smaller->localBytes});
   return isBetter ? smaller : cubin;
 }
 

@@ -31,7 +31,7 @@ struct Compilation {
   std::string output;                       // then
   CpuArtifact cpu;
   GpuArtifact gpu;
-  bool triesTwoCtas = false; // if the kernel nearly fits twice on an SM, ptxas runs again
+  bool triesMoreCtas = false; // if one more CTA nearly fits on an SM, ptxas runs again
 };
 
 enum class Machine : uint8_t { cpu = 1, gpu = 2, any = 3 };

@@ -8,7 +8,7 @@ but ptxas may run again for two CTAs per SM. A kernel with MMAs has one CTA for 
 # RUN: tilewright compile %s --kernel multiplied --target cuda:sm_80 --until choose-occupancy --signature '*fp16:16,*fp16:16' | FileCheck %s --check-prefix=MMA-CHOICE
 # RUN: tilewright compile %s --kernel multiplied --target cuda:sm_90a --until choose-occupancy --signature '*fp16:16,*fp16:16' | FileCheck %s --check-prefix=WGMMA-CHOICE
 # SUMS-CHOICE: #ptx.kernel<threads = 128, sharedBytes = {{[0-9]+}}, minCtas = 1>
-# STORES-CHOICE: #ptx.kernel<threads = 128, sharedBytes = 0, tryTwoCtas = true>
+# STORES-CHOICE: #ptx.kernel<threads = 128, sharedBytes = 0, tryMoreCtas = true>
 # MMA-CHOICE: #ptx.kernel<threads = 128, sharedBytes = {{[0-9]+}}>
 # WGMMA-CHOICE: #ptx.kernel<threads = 128, sharedBytes = {{[0-9]+}}, minCtas = 1>
 

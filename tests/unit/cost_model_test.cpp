@@ -68,20 +68,29 @@ TEST(CostModel, SumsAtStart) {
   EXPECT_FALSE(sumsFitAtStart(256, 32, four)); // 154 of 96
 }
 
-/// Two CTAs of 256 threads fit with 128 registers; 147 without an eighth are 128.
-TEST(CostModel, NearlyTwoCtas) {
-  EXPECT_FALSE(nearlyTwoCtas(256, 128, target));
-  EXPECT_TRUE(nearlyTwoCtas(256, 129, target));
-  EXPECT_TRUE(nearlyTwoCtas(256, 147, target));
-  EXPECT_FALSE(nearlyTwoCtas(256, 148, target));
-  EXPECT_FALSE(nearlyTwoCtas(1024, 64, target));
+/// Two CTAs of 256 threads fit with 128 registers, three with 80; 147 without an eighth are 128, and 92 are 80.
+TEST(CostModel, CtasThatNearlyFit) {
+  EXPECT_EQ(ctasThatNearlyFit({256, 128, 0}, target), 0);
+  EXPECT_EQ(ctasThatNearlyFit({256, 129, 0}, target), 2);
+  EXPECT_EQ(ctasThatNearlyFit({256, 147, 0}, target), 2);
+  EXPECT_EQ(ctasThatNearlyFit({256, 148, 0}, target), 0);
+  EXPECT_EQ(ctasThatNearlyFit({1024, 64, 0}, target), 0); // 2048 threads with 32 registers
+  EXPECT_EQ(ctasThatNearlyFit({256, 92, 0}, target), 3);
+  EXPECT_EQ(ctasThatNearlyFit({256, 80, 0}, target), 0);
+  EXPECT_EQ(ctasThatNearlyFit({128, 177, 0}, target), 3); // 168 registers
+}
+
+/// No second run for CTAs that shared memory keeps apart.
+TEST(CostModel, CtasThatShareSharedMemory) {
+  EXPECT_EQ(ctasThatNearlyFit({256, 129, target.sharedBytes / 2 - 512}, target), 2);
+  EXPECT_EQ(ctasThatNearlyFit({256, 129, target.sharedBytes / 2}, target), 0);
 }
 
 /// The second run of ptxas counts only if it costs no memory.
-TEST(CostModel, SuitsTwoCtas) {
-  EXPECT_TRUE(suitsTwoCtas({0, 16}, {0, 16}));
-  EXPECT_FALSE(suitsTwoCtas({0, 16}, {4, 16}));
-  EXPECT_FALSE(suitsTwoCtas({0, 16}, {0, 24}));
+TEST(CostModel, SuitsMoreCtas) {
+  EXPECT_TRUE(suitsMoreCtas({0, 16}, {0, 16}));
+  EXPECT_FALSE(suitsMoreCtas({0, 16}, {4, 16}));
+  EXPECT_FALSE(suitsMoreCtas({0, 16}, {0, 24}));
 }
 
 /// 65536 registers hold the accumulators of 128x256 and its operands' registers, but not those of 256x256.

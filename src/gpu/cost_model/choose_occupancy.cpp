@@ -2,7 +2,7 @@
 //     ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 65536>                   and ptx.wgmma
 // becomes
 //     ptx.kernel = #ptx.kernel<threads = 128, sharedBytes = 65536, minCtas = 1>
-// A kernel without MMAs and without a promise gets `tryTwoCtas`: if it nearly fits twice on an SM, ptxas runs again.
+// A kernel without MMAs and without a promise gets `tryMoreCtas`: if one more CTA nearly fits on an SM, ptxas runs again.
 #include "gpu/cost_model/choose_occupancy.h"
 
 #include "gpu/cost_model/registers.h"
@@ -69,18 +69,23 @@ void chooseOccupancy(tt::FuncOp kernel) {
   if (!launch || launch.getMaxRegisters() > 0 || launch.getMinCtas() > 0) return;
   Contents contents = contentsOf(kernel);
   int64_t minCtas = minCtasOf(contents);
-  bool tryTwoCtas = minCtas == 0 && !contents.hasMmas; // MMAs fill an SM with one CTA
+  bool tryMoreCtas = minCtas == 0 && !contents.hasMmas; // MMAs fill an SM with one CTA
   kernel->setAttr(ptx::kernelName, ptx::KernelAttr::get(kernel.getContext(), launch.getThreads(), launch.getSharedBytes(),
-                                                        launch.getCluster(), launch.getMaxRegisters(), minCtas, tryTwoCtas));
+                                                        launch.getCluster(), launch.getMaxRegisters(), minCtas, tryMoreCtas));
 }
 
-bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
-  int64_t two = registersForOccupancy(2, threads, target);
-  return 2 * threads <= target.threadsPerSM && registersPerThread > two &&
-         registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne <= two;
+int64_t ctasThatNearlyFit(const CtaResources &cta, const GpuTarget &target) {
+  int64_t ctas = 2; // the fewest whose registers do not fit
+  while (ctas <= maxCtasOfSecondRun && cta.registersPerThread <= registersForOccupancy(ctas, cta.threads, target))
+    ++ctas;
+  bool roomForThreads = ctas * cta.threads <= target.threadsPerSM;
+  bool roomInShared = ctas * (cta.sharedBytes + reservedSharedBytes) <= target.sharedBytes + reservedSharedBytes;
+  int64_t fewer = cta.registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne;
+  bool nearlyFit = fewer <= registersForOccupancy(ctas, cta.threads, target);
+  return ctas <= maxCtasOfSecondRun && roomForThreads && roomInShared && nearlyFit ? ctas : 0;
 }
 
-bool suitsTwoCtas(const KernelMemory &before, const KernelMemory &after) {
+bool suitsMoreCtas(const KernelMemory &before, const KernelMemory &after) {
   return after.spillBytes == 0 && after.localBytes <= before.localBytes;
 }
 

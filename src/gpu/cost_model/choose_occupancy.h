@@ -10,20 +10,24 @@ namespace tilewright::gpu {
 /// their registers and `sharedBytes` of shared memory allow.
 int64_t minCtasWithPartitions(ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target, int64_t sharedBytes);
 
-/// Sets `minCtas` and `tryTwoCtas` of the kernel's `ptx.kernel`, if it has one that nothing has decided yet.
+/// Sets `minCtas` and `tryMoreCtas` of the kernel's `ptx.kernel`, if it has one that nothing has decided yet.
 void chooseOccupancy(tt::FuncOp kernel);
 
 // ---- with the registers that ptxas reports
 
-/// True if a kernel is only slightly above the registers with which two CTAs fit on an SM. With two, the loads of one CTA overlap with the
-/// barriers and locks of the other. Then ptxas runs again, with the promise of two CTAs.
-bool nearlyTwoCtas(int64_t threads, int64_t registersPerThread, const GpuTarget &target);
+/// What a CTA takes of an SM. Shared memory in bytes.
+struct CtaResources {
+  int64_t threads = 0, registersPerThread = 0, sharedBytes = 0;
+};
+/// Returns how many CTAs ptxas shall promise in a second run: one more than fit on an SM, if the kernel is only slightly above the
+/// registers with which that many fit. Then the loads of one CTA overlap with the barriers and locks of another. 0: no second run.
+int64_t ctasThatNearlyFit(const CtaResources &cta, const GpuTarget &target);
 
 /// Local memory of a thread, in bytes.
 struct KernelMemory {
   int64_t spillBytes = 0, localBytes = 0;
 };
 /// True if the kernel of the second run pays nothing for its registers.
-bool suitsTwoCtas(const KernelMemory &before, const KernelMemory &after);
+bool suitsMoreCtas(const KernelMemory &before, const KernelMemory &after);
 
 } // namespace tilewright::gpu

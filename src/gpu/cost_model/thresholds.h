@@ -93,6 +93,7 @@ constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MM
 
 // ---- occupancy
 constexpr int64_t minSummedLoads = 2;       ///< a loop with so many loads that does nothing but sum promises one CTA per SM
-constexpr int64_t registersPerTakenOne = 8; ///< ptxas runs again if two CTAs per SM take at most one register in so many
+constexpr int64_t registersPerTakenOne = 8; ///< ptxas runs again if one more CTA per SM takes at most one register in so many
+constexpr int64_t maxCtasOfSecondRun = 3;   ///< CTAs per SM for which ptxas runs again, at most
 
 } // namespace tilewright::gpu

@@ -29,10 +29,10 @@ def Ptx_Kernel : AttrDef<PtxDialect, "Kernel"> {
   let mnemonic = "kernel";
   let summary = "launch parameters of a kernel; the attribute `ptx.kernel` of its tt.func. Its body is scf, arith, ub and ptx on scalars; "
                 "its arguments are i64 (pointers too), smaller integers and floats, then tensor maps. choose-occupancy sets `minCtas`, the CTAs "
-                "per SM that the kernel promises ptxas (0: none), and `tryTwoCtas`: if it nearly fits twice on an SM, ptxas runs again";
+                "per SM that the kernel promises ptxas (0: none), and `tryMoreCtas`: if one more CTA nearly fits on an SM, ptxas runs again";
   let parameters = (ins "int64_t":$threads, "int64_t":$sharedBytes, DefaultValuedParameter<"int64_t", "1">:$cluster,
                         DefaultValuedParameter<"int64_t", "0">:$maxRegisters, DefaultValuedParameter<"int64_t", "0">:$minCtas,
-                        DefaultValuedParameter<"bool", "false">:$tryTwoCtas);
+                        DefaultValuedParameter<"bool", "false">:$tryMoreCtas);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

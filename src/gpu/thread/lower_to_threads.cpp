@@ -105,7 +105,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   int64_t warps = t.partitions ? t.partitions.firstWarp(config.getWarps(), t.partitions.getPartitions().size()) : config.getWarps();
   int64_t minCtas = t.partitions ? minCtasWithPartitions(t.partitions, config, target, t.sharedBytes) : 0;
   lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.sharedBytes, config.getCtas(),
-                                                         config.getMaxRegisters(), minCtas, /*tryTwoCtas=*/false));
+                                                         config.getMaxRegisters(), minCtas, /*tryMoreCtas=*/false));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();
