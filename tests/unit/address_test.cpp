@@ -226,7 +226,8 @@ TEST(AxisAnalysis, ReturnsItsGuardsAndTakesAHypothesis) {
     %start = tt.splat %m : i32 -> tensor<64xi32>
     %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
     %index = arith.addi %start, %range : tensor<64xi32>
-    %group = arith.divsi %index, %c16 : tensor<64xi32>)");
+    %group = arith.divsi %index, %c16 : tensor<64xi32>
+    %mask = arith.cmpi slt, %group, %c16 : tensor<64xi32>)");
   mlir::Value group = kernel.first<mlir::arith::DivSIOp>().getResult();
   gpu::AxisAnalysis axes(kernel.function()),
       of32(kernel.function(), /*trustsPromises=*/true, [](mlir::BlockArgument) { return int64_t(32); });

@@ -162,16 +162,18 @@ private:
   }
 
   /// Returns 2^(scale - 127) in a float type with 8 bits of exponent, and `fraction` bits after them. The highest bit of the fraction makes
-  /// 2^-127, a subnormal number, of the exponent 0, and NaN of the exponent 255. To fp16 both are converted from f32, where the first is 0.
+  /// NaN of the exponent 255, and 2^-127, a subnormal number, of the exponent 0. For fp16 the exponent 0 may as well be 0.
   Value powerOf(Value scale, Type type, int64_t fraction) {
     Type byte = b.getI8Type(), word = b.getIntegerType(type.getIntOrFloatBitWidth());
     Value exponent = arith::ExtUIOp::create(b, withElement(scale, word), scale);
     Value bits = arith::ShLIOp::create(b, exponent, constant(exponent, word, fraction));
-    Value next = arith::AddIOp::create(b, scale, constant(scale, byte, 1)); // 1 for 0, and 0 for 255
-    Value isSpecial = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, next, constant(scale, byte, 1));
-    if (fastMath) isSpecial = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, scale, constant(scale, byte, 0));
-    Value special = arith::OrIOp::create(b, bits, constant(exponent, word, int64_t(1) << (fraction - 1)));
-    return tt::BitcastOp::create(b, withElement(scale, type), arith::SelectOp::create(b, isSpecial, special, bits));
+    if (!fastMath || !isHalf) {
+      Value next = fastMath ? scale : Value(arith::AddIOp::create(b, scale, constant(scale, byte, 1))); // 0 for 255, and 1 for 0
+      Value isSpecial = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, next, constant(scale, byte, fastMath ? 0 : 1));
+      Value special = arith::OrIOp::create(b, bits, constant(exponent, word, int64_t(1) << (fraction - 1)));
+      bits = arith::SelectOp::create(b, isSpecial, special, bits);
+    }
+    return tt::BitcastOp::create(b, withElement(scale, type), bits);
   }
 
   /// Repeats a scale for each group of an operand, [outer, groups], for each element: [outer, depth], or [depth, outer] if the inner
