@@ -59,7 +59,7 @@ class Generator:
                     self.shape = [self.rng.choice([1, 2, 4])] + [self.rng.choice([16, 32, 64]) for _ in range(2)]
                 self.count = math.prod(self.shape)
             if scaled:
-                self.shape = list(self.rng.choice([(256, 128), (256, 128), (256, 64), (256, 256), (512, 128), (128, 128), (128, 64), (64, 256)]))
+                self.shape = list(self.rng.choice([(256, 128), (256, 128), (256, 64), (256, 256), (512, 128), (128, 128), (128, 64), (64, 256), (64, 128)]))
                 self.count = math.prod(self.shape)
             if scaled or self.count <= (16384 if self.products else 4096):
                 break
@@ -548,7 +548,10 @@ class Generator:
         def numbers(kind, rows):
             width = depth // 2 if kind == "e2m1" else depth
             mask = f", mask=tl.arange(0, {rows})[:, None] < n{0 if rows == m else 1}, other=0" if is_masked else ""
-            return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] * {width * iterations} + ({inner} * {width} + tl.arange(0, {width}))[None, :]{mask})"
+            along = f"{inner} * {width} + tl.arange(0, {width})"
+            if kind != "e2m1" and self.chance(0.3):  # a column is contiguous
+                return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] + ({along})[None, :] * {rows}{mask})"
+            return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] * {width * iterations} + ({along})[None, :]{mask})"
 
         def scales(rows):
             source, groups = self.new_input("ue4m3" if group == 16 else "e8m0"), depth // group

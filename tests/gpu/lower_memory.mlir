@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --lower-to-threads -split-input-file -verify-diagnostics | FileCheck %s
 
 // one thread performs it after a barrier, and broadcasts the result
 // CHECK-LABEL: tt.func @scalar
@@ -54,5 +54,20 @@ tt.func public @barriers() attributes {"ttg.config" = #ttg.config<warps = 4, cta
   %empty = ttg.alloc_barriers {arrivals = 4 : i32, ttg.offset = 16 : i64} : !ttg.barriers<1>
   ttg.barrier_wait %full[%zero], %zero : !ttg.barriers<2>
   ttg.barrier_wait %empty[%zero], %zero : !ttg.barriers<1>
+  tt.return
+}
+
+// -----
+
+// Each bit of an element's index is one bit of its index in the view, which has padding. Here the swizzle moves columns 2 and 3 to the padding.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_100a">
+#half = #ttg.shared<64x4, offset [[1, 0], [2, 0], [4, 0], [8, 0], [0, 0], [16, 0], [0, 1], [0, 2], [32, 0]], 8>
+#whole = #ttg.shared<128x4, offset [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [0, 1], [16, 2], [64, 0]], 8>
+#plain = #ttg.shared<128x4, offset [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [0, 1], [0, 2], [64, 0]], 8>
+tt.func public @swizzled_padding() attributes {ttg.config = #config, ttg.shared_bytes = 512 : i64} {
+  %tile = ttg.alloc {ttg.offset = 0 : i64} : !ttg.buffer<1 x i8, #half>
+  %plain = ttg.view %tile {order = array<i32>} : <1 x i8, #half> -> <1 x i8, #plain>
+  // expected-error @+1 {{its elements are not those of its buffer}}
+  %whole = ttg.view %tile {order = array<i32>} : <1 x i8, #half> -> <1 x i8, #whole>
   tt.return
 }

@@ -453,6 +453,44 @@ def test_one_scale_of_a_row(tile, kinds):
     assert ".block_scale" in scaled_multiply("sm_100a", (m, n, 5 * k), tile, kinds, "e8m0", 32, num_warps=4, num_stages=2)
 
 
+@triton.jit
+def scaled_columns(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, rows, columns, depth,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, A: tl.constexpr, B: tl.constexpr,
+):
+    """The rows of A and the columns of B are contiguous in memory."""
+    m, n = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
+    at, groups = tl.arange(0, K), tl.arange(0, K // 32)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        a = tl.load(a_ptr + m[:, None] + (k + at)[None, :] * rows)
+        b = tl.load(b_ptr + n[None, :] + (k + at)[:, None] * columns)
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (depth // 32) + (k // 32 + groups)[None, :])
+        acc = tl.dot_scaled(a, a_scale, A, b, b_scale, B, acc)
+    tl.store(c_ptr + m[:, None] * columns + n[None, :], acc)
+
+
+@pytest.mark.parametrize("kinds", [("e4m3", "e5m2"), ("e5m2", "e4m3")])
+@pytest.mark.parametrize(("tile", "warps", "ctas"), [
+    ((64, 64, 32), 4, 1), ((64, 128, 64), 4, 1), ((64, 32, 128), 4, 1), ((64, 64, 128), 8, 1), ((128, 64, 64), 4, 1), ((128, 64, 64), 4, 2), ((256, 64, 64), 8, 1),
+])
+def test_contiguous_rows_with_scales(tile, warps, ctas, kinds):
+    """64 rows with padding are stored with K contiguous: a swizzle of contiguous rows would move them to the padding."""
+    (m, n, k), options = tile, {"num_warps": warps, "num_ctas": ctas}
+    rows, columns, depth = 2 * m, 2 * n, 3 * k
+    a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
+    b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
+    scales = [np.random.default_rng(3).integers(115, 140, (size, depth // 32)).astype(np.uint8) for size in (rows, columns)]
+    x, y = (values * np.repeat(2.0 ** (scale.astype(np.float64) - 127), 32, axis=1) for values, scale in zip((a, b), scales))
+    c = np.zeros((rows, columns), np.float32)
+    arguments = (np.ascontiguousarray(a_bits.T), scales[0], np.ascontiguousarray(b_bits.T), scales[1], c, rows, columns, depth, m, n, k, *kinds)
+    with device("sm_100a"):
+        scaled_columns[2, 2](*arguments, **options)
+    assert np.all(np.abs(c - x @ y.T) <= np.abs(x) @ np.abs(y.T) * rounding(kinds[0]) * (2 + depth / 8))
+    assert ".block_scale" in ptx(scaled_columns, "sm_100a", arguments, **options)
+
+
 @pytest.mark.parametrize("kinds", [("e4m3", "e2m1"), ("e2m1", "e5m2")])
 @pytest.mark.parametrize(("tile", "warps"), [((128, 128, 128), 4), ((128, 256, 64), 8), ((256, 128, 128), 8), ((128, 64, 256), 4)])
 def test_formats_of_8_and_4_bits(tile, warps, kinds):

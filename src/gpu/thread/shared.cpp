@@ -124,10 +124,26 @@ static LogicalResult lowerStage(ThreadContext &t, ttg::StageOp op) {
   return success();
 }
 
+/// True if each bit of an element's index in the buffer is a bit of its index in the view: dimensions are permuted, split, joined or
+/// padded. A swizzle that moves elements to or from padding is none of these.
+static bool showsElements(const SharedLayout &view, const SharedLayout &buffer) {
+  LinearMap offsets = buffer.inverse();
+  uint32_t seen = 0;
+  for (int64_t element = 1; element < elementCount(buffer.shape); element *= 2) {
+    uint32_t index = view.apply(offsets.apply(static_cast<uint32_t>(element)));
+    if (!llvm::isPowerOf2_32(index) || (seen & index)) return false;
+    seen |= index;
+  }
+  return view.elementBits == buffer.elementBits;
+}
+
 /// The same address, or that of a later element.
 static LogicalResult lowerView(ThreadContext &t, ttg::ViewOp op) {
+  SharedLayout view = sharedOf(op.getResult()), buffer = sharedOf(op.getBuffer());
+  bool isPart = view.bytes() < buffer.bytes(); // from element `first` on
+  if (!isPart && !showsElements(view, buffer)) return bug(op, "its elements are not those of its buffer");
   Value address = t.getScalar(op.getBuffer());
-  int64_t bytes = op.getFirst() * sharedOf(op.getBuffer()).elementBytes();
+  int64_t bytes = op.getFirst() * buffer.elementBytes();
   if (bytes) address = arith::AddIOp::create(t.b, address, t.i32(bytes));
   t.set(op.getResult(), {address});
   return success();

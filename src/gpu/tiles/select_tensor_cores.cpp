@@ -178,10 +178,11 @@ private:
 
   /// Returns a buffer of an operand of a dot with scales. `isPadded`: the MMA reads a byte for each number, and pairs of 4-bit numbers have
   /// 8 bytes of padding after each 8 bytes along K. 64 rows of A are those of 128 rows whose sums are in the lanes of a tile of 64 rows.
+  /// They are K-major: the swizzle of M-major rows moves row 16, where padding starts, by an amount that depends on K.
   Value bufferedScaled(tt::DotScaledOp dot, const Source &source, size_t along, int64_t reach, bool either, bool isPadded) {
-    SharedLayout layout = sharedLayout(source, along, reach, either);
     auto inner = static_cast<size_t>(source.order[along]), outer = 1 - inner;
-    bool isHalf = along == 1 && layout.shape[outer] < tensorMemoryLanes;
+    bool isHalf = along == 1 && ttg::shapeOf(source.tile.getType())[outer] < tensorMemoryLanes;
+    SharedLayout layout = sharedLayout(source, along, reach, either && !isHalf);
     if (!isPadded && !isHalf) return buffered(dot, source, layout);
     Dims whole = layout.shape, order = spanOf(layout)->order;
     whole[inner] *= isPadded ? 2 : 1;
