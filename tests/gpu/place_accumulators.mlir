@@ -76,7 +76,7 @@ tt.func @invariant(%n: i32) attributes {ttg.config = #config} {
 #b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
 
 // A sum that threads scale goes through registers in each iteration. A branch counts its MMA. The zeros of the first MMA are not stored.
-// Two MMAs before a wait need two barriers, although the wait is for all of them.
+// Two MMAs before a wait need two barriers, although the wait is for all of them. The older one has a wait of its own.
 // CHECK-LABEL: tt.func @scaled
 // CHECK: ttg.tensor_alloc 128
 // CHECK-DAG: ttg.tensor_tile %{{.*}}, 0
@@ -91,7 +91,8 @@ tt.func @invariant(%n: i32) attributes {ttg.config = #config} {
 // CHECK: scf.yield
 // CHECK: ttg.tensor_store %{{.*}}, %[[sum:.*]] :
 // CHECK: ttg.tcgen05_mma {{.*}}, %[[sum]] if %true{{.*}} at %[[after]]
-// CHECK: ttg.tcgen05_wait 0
+// CHECK: ttg.tcgen05_wait 1
+// CHECK-NEXT: ttg.tcgen05_wait 0
 // CHECK: ttg.tensor_load %[[sum]]
 tt.func @scaled(%n: i32, %yes: i1, %factor: tensor<128x64xf32, #acc>) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32, #acc>

@@ -215,14 +215,16 @@ def gated(x_ptr, w_ptr, u_ptr, d_ptr, y_ptr, hidden, K: tl.constexpr, M: tl.cons
 
 @pytest.mark.parametrize("hidden", [64, 192, 250])
 @pytest.mark.parametrize("stages", [2, 3])
-def test_two_early_dots(hidden, stages):
-    m, n, depth, down = 128, 64, 64, 64
+@pytest.mark.parametrize("n, down, warps", [(64, 64, 4), (32, 32, 4), (32, 64, 4), (64, 64, 8)])
+def test_two_early_dots(n, down, warps, hidden, stages):
+    """With N = 32 the first warp multiplies and waits: for each MMA, because commits arrive in any order."""
+    m, depth = 128, 64
     rng = np.random.default_rng(1)
     x, w, u, d = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, depth), (hidden, depth), (hidden, depth), (hidden, down)))
     w, u = (w / 8).astype(np.float16), (u / 8).astype(np.float16)
     y = np.zeros((m, down), np.float32)
     with device("sm_100a"):
-        gated[1,](x, w, u, d, y, hidden, depth, m, n, down, num_warps=4, num_stages=stages)
+        gated[1,](x, w, u, d, y, hidden, depth, m, n, down, num_warps=warps, num_stages=stages)
     gate, up = x.astype(np.float64) @ w.astype(np.float64).T, x.astype(np.float64) @ u.astype(np.float64).T
     middle = gate / (1 + np.exp(-gate)) * up
     expected = middle @ d.astype(np.float64)

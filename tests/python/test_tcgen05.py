@@ -305,6 +305,36 @@ def test_loops_share_bytes(warps):
 
 
 @triton.jit
+def loop_of_threads_and_loop_of_mmas(x_ptr, y_ptr, a_ptr, b_ptr, z_ptr, c_ptr, depth):
+    m, n = tl.arange(0, 128), tl.arange(0, 64)
+    product = tl.zeros((128, 64), tl.float32)
+    for k in range(0, depth, 16):
+        ks = k + tl.arange(0, 16)
+        x, y = tl.load(x_ptr + m[:, None] * depth + ks[None, :]), tl.load(y_ptr + ks[:, None] * 64 + n[None, :])
+        product = tl.dot(x, y, product, input_precision="ieee")
+    acc = tl.zeros((128, 64), tl.float32)
+    for k in range(0, depth, 32):
+        ks = k + tl.arange(0, 32)
+        acc = tl.dot(tl.load(a_ptr + m[:, None] * depth + ks[None, :]), tl.load(b_ptr + ks[:, None] * 64 + n[None, :]), acc)
+    tl.store(z_ptr + m[:, None] * 64 + n[None, :], product)
+    tl.store(c_ptr + m[:, None] * 64 + n[None, :], acc)
+
+
+@pytest.mark.parametrize("warps, ctas", [(4, 1), (8, 1), (4, 2)])
+def test_one_warp_waits_for_what_only_mmas_read(warps, ctas, monkeypatch):
+    """Only the first warp waits for MMAs, and then refills their operands: another warp could miss a phase of these copies' barriers."""
+    x, y = numbers((128, 128), "tf32", 1), numbers((128, 64), "tf32", 2)
+    a, b = numbers((128, 128), "fp16", 3), numbers((128, 64), "fp16", 4)
+    z, c = np.zeros((128, 64), np.float32), np.zeros((128, 64), np.float32)
+    for seed in (0, 2, 5):
+        monkeypatch.setenv("TILEWRIGHT_SIMULATE_SEED", str(seed))
+        with device("sm_100a"):
+            loop_of_threads_and_loop_of_mmas[1,](x, y, a, b, z, c, 128, num_warps=warps, num_ctas=ctas, num_stages=3)
+        np.testing.assert_allclose(z, x.astype(np.float64) @ y.astype(np.float64), rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-3)
+
+
+@triton.jit
 def while_after_dot(a_ptr, b_ptr, x_ptr, c_ptr, sum_ptr, depth, times, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, [M, depth], [depth, 1], [M, K])
     b = tl.make_tensor_descriptor(b_ptr, [depth, N], [N, 1], [K, N])

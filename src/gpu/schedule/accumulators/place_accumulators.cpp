@@ -6,7 +6,8 @@
 // loaded after the wait. Values that are linked in this way share one tile. Tiles that are not live at the same time share columns.
 // insert-barriers orders the accesses of threads and MMAs. An MMA arrives at the barrier of its number, and a wait for all but the latest n
 // of the MMAs so far waits for the barrier of the one before these. The number is a value that loops and branches carry. Only the first
-// warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart.
+// warp, which issues the MMAs, waits: others may differ by more than the two phases of a barrier that can be told apart. It waits for each
+// MMA, the oldest first: commits may arrive in any order, so the arrival of a later one does not tell that a barrier has reached its phase.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
@@ -278,19 +279,26 @@ private:
 
   //===------------------------------------------------------------------------------------------------------------ in flight
 
-  /// Follows how many MMAs may be in flight, from `count` at the block's start. Returns their number at its end. A wait tells two phases of
-  /// a barrier apart if the barriers outnumber the MMAs up to the one that it waits for, and those after it: `ring` becomes enough. Waits
-  /// are inserted where too many would be in flight.
+  /// Inserts waits before an operation, so that of `count` MMAs all but `pending` have been waited for.
+  void waitBefore(Operation *op, int64_t count, int64_t pending) {
+    b.setInsertionPoint(op);
+    for (int64_t left = count - 1; left >= pending; --left)
+      ttg::Tcgen05WaitOp::create(b, op->getLoc(), barriers, zero, left);
+  }
+
+  /// Follows for how many MMAs no wait has come yet, from `count` at the block's start. Returns their number at its end. Inserts waits, so
+  /// that each wait is for the oldest of them, and where too many would be in flight. A wait tells two phases of a barrier apart if the
+  /// barriers outnumber the MMAs from its own on: `ring` becomes enough.
   int64_t countInFlight(Block &block, int64_t count, int64_t &ring) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) {
         int64_t pending = wait.getPending();
-        ring = std::max({ring, count - pending, pending + 1});
+        ring = std::max({ring, count, pending + 1});
+        waitBefore(wait, count, pending + 1);
         count = std::min(count, pending);
       }
       if (isa<ttg::Tcgen05MmaOp>(op) && ++count > maxMmasInFlight) {
-        b.setInsertionPoint(&op);
-        ttg::Tcgen05WaitOp::create(b, op.getLoc(), barriers, zero, 0);
+        waitBefore(&op, count - 1, 0);
         ring = std::max(ring, count - 1);
         count = 1;
       }

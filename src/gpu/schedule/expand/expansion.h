@@ -23,7 +23,7 @@ struct StageBuffers {
 
 /// A loop that is being rewritten.
 struct Expansion {
-  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool firstWarp);
+  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool oneWarpMultiplies, bool firstWarp);
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
@@ -33,7 +33,8 @@ struct Expansion {
   int64_t stages;
   bool copyAsync;                                      ///< some circular buffer is filled by cp.async
   bool fence;                                          ///< TMA writes where threads read
-  bool firstWarp;                                      ///< only the first warp waits for copies and releases stages
+  bool oneWarpMultiplies;                              ///< the first warp issues the MMAs and waits for them, as with tcgen05
+  bool firstWarp;                                      ///< only the first warp waits for copies and releases stages, in all loops
   std::vector<StageBuffers> stageBuffers;              ///< of each circular buffer
   std::vector<llvm::SmallVector<mlir::Value>> sources; ///< operands of each circular buffer's loads, in an iteration
   mlir::Value computedEmpty;            ///< mbarriers at which readers of computed operands arrive; null: those of the copies

@@ -141,6 +141,13 @@ void waitForOwnCopies(Expansion &e) {
   e.top = ttg::CopyWaitOp::create(e.b, e.loc, static_cast<int32_t>(pending));
 }
 
+/// True if only the first warp waits for the copies. If it alone waits for the MMAs that read them, it may refill a stage while another
+/// warp has not seen the phase before. With a producer, all warps that wait also release the stage.
+static bool onlyFirstWarpWaits(const Expansion &e, const CircularBuffer &circular) {
+  if (e.schedule.warpSpecialized) return e.firstWarp;
+  return e.oneWarpMultiplies && circular.mmasRead && !circular.threadsRead;
+}
+
 ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
   ttg::BarrierWaitOp arrival;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
@@ -148,7 +155,7 @@ ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
       waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stageIndex, e.parity);
     } else if (circular.tma) {
       e.b.setInsertionPoint(circular.firstReader);
-      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity, e.firstWarp);
+      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity, onlyFirstWarpWaits(e, circular));
       if (circular.firstReader == e.schedule.shiftedMma) arrival = wait;
     }
     for (Copy copy : circular.copies) {

@@ -231,7 +231,7 @@ private:
 
   LogicalResult expand(LoopSchedule &schedule) {
     if (!schedule.continued) left.reset();
-    Expansion e(function, config, schedule, firstWarp);
+    Expansion e(function, config, schedule, target.tcgen05, firstWarp);
     bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
     Value zero = entryConstant(function, 0);
     LogicalResult done = success();

@@ -13,9 +13,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool firstWarp)
+Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool oneWarpMultiplies, bool firstWarp)
     : function(function), config(config), schedule(schedule), b(function.getContext()), loc(schedule.loop.getLoc()),
-      stages(schedule.stages), firstWarp(firstWarp) {
+      stages(schedule.stages), oneWarpMultiplies(oneWarpMultiplies), firstWarp(firstWarp) {
   copyAsync = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
   fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
 }
