@@ -196,14 +196,8 @@ static bool fenceInits(Warp &warp, const Step &) {
   return true;
 }
 
-/// True if a wait has to see each phase. Nothing can be wrong with an mbarrier that no thread waits for. Commits of tcgen05 may arrive for
-/// MMAs that a later commit covers; the order of the arrivals is random here, so a wait that takes one phase for another shows as a race.
-static bool needsWaits(const Mbarrier &barrier) {
-  return barrier.isWaitedFor && !barrier.isOfCommits;
-}
-
 /// Reports a phase that completes before a wait has seen the one before: a waiting thread cannot tell which phase it sees. The ISA's text
-/// is stricter: not even an arrival in the next phase may come first.
+/// is stricter: not even an arrival in the next phase may come first. Nothing can be wrong with an mbarrier that no thread waits for.
 static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrier &barrier) {
   return warp.fail(step,
                    "phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier completes, and no wait has seen phase " +
@@ -215,7 +209,7 @@ bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &
   if (barrier.pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
   bool completes = barrier.pending == count && !barrier.transactions;
-  if (needsWaits(barrier) && completes && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
+  if (barrier.isWaitedFor && completes && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
   join(barrier.arriving, known[size_t(cta.rank)]);
   for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
     join(into, from);
@@ -270,7 +264,7 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
     auto passed = [&] { return (barrier->phase & 1) != parity; };
     std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
-    if (needsWaits(*barrier) && barrier->phase > barrier->seen + 1) return failUnseen(warp, step, lane, *barrier);
+    if (barrier->phase > barrier->seen + 1) return failUnseen(warp, step, lane, *barrier);
     barrier->seen = barrier->phase;
     join(warp.clock, barrier->completed);
     for (const auto &other : warp.cta.cluster.ctas)

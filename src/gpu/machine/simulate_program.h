@@ -145,7 +145,7 @@ struct Mbarrier {
   uint32_t seen = 0;                  // completed phases when a wait passed last
   uint32_t filled = 0;                // the last phase with bytes of a TMA load, counted from 1
   uint32_t filledBy = 0;              // the op of that load
-  bool isWaitedFor = false, isOfCommits = false;
+  bool isWaitedFor = false;
   bool fenced = false;
   int64_t fence = -1;      // component of its CTA's clocks: mbarrier_init_fences of the warp that initialized it
   uint32_t fenceCount = 0; // of them, that make it visible

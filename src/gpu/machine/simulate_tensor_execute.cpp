@@ -179,7 +179,6 @@ static bool executeCommit(const TensorOperation &operation) {
       return warp.fail(step, "CTA " + llvm::Twine(cta->rank) + " of the cluster has ended before this arrival at its mbarrier",
                        operation.access.lane);
     Mbarrier &barrier = cta->mbarriers.at(operation.barrier);
-    barrier.isOfCommits = true;
     if (!arriveWith(warp, step, operation.access.lane, *cta, barrier, operation.known, 1)) return false;
   }
   return true;
