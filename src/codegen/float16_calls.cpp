@@ -89,11 +89,6 @@ define internal float @__extendhfsf2(half %x) nounwind {
 }
 )";
 
-/// True if the instruction may become a conversion. On some CPUs even a select does: LLVM promotes its operands to float.
-static bool computes(const Instruction &instruction) {
-  return !isa<LoadInst, StoreInst, BitCastInst>(instruction);
-}
-
 static void define(Module &module, const char *text) {
   SMDiagnostic problem;
   SmallVector<Function *> before = to_vector(make_pointer_range(module.functions()));
@@ -104,11 +99,11 @@ static void define(Module &module, const char *text) {
   appendToCompilerUsed(module, made); // the calls appear later, while instructions are selected
 }
 
+/// Any instruction may become a conversion: on some CPUs LLVM promotes the operands of a select to float, and those of copies.
 void defineFloat16Calls(Module &module) {
   bool hasBfloat = false, hasHalf = false;
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function)) {
-      if (!computes(instruction)) continue;
       auto look = [&](const Type *type) {
         hasBfloat |= type->getScalarType()->isBFloatTy();
         hasHalf |= type->getScalarType()->isHalfTy();

@@ -7,8 +7,8 @@ class Module;
 
 namespace tilewright {
 
-/// Defines the functions that LLVM's code generation calls for 16-bit floats, if the module computes with them and its CPU may lack the
-/// instructions. They belong to a compiler's run-time library, and some systems lack them; an object must not need that.
+/// Defines the functions that LLVM's code generation calls for 16-bit floats, if the module has values of these types and its CPU may lack
+/// the instructions. They belong to a compiler's run-time library, and some systems lack them; an object must not need that.
 void defineFloat16Calls(llvm::Module &module);
 
 } // namespace tilewright

@@ -114,16 +114,6 @@ TEST(SimulateOrder, ABarriersNextUseOrdersNoWarpOfTheLastOne) {
 
 // ---- global memory
 
-TEST(SimulateOrder, AStoreHasOneValueForEachAddress) {
-  auto text = [](const std::string &value) { return inWarps(2, "%out: i64", "  ptx.store_global %out, " + value + " : i32"); };
-  std::vector<int32_t> out(1);
-  Launch run;
-  run.pointer(out).checkRaces = true;
-  expectNever(text("%c3"), run);
-  expectAlways(text("%lane"), run, "another thread writes another value");
-  expectAlways(text("%w"), run, "another thread writes another value");
-}
-
 TEST(SimulateOrder, EachOfManyReadersIsKept) {
   // Warps 0, 1 and 2 load a word; warp 3 meets two of them, and stores to it.
   std::string text = inWarps(4, "%x: i64, %out: i64", R"(
