@@ -11,8 +11,10 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -100,7 +102,7 @@ static void define(Module &module, const char *text) {
 }
 
 /// Any instruction may become a conversion: on some CPUs LLVM promotes the operands of a select to float, and those of copies.
-void defineFloat16Calls(Module &module) {
+void defineFloat16Calls(Module &module, const TargetMachine &machine) {
   bool hasBfloat = false, hasHalf = false;
   for (const Function &function : module)
     for (const Instruction &instruction : instructions(function)) {
@@ -113,7 +115,7 @@ void defineFloat16Calls(Module &module) {
         look(operand->getType());
     }
   if (hasBfloat) define(module, bfloatText);
-  if (hasHalf) define(module, halfText);
+  if (hasHalf && !machine.getMCSubtargetInfo()->checkFeatures("+f16c")) define(module, halfText);
 }
 
 } // namespace tilewright

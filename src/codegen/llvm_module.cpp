@@ -305,7 +305,7 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
   if (llvmOptimizes()) cleanUp(*translated, *machine);
   for (Function &function : *translated)
     if (!function.isDeclaration()) generator.finish(function);
-  if (machine->getTargetTriple().isX86()) defineFloat16Calls(*translated);
+  if (machine->getTargetTriple().isX86()) defineFloat16Calls(*translated, *machine);
   if (kind == CodeKind::llvm) return textOf(*translated);
   auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   std::optional<std::string> code = emitFile(*translated, *machine, type);

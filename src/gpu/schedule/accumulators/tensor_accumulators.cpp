@@ -64,18 +64,11 @@ bool TensorAccumulators::fits(Type type) const {
   return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
 }
 
-/// Returns the innermost loop around an operation; null if there is none.
-static Operation *loopAround(Operation *op) {
-  do
-    op = op->getParentOp();
-  while (op && !isa<scf::ForOp, scf::WhileOp>(op));
-  return op;
-}
-
 /// True if the value may have a later one in its place after this use. Only one use can have that, and only in the loop that defines the
 /// value: in an inner loop, the use would take the result of the previous iteration.
 bool TensorAccumulators::maySupersede(OpOperand &use) const {
   Operation *user = use.getOwner(), *from = use.get().getDefiningOp();
+  auto loopAround = [](Operation *op) { return op->getParentOfType<LoopLikeOpInterface>().getOperation(); };
   Operation *defining = from ? loopAround(from) : cast<BlockArgument>(use.get()).getOwner()->getParentOp();
   if (defining != loopAround(user)) return false;
   if (auto mma = dyn_cast<ttg::MmaAsyncOp>(user)) return use.get() == mma.getC();
