@@ -143,6 +143,7 @@ def count_unit(program, report, done, count):
 def run_lit(options, build, env, scratch, count):
     run_check("check_diagnostics.py", env, count)
     run_check("check_tree.py", env, count)
+    run_check("check_includes.py", env, count)
     run_check("check_heuristics.py", env, count)
     run_check("check_attributes.py", env, count)
     run_check("check_prose.py", env, count)

@@ -101,11 +101,13 @@ template <TwOperator Op, typename X, typename Y> constexpr TwOperator actual() {
   return Op == TW_DIVIDE && is_integer(kind_of<X>()) && is_integer(kind_of<Y>()) ? TW_FLOOR_DIVIDE : Op;
 }
 
-template <TwOperator Given, typename X, typename Y> TILEWRIGHT_OUTLINE auto binary(const X &x, const Y &y, location where) {
+template <TwOperator Given, typename X, typename Y> TILEWRIGHT_INLINE auto binary(const X &x, const Y &y, location where) {
   constexpr TwOperator op = actual<Given, X, Y>();
   using result = result_of<op, X, Y>;
   const TwTileType *type = &type_info<result>::value;
-  if constexpr (is_typed_number<X, Y> || is_typed_number<Y, X>)
+  if constexpr (has_value<X> && has_value<Y>)
+    return result(record_tiles(op, x, y, type, where));
+  else if constexpr (is_typed_number<X, Y> || is_typed_number<Y, X>)
     return result(record_operator(op, operand_input<Y>(x, where), operand_input<X>(y, where), type, where));
   else
     return result(record_operator(op, x, y, type, where));
