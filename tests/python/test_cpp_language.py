@@ -164,7 +164,7 @@ def code_bytes(file):
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
 def test_work_of_the_compilers(source, tmp_path):
-    """A translation unit with one example compiles in 3 seconds on an idle machine; benchmarks/cpp_compile_time.py measures that. Seconds depend on the
+    """A translation unit with one example compiles in 3 seconds on an idle machine without optimization; benchmarks/cpp_compile_time.py measures that. Seconds depend on the
     machine, so this test counts what takes them: lines, instantiations of templates, and code for the optimizer."""
     trace = tmp_path / "trace.json"
     command = compile_command("clang++-22", "-O2", "-c", source, "-o", tmp_path / "clang.o", f"-ftime-trace={trace}", "-ftime-trace-granularity=0")

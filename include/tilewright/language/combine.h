@@ -102,12 +102,9 @@ TILEWRIGHT_OUTLINE inline void begin_function(value *parameters, size_t count, l
 }
 TILEWRIGHT_OUTLINE inline input end_function(std::initializer_list<input> results, location where) {
   const trace &t = tracing(where);
-  TwValue ids[16];
-  size_t count = 0;
-  for (const input &each : results)
-    ids[count++] = each.in(t, where);
+  std::vector<TwValue> ids = ids_of(t, results, where);
   place at(where);
-  return input::recorded(twBuilderEndFunction(t.builder, ids, count, &at));
+  return input::recorded(twBuilderEndFunction(t.builder, ids.data(), ids.size(), &at));
 }
 /// Records a C++ function of scalars. It returns a scalar or a tuple of scalars.
 template <typename... P, typename F> input function_of(const site &s, F &&f) {

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace tilewright {
 
@@ -225,13 +226,17 @@ TILEWRIGHT_OUTLINE inline value record_item(const value &tuple, size_t index, co
   place at(where);
   return {twBuilderItem(t.builder, tuple.id, index, type, &at), t.serial};
 }
+/// Records each item. A list may have any length.
+TILEWRIGHT_OUTLINE inline std::vector<TwValue> ids_of(const trace &t, std::initializer_list<input> items, location where) {
+  std::vector<TwValue> ids;
+  for (const input &each : items)
+    ids.push_back(each.in(t, where));
+  return ids;
+}
 TILEWRIGHT_OUTLINE inline input tuple_of(std::initializer_list<input> items, location where) {
   const trace &t = tracing(where);
-  TwValue ids[64];
-  size_t count = 0;
-  for (const input &each : items)
-    ids[count++] = each.in(t, where);
-  return input::recorded(twBuilderTuple(t.builder, ids, count));
+  std::vector<TwValue> ids = ids_of(t, items, where);
+  return input::recorded(twBuilderTuple(t.builder, ids.data(), ids.size()));
 }
 
 /// Calls a builtin of one result.
@@ -240,7 +245,6 @@ template <typename Result> Result call(const char *path, std::initializer_list<a
 }
 
 template <typename... V> struct values {
-  static_assert(sizeof...(V) <= 64, "A list of a kernel has at most 64 values.");
   std::tuple<const V &...> items;
 };
 /// Returns a value of the kernel, a number, a text or a list as an argument.
