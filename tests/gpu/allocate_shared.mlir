@@ -1,8 +1,8 @@
 // RUN: tilewright opt %s --allocate-shared -split-input-file -verify-diagnostics | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // Three buffers with disjoint live ranges share bytes.
@@ -25,8 +25,8 @@ tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // A buffer that is live throughout a loop keeps its bytes: the conversion's scratch comes after it. Barriers come after everything.
@@ -51,7 +51,7 @@ tt.func @loop(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = #c
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_86">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // expected-error @+1 {{out of resource: shared memory, Required: 131072, Hardware limit: 101376}}

@@ -1,8 +1,8 @@
 // RUN: tilewright opt %s --allocate-shared --insert-barriers -split-input-file -verify-diagnostics | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // Three buffers share bytes: a store waits for the readers of the buffer before. A conversion has a barrier before its own stores.
@@ -31,8 +31,8 @@ tt.func @share(%t: tensor<64x64xf16, #tile>) attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // Iterations alternate between two stages: the barrier between store and load also orders the next store to the stage.
@@ -64,8 +64,8 @@ tt.func @stages(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = 
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // With a single stage, a second barrier orders the load and the store of the next iteration.
@@ -91,8 +91,8 @@ tt.func @single(%t: tensor<64x64xf16, #tile>, %n: i32) attributes {ttg.config = 
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // TMA writes where threads have written in the previous iteration: the threads fence and synchronize.
@@ -122,8 +122,8 @@ tt.func @proxies(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) att
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 // A TMA store is waited for before a barrier that stands in the iteration already. An access before the loop needs no barrier in it.
@@ -164,8 +164,8 @@ tt.func @earlier(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) att
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
-#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
+#turned = #ttg.layout<64x64, reg [[0, 32], [0, 16], [0, 8], [1, 0], [2, 0]], lane [[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]], warp [[0, 2], [0, 4]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 
 tt.func @unfinished(%t: tensor<64x64xf16, #tile>, %n: i32, %m: !ptx.tensor_map) attributes {ttg.config = #config} {

@@ -1,7 +1,7 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-#lanes = #ttg.layout<256, reg [[32]], lane [[1], [2], [4], [8], [16]], warp [[64], [128]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
+#lanes = #ttg.layout<256, reg [[32]], lane [[1], [2], [4], [8], [16]], warp [[64], [128]]>
 // within warps: shuffles, without shared memory
 // CHECK-LABEL: tt.func @within_warps
 // CHECK-SAME: sharedBytes = 0
@@ -17,8 +17,8 @@ tt.func public @within_warps(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.c
 
 // -----
 
-#rows = #ttg.layout<32x32, reg [[0, 1], [0, 2], [16, 0]], lane [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp [[4, 0], [8, 0]], block []>
-#columns = #ttg.layout<32x32, reg [[1, 0], [2, 0], [0, 16]], lane [[4, 0], [8, 0], [16, 0], [0, 1], [0, 2]], warp [[0, 4], [0, 8]], block []>
+#rows = #ttg.layout<32x32, reg [[0, 1], [0, 2], [16, 0]], lane [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp [[4, 0], [8, 0]]>
+#columns = #ttg.layout<32x32, reg [[1, 0], [2, 0], [0, 16]], lane [[4, 0], [8, 0], [16, 0], [0, 1], [0, 2]], warp [[0, 4], [0, 8]]>
 // across warps: each wide access has four registers
 // CHECK-LABEL: tt.func @across_warps
 // CHECK-SAME: sharedBytes = 4096

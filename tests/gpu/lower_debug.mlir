@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // every thread prints a scalar
 // CHECK-LABEL: tt.func @print
 // CHECK-NOT: scf.if
@@ -24,7 +24,7 @@ tt.func public @assert(%c: i1) attributes {"ttg.config" = #ttg.config<warps = 4,
 
 // -----
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // two bytes share a word
 // CHECK-LABEL: tt.func @packed
 // CHECK: ptx.pack {{.*}} -> i16

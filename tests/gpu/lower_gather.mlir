@@ -1,6 +1,6 @@
 // RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // CHECK-LABEL: tt.func @gather
 // CHECK-SAME: sharedBytes = 1024
 // CHECK: ptx.barrier
@@ -19,8 +19,8 @@ tt.func public @gather(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.config<
 
 // -----
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-#bins = #ttg.layout<16, reg [], lane [[1], [2], [4], [8], [0]], warp [[0], [0]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
+#bins = #ttg.layout<16, reg [], lane [[1], [2], [4], [8], [0]], warp [[0], [0]]>
 // counters are cleared, incremented, read
 // CHECK-LABEL: tt.func @histogram
 // CHECK-SAME: sharedBytes = 64
@@ -39,8 +39,8 @@ tt.func public @histogram(%x: !tt.ptr<i32>) attributes {"ttg.config" = #ttg.conf
 
 // -----
 
-#half = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-#whole = #ttg.layout<512, reg [[1], [256]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#half = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
+#whole = #ttg.layout<512, reg [[1], [256]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // each thread has the registers of one tile, then those of the other: no data moves
 // CHECK-LABEL: tt.func @cat
 // CHECK-SAME: sharedBytes = 0

@@ -47,7 +47,7 @@ tt.func public @exp_of_a_number(%x: !tt.ptr<f32>, %a: f32) attributes {"ttg.conf
 
 // -----
 
-#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
+#row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // arithmetic on 8-bit floats is in f32; two values are converted at a time
 // CHECK-LABEL: tt.func @bytes
 // CHECK: ptx.convert %{{.*}} e5m2 -> f16

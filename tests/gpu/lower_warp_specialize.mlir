@@ -2,7 +2,7 @@
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [64, 64], element = f16, swizzle = 128>
-#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]], block []>
+#tile = #ttg.layout<64x64, reg [[32, 0], [16, 0], [8, 0], [0, 1], [0, 2]], lane [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp [[2, 0], [4, 0]]>
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0]], 16>
 
 // One warp copies a tile, the kernel's four warps read it. The producer's warp group keeps 24 registers, and its other three warps end at once. The
@@ -78,7 +78,7 @@ tt.func public @numbers() attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 
 // The warps of a partition hold all elements of its tiles.
 tt.func public @layout_of_partition() attributes {ttg.config = #config} {
@@ -98,8 +98,8 @@ tt.func public @layout_of_partition() attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
-#two = #ttg.layout<128, reg [[64]], lane [[1], [2], [4], [8], [16]], warp [[32]], block []>
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#two = #ttg.layout<128, reg [[64]], lane [[1], [2], [4], [8], [16]], warp [[32]]>
 
 // So it cannot use a tile of the kernel's warps.
 tt.func public @tile_from_outside() attributes {ttg.config = #config} {

@@ -1,7 +1,7 @@
 // RUN: tilewright opt %s -allow-unregistered-dialect --place-accumulators -split-input-file -verify-diagnostics | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_100a">
-#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 #a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
 #b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
 
@@ -39,7 +39,7 @@ tt.func @carried(%n: i32) attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_100a">
-#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 #a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
 #b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
 
@@ -117,7 +117,7 @@ tt.func @scaled(%n: i32, %yes: i1, %factor: tensor<128x64xf32, #acc>) attributes
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#acc = #ttg.layout<64x8, reg [[0, 1], [8, 0]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]], block []>
+#acc = #ttg.layout<64x8, reg [[0, 1], [8, 0]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 
 // Other GPUs have no tensor memory.
 // CHECK-LABEL: tt.func @hopper
@@ -129,7 +129,7 @@ tt.func @hopper(%x: tensor<64x8xf32, #acc>) attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_100a">
-#acc = #ttg.layout<128x512, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64], [0, 128]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0], [0, 256]], block []>
+#acc = #ttg.layout<128x512, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64], [0, 128]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0], [0, 256]]>
 #a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
 #b = #ttg.shared<16x512, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [0, 64], [0, 128], [0, 256]], 16>
 

@@ -30,7 +30,7 @@ tt.func public @no_layout_in_a_loop(%n: i32, %x: f32) attributes {ttg.config = #
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#half = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+#half = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 
 tt.func public @another_shape() attributes {ttg.config = #config} {
   // expected-error @+1 {{the layout and its tile have different shapes}}
@@ -41,7 +41,7 @@ tt.func public @another_shape() attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 
 tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
   // expected-error @+1 {{the layout does not cover all elements of its tile with the 8 warps that run this operation}}
@@ -52,7 +52,7 @@ tt.func public @another_number_of_warps() attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#part = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [0]], block []>
+#part = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [0]]>
 
 tt.func public @not_all_elements() attributes {ttg.config = #config} {
   // expected-error @+1 {{the layout does not cover all elements of its tile}}
@@ -63,8 +63,8 @@ tt.func public @not_all_elements() attributes {ttg.config = #config} {
 // -----
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
-#a = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]], block []>
-#b = #ttg.layout<256, reg [[128]], lane [[1], [2], [4], [8], [16]], warp [[32], [64]], block []>
+#a = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
+#b = #ttg.layout<256, reg [[128]], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 
 tt.func public @two_layouts(%p: tensor<256x!tt.ptr<f32>, #a>, %o: tensor<256xi32, #b>) attributes {ttg.config = #config} {
   // expected-error @+1 {{its tiles have different layouts}}

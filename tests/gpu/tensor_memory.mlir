@@ -1,7 +1,7 @@
 // RUN: tilewright opt %s -split-input-file -verify-diagnostics | FileCheck %s
 // RUN: tilewright opt %s -split-input-file -verify-diagnostics | tilewright opt - -split-input-file | FileCheck %s
 
-#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 #a = #ttg.shared<128x32, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], 8>
 #s = #ttg.shared<128x4, offset [[0, 1], [0, 2], [32, 0], [64, 0], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], 8>
 
@@ -54,7 +54,7 @@ tt.func @columns() {
 
 // -----
 
-#acc = #ttg.layout<128x32, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x32, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 tt.func @shapes(%m: !ttg.tensor_memory<128x64xf32>) {
   // expected-error @below {{moves a tile between types that differ in shape or element type}}
   %x = ttg.tensor_load %m : !ttg.tensor_memory<128x64xf32> -> tensor<128x32xf32, #acc>
@@ -63,7 +63,7 @@ tt.func @shapes(%m: !ttg.tensor_memory<128x64xf32>) {
 
 // -----
 
-#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 tt.func @stored(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>) {
   // CHECK-LABEL: @stored
   // CHECK: ttg.tensor_store {{.*}} {range = array<i32: 16, 64>}
@@ -73,7 +73,7 @@ tt.func @stored(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>
 
 // -----
 
-#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]], block []>
+#acc = #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>
 tt.func @beyond(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>) {
   // expected-error @below {{a range of 64 elements starts and ends at multiples of 2}}
   ttg.tensor_store %x, %m {range = array<i32: 32, 96>} : tensor<128x64xf16, #acc>, !ttg.tensor_memory<128x64xf16>
@@ -82,7 +82,7 @@ tt.func @beyond(%x: tensor<128x64xf16, #acc>, %m: !ttg.tensor_memory<128x64xf16>
 
 // -----
 
-#acc = #ttg.layout<64x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [0, 32]], warp [[16, 0], [32, 0]], block []>
+#acc = #ttg.layout<64x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [0, 32]], warp [[16, 0], [32, 0]]>
 tt.func @halves(%x: tensor<64x64xf16, #acc>, %m: !ttg.tensor_memory<64x64xf16>) {
   // expected-error @below {{of 64 rows, two halves are stored at the same time}}
   ttg.tensor_store %x, %m {range = array<i32: 0, 32>} : tensor<64x64xf16, #acc>, !ttg.tensor_memory<64x64xf16>

@@ -47,7 +47,7 @@ tt.func public @partition(%p: !tt.ptr<f32>) {
 
 #a = #ttg.shared<64x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #b = #ttg.shared<32x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], 16>
-#d = #ttg.layout<64x8, reg [[0, 1], [8, 0]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]], block []>
+#d = #ttg.layout<64x8, reg [[0, 1], [8, 0]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 tt.func public @depth(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %c: tensor<64x8xf32, #d>) {
   // expected-error @below {{a has 16 columns, but b has 32 rows}}
   %d = ttg.mma_async %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<64x8xf32, #d>
@@ -58,7 +58,7 @@ tt.func public @depth(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>
 
 #a = #ttg.shared<64x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #b = #ttg.shared<16x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], 16>
-#d = #ttg.layout<64x16, reg [[0, 1], [8, 0], [0, 8]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]], block []>
+#d = #ttg.layout<64x16, reg [[0, 1], [8, 0], [0, 8]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 tt.func public @columns(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %c: tensor<64x16xf32, #d>) {
   // expected-error @below {{the result does not have the rows of a and the columns of b}}
   %d = ttg.mma_async %a, %b, %c : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b> -> tensor<64x16xf32, #d>

@@ -2,7 +2,7 @@
 // operation of the entry block that has it. Without TMA stores nothing waits.
 // RUN: tilewright opt %s --wait-for-stores -split-input-file | FileCheck %s
 
-#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]], block []>
+#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]]>
 !tile = tensor<16x16xf16, #t>
 !tiles = tensor<16x16x!tt.ptr<f16>, #t>
 
@@ -35,7 +35,7 @@ tt.func public @arms(%map: !ptx.tensor_map, %x: !tile, %p: !tiles, %c: i1, %n: i
 
 // -----
 
-#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]], block []>
+#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]]>
 !tile = tensor<16x16xf16, #t>
 !tiles = tensor<16x16x!tt.ptr<f16>, #t>
 
@@ -64,7 +64,7 @@ tt.func public @both(%map: !ptx.tensor_map, %x: !tile, %p: !tiles, %c: i1, %n: i
 
 // -----
 
-#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]], block []>
+#t = #ttg.layout<16x16, reg [[0, 1], [0, 2], [0, 4]], lane [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp [[0, 0], [0, 0]]>
 !tile = tensor<16x16xf16, #t>
 !tiles = tensor<16x16x!tt.ptr<f16>, #t>
 

@@ -1,4 +1,4 @@
-// Layouts as text, for tests: "reg=[[0,1],[8,0]] lane=[...] warp=[...] block=[]", one coordinate list per bit.
+// Layouts as text, for tests: "reg=[[0,1],[8,0]] lane=[...] warp=[...]", one coordinate list per bit.
 #pragma once
 
 #include "gpu/layout/layout.h"
@@ -11,7 +11,7 @@
 namespace tilewright::gpu {
 
 inline std::string textOf(const Layout &layout) {
-  constexpr const char *names[] = {"reg=", " lane=", " warp=", " block="};
+  constexpr const char *names[] = {"reg=", " lane=", " warp="};
   std::string text;
   for (Axis axis : allAxes) {
     text += std::string(names[static_cast<size_t>(axis)]) + "[";

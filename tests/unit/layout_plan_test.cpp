@@ -29,7 +29,7 @@ static void simulateShuffle(const ShufflePlan &plan, const Layout &src, const La
   ASSERT_EQ(static_cast<int64_t>(plan.rounds.size()), dst.registersPerThread());
   for (int64_t warp = 0; warp < warpsOf(src); ++warp) {
     std::vector<std::vector<uint32_t>> got(32, std::vector<uint32_t>(dst.registersPerThread(), ~0u));
-    auto sent = [&](int64_t reg, int64_t lane) { return src.apply(reg ^ selected(plan.sendSelect, lane, warp), lane, warp, 0); };
+    auto sent = [&](int64_t reg, int64_t lane) { return src.apply(reg ^ selected(plan.sendSelect, lane, warp), lane, warp); };
     for (const ShufflePlan::Round &round : plan.rounds)
       for (int64_t lane = 0; lane < 32; ++lane) {
         int64_t from = round.laneXor ^ selected(plan.laneFrom, lane, warp);
@@ -40,8 +40,8 @@ static void simulateShuffle(const ShufflePlan &plan, const Layout &src, const La
       }
     for (int64_t lane = 0; lane < 32; ++lane)
       for (int64_t reg = 0; reg < dst.registersPerThread(); ++reg)
-        ASSERT_EQ(got[lane][reg ^ selected(plan.receiveSelect, lane, warp)], dst.apply(reg, lane, warp, 0)) << textOf(src) << "\n"
-                                                                                                            << textOf(dst);
+        ASSERT_EQ(got[lane][reg ^ selected(plan.receiveSelect, lane, warp)], dst.apply(reg, lane, warp)) << textOf(src) << "\n"
+                                                                                                         << textOf(dst);
   }
 }
 
@@ -57,12 +57,9 @@ TEST(Conversions, kinds) {
   EXPECT_EQ(classifyConversion(acc, exchanged), Conversion::shuffle);
   EXPECT_EQ(planShuffle(acc, exchanged)->shuffles(), acc.registersPerThread() / 2);
   EXPECT_EQ(classifyConversion(acc, Layout::coalesced({32, 32}, 4, 4, {1, 0})), Conversion::shared);
-  Layout split = Layout::fromBases({2, 2}, {{{1}, {0, 0, 0, 0, 0}, {}, {2}}});
-  Layout other = Layout::fromBases({2, 2}, {{{2}, {0, 0, 0, 0, 0}, {}, {1}}});
-  EXPECT_EQ(classifyConversion(split, other), Conversion::cluster);
   // A warp that wants what it does not hold; one whose warps hold everything.
-  Layout copies = parsed({64}, "reg=[[32]] lane=[[1],[2],[4],[8],[16]] warp=[[0]] block=[]");
-  Layout shares = parsed({64}, "reg=[] lane=[[1],[2],[4],[8],[16]] warp=[[32]] block=[]");
+  Layout copies = parsed({64}, "reg=[[32]] lane=[[1],[2],[4],[8],[16]] warp=[[0]]");
+  Layout shares = parsed({64}, "reg=[] lane=[[1],[2],[4],[8],[16]] warp=[[32]]");
   EXPECT_EQ(classifyConversion(shares, copies), Conversion::shared);
   EXPECT_EQ(classifyConversion(copies, shares), Conversion::shuffle);
   std::optional<ShufflePlan> plan = planShuffle(copies, shares);
@@ -71,8 +68,8 @@ TEST(Conversions, kinds) {
 }
 
 TEST(Conversions, swapOfRegisterAndLaneCostsHalf) {
-  Layout src = parsed({2, 32}, "reg=[[1,0]] lane=[[0,1],[0,2],[0,4],[0,8],[0,16]] warp=[] block=[]");
-  Layout dst = parsed({2, 32}, "reg=[[0,1]] lane=[[1,0],[0,2],[0,4],[0,8],[0,16]] warp=[] block=[]");
+  Layout src = parsed({2, 32}, "reg=[[1,0]] lane=[[0,1],[0,2],[0,4],[0,8],[0,16]] warp=[]");
+  Layout dst = parsed({2, 32}, "reg=[[0,1]] lane=[[1,0],[0,2],[0,4],[0,8],[0,16]] warp=[]");
   std::optional<ShufflePlan> plan = planShuffle(src, dst);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->shuffles(), 1);
@@ -143,7 +140,7 @@ TEST(Conversions, sourceRegistersOfBroadcast) {
     ASSERT_TRUE(registers[reg]);
     for (int64_t lane = 0; lane < 32; ++lane)
       for (int64_t warp = 0; warp < 4; ++warp)
-        EXPECT_EQ(row.apply(*registers[reg], lane, warp, 0), tile.apply(reg, lane, warp, 0) / columns);
+        EXPECT_EQ(row.apply(*registers[reg], lane, warp), tile.apply(reg, lane, warp) / columns);
   }
   EXPECT_FALSE(sourceRegisters(tile, row.transposed({1, 0}), [](uint32_t flat) { return flat % 32; })[0]);
 }
@@ -154,11 +151,11 @@ TEST(AlongDimensions, runs) {
   EXPECT_EQ(contiguousRun(Layout::coalesced({16, 128}, 8, 4, {1, 0}), {1, 0}), 8);
   EXPECT_EQ(contiguousRun(Layout::coalesced({16, 128}, 8, 4, {1, 0}), {0, 1}), 1);
   EXPECT_EQ(contiguousRun(Layout::mmaAccumulator({16, 8}, 1, 1), {1, 0}), 2);
-  Layout permuted = parsed({128}, "reg=[[2],[1]] lane=[[4],[8],[16],[32],[64]] warp=[] block=[]");
+  Layout permuted = parsed({128}, "reg=[[2],[1]] lane=[[4],[8],[16],[32],[64]] warp=[]");
   EXPECT_EQ(contiguousRun(permuted, {0}), 1);
-  Layout crossed = parsed({64}, "reg=[[1],[3]] lane=[[4],[8],[16],[32],[0]] warp=[] block=[]");
+  Layout crossed = parsed({64}, "reg=[[1],[3]] lane=[[4],[8],[16],[32],[0]] warp=[]");
   EXPECT_EQ(contiguousRun(crossed, {0}), 1); // registers 2, 3 hold elements 3, 2
-  Layout byLane = parsed({64}, "reg=[[1],[2]] lane=[[6],[4],[8],[16],[32]] warp=[] block=[]");
+  Layout byLane = parsed({64}, "reg=[[1],[2]] lane=[[6],[4],[8],[16],[32]] warp=[]");
   EXPECT_EQ(contiguousRun(byLane, {0}), 2); // lane 1 starts at element 6
 }
 
@@ -176,23 +173,23 @@ TEST(AlongDimensions, reductions) {
           for (int64_t warp = 0; warp < 4; ++warp) {
             auto &sum = sums[{plan->resultRegister[reg], static_cast<int64_t>(lane & ~plan->laneMask),
                               static_cast<int64_t>(warp & ~plan->warpMask)}];
-            EXPECT_TRUE(sum.insert(layout.apply(reg, lane, warp, 0)).second) << "counted twice";
+            EXPECT_TRUE(sum.insert(layout.apply(reg, lane, warp)).second) << "counted twice";
           }
       for (const auto &[place, sum] : sums) {
         EXPECT_EQ(static_cast<int64_t>(sum.size()), layout.shape[dim]);
-        uint32_t result = plan->result.apply(place[0], place[1], place[2], 0);
+        uint32_t result = plan->result.apply(place[0], place[1], place[2]);
         for (uint32_t element : sum)
           EXPECT_EQ(layout.coordinates(element)[1 - dim], static_cast<int64_t>(result));
       }
     }
-  EXPECT_FALSE(reductionPlan(parsed({2, 2}, "reg=[[1,1],[0,1]] lane=[] warp=[] block=[]"), 1));
+  EXPECT_FALSE(reductionPlan(parsed({2, 2}, "reg=[[1,1],[0,1]] lane=[] warp=[]"), 1));
 }
 
 TEST(AlongDimensions, scans) {
   std::optional<std::vector<AxisBit>> order = scanOrder(Layout::mmaAccumulator({32, 32}, 1, 2), 1);
   ASSERT_TRUE(order);
   EXPECT_EQ(*order, (std::vector<AxisBit>{{Axis::reg, 0}, {Axis::lane, 0}, {Axis::lane, 1}, {Axis::warp, 0}, {Axis::reg, 2}}));
-  EXPECT_FALSE(scanOrder(parsed({4}, "reg=[[1],[3]] lane=[] warp=[] block=[]"), 0));
+  EXPECT_FALSE(scanOrder(parsed({4}, "reg=[[1],[3]] lane=[] warp=[]"), 0));
 }
 
 //===------------------------------------------------------------------------------------------------------------- shared memory
@@ -209,7 +206,7 @@ static void simulateVectors(const VectorAccess &access, const Layout &layout, co
         uint32_t address = vector.offset ^ selected(access.offsets[1], lane, 0) ^ LinearMap { access.offsets[2] }.apply(warp);
         ASSERT_EQ(address % access.bytes, 0);
         for (size_t i = 0; i < vector.registers.size(); ++i)
-          ASSERT_EQ(shared.apply(address / shared.elementBytes() + i), layout.apply(vector.registers[i], lane, warp, 0));
+          ASSERT_EQ(shared.apply(address / shared.elementBytes() + i), layout.apply(vector.registers[i], lane, warp));
       }
   }
   ASSERT_EQ(static_cast<int64_t>(covered.size()), layout.registersPerThread());
@@ -297,7 +294,7 @@ static void simulateMatrix(const MatrixPlan &plan, const Layout &layout, const S
             ASSERT_EQ(address % 16, 0u);
             int64_t reg = instruction.firstRegister + matrix * perWord + i;
             covered.insert(reg);
-            ASSERT_EQ(shared.apply((address + byte) / bytes), layout.apply(reg, lane, warp, 0));
+            ASSERT_EQ(shared.apply((address + byte) / bytes), layout.apply(reg, lane, warp));
           }
   ASSERT_EQ(static_cast<int64_t>(covered.size()), layout.registersPerThread());
 }

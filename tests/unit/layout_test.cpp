@@ -11,48 +11,44 @@ using namespace tilewright::gpu;
 //===------------------------------------------------------------------------------------------------------------- the tables
 
 TEST(LayoutTables, mmaAccumulator) {
-  EXPECT_EQ(textOf(Layout::mmaAccumulator({16, 8}, 1, 1)), "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaAccumulator({16, 8}, 1, 1)), "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[]");
   EXPECT_EQ(textOf(Layout::mmaAccumulator({64, 32}, 2, 2)),
-            "reg=[[0,1],[8,0],[0,16],[32,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,8]] block=[]");
+            "reg=[[0,1],[8,0],[0,16],[32,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,8]]");
   // Too few rows: the second warp along M holds copies.
-  EXPECT_EQ(textOf(Layout::mmaAccumulator({16, 16}, 2, 2)),
-            "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[0,0],[0,8]] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaAccumulator({16, 16}, 2, 2)), "reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[0,0],[0,8]]");
   EXPECT_EQ(textOf(Layout::mmaAccumulator({4, 16, 8}, 1, 1)),
-            "reg=[[0,0,1],[0,8,0],[1,0,0],[2,0,0]] lane=[[0,0,2],[0,0,4],[0,1,0],[0,2,0],[0,4,0]] warp=[] block=[]");
+            "reg=[[0,0,1],[0,8,0],[1,0,0],[2,0,0]] lane=[[0,0,2],[0,0,4],[0,1,0],[0,2,0],[0,4,0]] warp=[]");
 }
 
 TEST(LayoutTables, mmaOperands) {
-  EXPECT_EQ(textOf(Layout::mmaOperand({16, 16}, 0, 1, 1, 2)),
-            "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaOperand({16, 8}, 1, 1, 1, 2)), "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaOperand({16, 8}, 0, 1, 1, 1)), "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaOperand({8, 8}, 1, 1, 1, 1)), "reg=[[4,0]] lane=[[1,0],[2,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({16, 16}, 0, 1, 1, 2)), "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({16, 8}, 1, 1, 1, 2)), "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({16, 8}, 0, 1, 1, 1)), "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({8, 8}, 1, 1, 1, 1)), "reg=[[4,0]] lane=[[1,0],[2,0],[0,1],[0,2],[0,4]] warp=[]");
   EXPECT_EQ(textOf(Layout::mmaOperand({16, 32}, 0, 1, 1, 4)),
-            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaOperand({32, 8}, 1, 1, 1, 4)),
-            "reg=[[1,0],[2,0],[16,0]] lane=[[4,0],[8,0],[0,1],[0,2],[0,4]] warp=[] block=[]");
+            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({32, 8}, 1, 1, 1, 4)), "reg=[[1,0],[2,0],[16,0]] lane=[[4,0],[8,0],[0,1],[0,2],[0,4]] warp=[]");
   EXPECT_EQ(textOf(Layout::mmaOperand({32, 16}, 0, 2, 2, 2)),
-            "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaOperand({16, 16}, 1, 2, 2, 2)),
-            "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[[0,0],[0,8]] block=[]");
+            "reg=[[0,1],[8,0],[0,8]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]]");
+  EXPECT_EQ(textOf(Layout::mmaOperand({16, 16}, 1, 2, 2, 2)), "reg=[[1,0],[8,0]] lane=[[2,0],[4,0],[0,1],[0,2],[0,4]] warp=[[0,0],[0,8]]");
 }
 
 TEST(LayoutTables, tensorMemory) {
   EXPECT_EQ(textOf(Layout::tensorMemory({128, 16}, 4)),
-            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0]] block=[]");
+            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0]]");
   // The second warp group has the second half of the columns, or the second 128 rows.
   EXPECT_EQ(textOf(Layout::tensorMemory({128, 16}, 8)),
-            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[0,8]] block=[]");
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[0,8]]");
   EXPECT_EQ(textOf(Layout::tensorMemory({256, 16}, 8)),
-            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]] block=[]");
+            "reg=[[0,1],[0,2],[0,4],[0,8]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]]");
   EXPECT_EQ(textOf(Layout::tensorMemory({256, 16}, 16)),
-            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0],[0,8]] block=[]");
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0],[0,8]]");
   // Further rows follow in registers.
   EXPECT_EQ(textOf(Layout::tensorMemory({512, 16}, 8)),
-            "reg=[[0,1],[0,2],[0,4],[0,8],[256,0]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]] block=[]");
+            "reg=[[0,1],[0,2],[0,4],[0,8],[256,0]] lane=[[1,0],[2,0],[4,0],[8,0],[16,0]] warp=[[32,0],[64,0],[128,0]]");
   // 64 rows are in half of the lanes: lanes 16 to 31 have the second half of a warp's columns.
   EXPECT_EQ(textOf(Layout::tensorMemory({64, 32}, 8)),
-            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[0,8]] warp=[[16,0],[32,0],[0,16]] block=[]");
+            "reg=[[0,1],[0,2],[0,4]] lane=[[1,0],[2,0],[4,0],[8,0],[0,8]] warp=[[16,0],[32,0],[0,16]]");
 }
 
 // The table of gpu_blackwell.md: word r of a block has the scales of rows r, r + 32, r + 64 and r + 96, four of each.
@@ -67,17 +63,15 @@ TEST(LayoutTables, scales) {
 
 // The same tables as formulas of the PTX manual, element by element.
 TEST(LayoutTables, mmaScales) {
-  EXPECT_EQ(textOf(Layout::mmaScale({16, 4}, 0, 1, 1)), "reg=[[0,1],[0,2]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaScale({64, 2}, 0, 2, 2)),
-            "reg=[[0,1],[32,0]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]] block=[]");
-  EXPECT_EQ(textOf(Layout::mmaScale({32, 2}, 1, 2, 2)),
-            "reg=[[0,1],[16,0]] lane=[[0,0],[0,0],[1,0],[2,0],[4,0]] warp=[[0,0],[8,0]] block=[]");
+  EXPECT_EQ(textOf(Layout::mmaScale({16, 4}, 0, 1, 1)), "reg=[[0,1],[0,2]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[]");
+  EXPECT_EQ(textOf(Layout::mmaScale({64, 2}, 0, 2, 2)), "reg=[[0,1],[32,0]] lane=[[8,0],[0,0],[1,0],[2,0],[4,0]] warp=[[16,0],[0,0]]");
+  EXPECT_EQ(textOf(Layout::mmaScale({32, 2}, 1, 2, 2)), "reg=[[0,1],[16,0]] lane=[[0,0],[0,0],[1,0],[2,0],[4,0]] warp=[[0,0],[8,0]]");
   // The lanes that an MMA with selector 0 reads.
   Layout a = Layout::mmaScale({16, 1}, 0, 1, 1), b = Layout::mmaScale({8, 1}, 1, 1, 1);
   for (int64_t row = 0; row < 16; ++row)
-    EXPECT_EQ(a.apply(0, 4 * (row % 8) + row / 8, 0, 0), row);
+    EXPECT_EQ(a.apply(0, 4 * (row % 8) + row / 8, 0), row);
   for (int64_t column = 0; column < 8; ++column)
-    EXPECT_EQ(b.apply(0, 4 * column, 0, 0), column);
+    EXPECT_EQ(b.apply(0, 4 * column, 0), column);
 }
 
 TEST(LayoutTables, mmaFormulas) {
@@ -86,11 +80,11 @@ TEST(LayoutTables, mmaFormulas) {
   for (int64_t lane = 0; lane < 32; ++lane) {
     int64_t group = lane / 4, inGroup = lane % 4;
     for (int64_t i = 0; i < 4; ++i)
-      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0, 0)), (Dims{group + 8 * (i / 2), inGroup * 2 + i % 2}));
+      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0)), (Dims{group + 8 * (i / 2), inGroup * 2 + i % 2}));
     for (int64_t i = 0; i < 8; ++i)
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0, 0)), (Dims{group + 8 * (i / 2 % 2), inGroup * 2 + i % 2 + 8 * (i / 4)}));
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)), (Dims{group + 8 * (i / 2 % 2), inGroup * 2 + i % 2 + 8 * (i / 4)}));
     for (int64_t i = 0; i < 4; ++i)
-      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0, 0)), (Dims{inGroup * 2 + i % 2 + 8 * (i / 2), group}));
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)), (Dims{inGroup * 2 + i % 2 + 8 * (i / 2), group}));
   }
 }
 
@@ -100,28 +94,27 @@ TEST(LayoutTables, wgmma) {
     ASSERT_EQ(d.registersPerThread(), n / 2);
     for (int64_t thread = 0; thread < 128; ++thread)
       for (int64_t e = 0; e < n / 2; ++e)
-        EXPECT_EQ(d.coordinates(d.apply(e, thread % 32, thread / 32, 0)),
+        EXPECT_EQ(d.coordinates(d.apply(e, thread % 32, thread / 32)),
                   (Dims{16 * (thread / 32) + thread % 32 / 4 + 8 * (e / 2 % 2), 2 * (thread % 4) + e % 2 + 8 * (e / 4)}));
   }
   EXPECT_EQ(textOf(Layout::wgmmaAccumulator({256, 32}, 8, 16)),
-            "reg=[[0,1],[8,0],[0,8],[0,16],[128,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[64,0]] block=[]");
+            "reg=[[0,1],[8,0],[0,8],[0,16],[128,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[64,0]]");
   EXPECT_EQ(textOf(Layout::wgmmaAccumulator({64, 64}, 8, 16)),
-            "reg=[[0,1],[8,0],[0,8],[0,16]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[0,32]] block=[]");
+            "reg=[[0,1],[8,0],[0,8],[0,16]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0],[0,32]]");
   // A chain of 16-bit products needs no conversion.
   EXPECT_EQ(Layout::wgmmaAccumulator({128, 128}, 8, 128), Layout::wgmmaOperandA({128, 128}, 8, 16));
-  EXPECT_EQ(textOf(Layout::wgmmaOperandA({64, 8}, 4, 32)),
-            "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]] block=[]");
+  EXPECT_EQ(textOf(Layout::wgmmaOperandA({64, 8}, 4, 32)), "reg=[[8,0],[0,4]] lane=[[0,1],[0,2],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]]");
   EXPECT_EQ(textOf(Layout::wgmmaOperandA({64, 32}, 4, 8)),
-            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]] block=[]");
+            "reg=[[0,1],[0,2],[8,0],[0,16]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[[16,0],[32,0]]");
 }
 
 TEST(LayoutTables, blocked) {
   EXPECT_EQ(textOf(Layout::blocked({16, 16}, {1, 4}, {8, 4}, {1, 1}, {1, 0})),
-            "reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[] block=[]");
-  EXPECT_EQ(textOf(Layout::blocked({16}, {4}, {32}, {4}, {0})), "reg=[[1],[2]] lane=[[4],[8],[0],[0],[0]] warp=[[0],[0]] block=[]");
-  EXPECT_EQ(textOf(Layout::blocked({2}, {4}, {32}, {1}, {0})), "reg=[[1]] lane=[[0],[0],[0],[0],[0]] warp=[] block=[]");
+            "reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]] warp=[]");
+  EXPECT_EQ(textOf(Layout::blocked({16}, {4}, {32}, {4}, {0})), "reg=[[1],[2]] lane=[[4],[8],[0],[0],[0]] warp=[[0],[0]]");
+  EXPECT_EQ(textOf(Layout::blocked({2}, {4}, {32}, {1}, {0})), "reg=[[1]] lane=[[0],[0],[0],[0],[0]] warp=[]");
   EXPECT_EQ(textOf(Layout::coalesced({4, 128}, 8, 4, {1, 0})),
-            "reg=[[0,1],[0,2],[0,4]] lane=[[0,8],[0,16],[0,32],[0,64],[1,0]] warp=[[2,0],[0,0]] block=[]");
+            "reg=[[0,1],[0,2],[0,4]] lane=[[0,8],[0,16],[0,32],[0,64],[1,0]] warp=[[2,0],[0,0]]");
   // A blocked layout is thread (row, column) -> block of elements, repeated over the tile.
   for (int64_t rows : {8, 32, 64})
     for (int64_t columns : {8, 32, 128}) {
@@ -131,7 +124,7 @@ TEST(LayoutTables, blocked) {
       for (int64_t warp = 0; warp < 4; ++warp)
         for (int64_t lane = 0; lane < 32; ++lane) {
           int64_t row = (lane / 8 * 2 + warp / 2 * 8) % rows, column = (lane % 8 * 4 + warp % 2 * 32) % columns;
-          EXPECT_EQ(layout.coordinates(layout.apply(0, lane, warp, 0)), (Dims{row, column}));
+          EXPECT_EQ(layout.coordinates(layout.apply(0, lane, warp)), (Dims{row, column}));
         }
     }
 }
@@ -214,11 +207,11 @@ TEST(LayoutAlgebra, shapes) {
     for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
       for (int64_t lane = 0; lane < 32; ++lane)
         for (int64_t warp = 0; warp < 4; ++warp) {
-          Dims at = layout.coordinates(layout.apply(reg, lane, warp, 0));
-          EXPECT_EQ(transposed.coordinates(transposed.apply(reg, lane, warp, 0)), (Dims{at[1], at[0]}));
-          EXPECT_EQ(unit.coordinates(unit.apply(reg, lane, warp, 0)), (Dims{at[0], 0, at[1]}));
+          Dims at = layout.coordinates(layout.apply(reg, lane, warp));
+          EXPECT_EQ(transposed.coordinates(transposed.apply(reg, lane, warp)), (Dims{at[1], at[0]}));
+          EXPECT_EQ(unit.coordinates(unit.apply(reg, lane, warp)), (Dims{at[0], 0, at[1]}));
           for (int64_t half = 0; half < 2; ++half)
-            EXPECT_EQ(joined.coordinates(joined.apply(2 * reg + half, lane, warp, 0)), (Dims{at[0], at[1], half}));
+            EXPECT_EQ(joined.coordinates(joined.apply(2 * reg + half, lane, warp)), (Dims{at[0], at[1], half}));
         }
     std::optional<Halves> halves = joined.splitHalves();
     ASSERT_TRUE(halves);
@@ -228,8 +221,8 @@ TEST(LayoutAlgebra, shapes) {
     EXPECT_EQ(longer.shape, (Dims{32, 32}));
     EXPECT_TRUE(longer.isSurjective());
     for (int64_t reg = 0; reg < longer.registersPerThread(); ++reg) {
-      Dims at = layout.coordinates(layout.apply(reg % layout.registersPerThread(), 5, 1, 0));
-      EXPECT_EQ(longer.coordinates(longer.apply(reg, 5, 1, 0)), (Dims{at[0] + reg / layout.registersPerThread() * 16, at[1]}));
+      Dims at = layout.coordinates(layout.apply(reg % layout.registersPerThread(), 5, 1));
+      EXPECT_EQ(longer.coordinates(longer.apply(reg, 5, 1)), (Dims{at[0] + reg / layout.registersPerThread() * 16, at[1]}));
     }
   }
   EXPECT_FALSE(Layout::coalesced({64, 2}, 1, 1, {1, 0}).splitHalves()); // a lane tells the halves apart

@@ -48,7 +48,7 @@ protected:
       size_t from = random() % elements.size(), to = random() % elements.size();
       if (from != to) elements[to] ^= elements[from];
     }
-    std::array<std::vector<uint32_t>, 4> bases;
+    std::array<std::vector<uint32_t>, 3> bases;
     int64_t warpBits = warps == 4 ? 2 : warps == 2 ? 1 : 0;
     auto take = [&](Axis axis, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {

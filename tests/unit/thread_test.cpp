@@ -26,7 +26,7 @@ protected:
   /// A function with a tile %x of 64 f32 in `layout` and the operation `body`; the context of a thread that holds it.
   std::unique_ptr<ThreadContext> load(int64_t warps, const std::string &layout, const std::string &body) {
     std::string source =
-        "#row = #ttg.layout<64, " + layout + ", block []>\ntt.func public @kernel(%x: tensor<64xf32, #row>) {\n" + body + "tt.return\n}\n";
+        "#row = #ttg.layout<64, " + layout + ">\ntt.func public @kernel(%x: tensor<64xf32, #row>) {\n" + body + "tt.return\n}\n";
     module = mlir::parseSourceString<mlir::ModuleOp>(source, &context, "test.mlir");
     if (!module) return nullptr;
     function = *module->getOps<tt::FuncOp>().begin();
@@ -108,7 +108,7 @@ TEST_F(Thread, scanInOneWarp) {
 TEST_F(Thread, conversionWithinAWarp) {
   auto t = load(1, "reg [[1]], lane [[2], [4], [8], [16], [32]], warp []",
                 "%y = ttg.convert_layout %x : tensor<64xf32, #row> -> tensor<64xf32, #ttg.layout<64, reg [[32]], lane [[1], [2], [4], [8], "
-                "[16]], warp [], block []>>\n");
+                "[16]], warp []>>\n");
   ASSERT_TRUE(t);
   auto convert = first<ttg::ConvertLayoutOp>();
   ASSERT_TRUE(mlir::succeeded(lowerOp(*t, convert)));

@@ -26,7 +26,7 @@ static std::string extents(const Dims &numbers) {
 static std::string shapeOfBits(const Layout &layout) {
   std::string text;
   int64_t copies = 1;
-  const char *names[] = {"registers", "lanes", "warps", "CTAs"};
+  const char *names[] = {"registers", "lanes", "warps"};
   for (Axis axis : allAxes) {
     Dims moved(layout.shape.size(), 1);
     bool mixed = false;
@@ -38,7 +38,6 @@ static std::string shapeOfBits(const Layout &layout) {
       for (size_t d = 0; d < at.size(); ++d)
         if (at[d]) moved[d] *= 2;
     }
-    if (axis == Axis::block && layout.bits(axis) == 0) continue;
     text += std::string(text.empty() ? "" : ", ") + names[static_cast<size_t>(axis)] + " " +
             (moved.empty() ? "1"
              : mixed       ? "across dimensions"

@@ -22,7 +22,7 @@ OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared) {
 uint64_t splitAdd(const OffsetBases &offsets) {
   const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
   uint32_t touched = 0;
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+  for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t offset : offsets[static_cast<size_t>(axis)])
       touched |= offset;
   uint64_t additive = (uint64_t(1) << registers.size()) - 1;
@@ -76,7 +76,7 @@ VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared) {
   VectorAccess access;
   access.offsets = offsetBases(layout, shared);
   uint32_t elementBytes = static_cast<uint32_t>(shared.elementBytes()), moved = 0;
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+  for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t offset : access.offsets[static_cast<size_t>(axis)])
       moved |= offset;
   LinearMap registers{access.offsets[static_cast<size_t>(Axis::reg)]};
@@ -144,8 +144,8 @@ static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLa
     if (within[bit] != static_cast<uint32_t>(shared.elementBytes()) << bit) return std::nullopt;
   std::vector<uint32_t> aligned = rows;
   aligned.insert(aligned.end(), others.begin(), others.end());
-  for (Axis axis : {Axis::warp, Axis::block})
-    aligned.insert(aligned.end(), offsets[static_cast<size_t>(axis)].begin(), offsets[static_cast<size_t>(axis)].end());
+  const std::vector<uint32_t> &warps = offsets[static_cast<size_t>(Axis::warp)];
+  aligned.insert(aligned.end(), warps.begin(), warps.end());
   for (uint32_t offset : aligned)
     if (offset % 16 != 0) return std::nullopt;
 
@@ -156,8 +156,7 @@ static std::optional<MatrixPlan> matrixPlan(const Layout &layout, const SharedLa
   plan.matrices = int64_t(1) << matrixBits;
   std::copy(rows.begin(), rows.end(), plan.laneOffsets.begin());
   std::copy(others.begin(), others.begin() + matrixBits, plan.laneOffsets.begin() + 3);
-  plan.warpOffsets = offsets[static_cast<size_t>(Axis::warp)];
-  plan.blockOffsets = offsets[static_cast<size_t>(Axis::block)];
+  plan.warpOffsets = warps;
   LinearMap registers{regs};
   for (int64_t first = 0; first < layout.registersPerThread(); first += plan.matrices * plan.perWord)
     plan.instructions.push_back({first, registers.apply(first)});

@@ -174,7 +174,7 @@ static uint32_t sumOf(const std::vector<uint32_t> &columns, uint64_t bits) {
 }
 
 uint32_t Layout::apply(const HardwareLocation &location) const {
-  std::array<int64_t, 4> parts = {location.reg, location.lane, location.warp, location.block};
+  std::array<int64_t, 3> parts = {location.reg, location.lane, location.warp};
   uint32_t flat = 0;
   for (size_t axis = 0; axis < parts.size(); ++axis)
     flat ^= sumOf(bases[axis], static_cast<uint64_t>(parts[axis]));
@@ -189,12 +189,12 @@ LinearMap Layout::map() const {
 }
 
 HardwareLocation Layout::locationOf(uint64_t input) const {
-  std::array<int64_t, 4> parts = {};
+  std::array<int64_t, 3> parts = {};
   for (Axis axis : allAxes) {
     parts[static_cast<size_t>(axis)] = static_cast<int64_t>(input & ((uint64_t(1) << bits(axis)) - 1));
     input >>= bits(axis);
   }
-  return HardwareLocation{parts[0], parts[1], parts[2], parts[3]};
+  return HardwareLocation{parts[0], parts[1], parts[2]};
 }
 
 uint64_t Layout::freeMask(Axis asked) const {

@@ -1,9 +1,9 @@
 // Layouts of tiles as linear maps over F2 (Zhou et al., "Linear Layouts", 2025).
 //
 // The extents of a tile are powers of two. An element's name is its flat row-major index. So the coordinates are bit fields of the index,
-// and XOR of indices is XOR of coordinates. A distributed layout maps each bit of (register, lane, warp, block) to the index bits that it
+// and XOR of indices is XOR of coordinates. A distributed layout maps each bit of (register, lane, warp) to the index bits that it
 // adds:
-//   16 x 8 accumulator of mma.sync: reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[] block=[]
+//   16 x 8 accumulator of mma.sync: reg=[[0,1],[8,0]] lane=[[0,2],[0,4],[1,0],[2,0],[4,0]] warp=[]
 //   register 3 of lane 5 = binary 11, 00101: [0,1]^[8,0]^[0,2]^[1,0] = row 9, column 3
 // A shared layout does the same for the bits of an offset in shared memory. The compiler's questions (which registers can one store cover,
 // which lanes must exchange data, are there bank conflicts) are linear algebra. All families of layouts share one implementation. This
@@ -22,8 +22,8 @@
 
 namespace tilewright::gpu {
 
-enum class Axis : uint8_t { reg, lane, warp, block };
-inline constexpr std::array<Axis, 4> allAxes = {Axis::reg, Axis::lane, Axis::warp, Axis::block};
+enum class Axis : uint8_t { reg, lane, warp };
+inline constexpr std::array<Axis, 3> allAxes = {Axis::reg, Axis::lane, Axis::warp};
 inline constexpr int64_t laneBits = 5;
 
 /// Extents or coordinates, one per dimension; orders list dimensions, the fastest first.
@@ -39,24 +39,24 @@ Dims rowMajorOrder(int64_t rank);
 
 /// A register of a thread, which holds one element of a distributed tile.
 struct HardwareLocation {
-  int64_t reg = 0, lane = 0, warp = 0, block = 0;
+  int64_t reg = 0, lane = 0, warp = 0;
   bool operator==(const HardwareLocation &) const = default;
 };
 
 struct Halves;
 
-/// A distributed layout: bits of (register, lane, warp, block) -> flat index. Layouts of values are canonical: no register basis depends on
-/// other register bases (dropRepeatedRegisters). If a lane, warp or block basis is 0, the threads that differ in this bit hold copies.
+/// A distributed layout: bits of (register, lane, warp) -> flat index. Layouts of values are canonical: no register basis depends on
+/// other register bases (dropRepeatedRegisters). If a lane or warp basis is 0, the threads that differ in this bit hold copies.
 /// Constructors and operations return canonical layouts. Extents and counts must be powers of two.
 class Layout {
 public:
   Dims shape;
-  std::array<std::vector<uint32_t>, 4> bases; ///< bases[axis][bit]
+  std::array<std::vector<uint32_t>, 3> bases; ///< bases[axis][bit]
 
   //------------------------------------------------------------------------------------------------------------------- constructors
 
   /// Takes the bases unchanged, without making them canonical.
-  static Layout fromBases(Dims shape, std::array<std::vector<uint32_t>, 4> bases);
+  static Layout fromBases(Dims shape, std::array<std::vector<uint32_t>, 3> bases);
   /// Each thread has a block of sizePerThread; lanes and warps form grids; all are counted along `order`. A larger tile repeats the whole
   /// in additional registers (along `order`, too). A smaller tile is held in several copies. threadsPerWarp multiplies to 32.
   static Layout blocked(const Dims &shape, const Dims &sizePerThread, const Dims &threadsPerWarp, const Dims &warps, const Dims &order);
@@ -122,10 +122,10 @@ public:
 
   /// Returns the element at a hardware location.
   uint32_t apply(const HardwareLocation &location) const;
-  uint32_t apply(int64_t reg, int64_t lane, int64_t warp, int64_t block) const { return apply(HardwareLocation{reg, lane, warp, block}); }
+  uint32_t apply(int64_t reg, int64_t lane, int64_t warp) const { return apply(HardwareLocation{reg, lane, warp}); }
   Dims coordinates(uint32_t flat) const { return coordinatesOf(shape, flat); }
 
-  /// Returns all bits as one map: registers lowest, then lanes, warps, blocks.
+  /// Returns all bits as one map: registers lowest, then lanes, warps.
   LinearMap map() const;
   /// Returns the hardware location of an input of map().
   HardwareLocation locationOf(uint64_t input) const;
@@ -134,7 +134,7 @@ public:
   bool isSurjective() const { return map().isSurjective(elementBits()); }
   /// Flat index -> the location that holds it with all free bits 0 (as an input of map(); see locationOf).
   LinearMap inverse() const { return map().pseudoInverse(elementBits()); }
-  /// Returns the redundant bits of an axis: their basis is 0, or depends on earlier bits (in the order registers, lanes, warps, blocks).
+  /// Returns the redundant bits of an axis: their basis is 0, or depends on earlier bits (in the order registers, lanes, warps).
   /// The locations with all free bits 0 hold every element exactly once: only these store.
   uint64_t freeMask(Axis axis) const;
 
@@ -195,8 +195,7 @@ enum class Conversion : uint8_t {
   none,      ///< every register stays
   registers, ///< registers of a thread are renumbered: no instruction
   shuffle,   ///< inside warps: planShuffle
-  shared,    ///< through shared memory of the CTA: optimalScratch
-  cluster    ///< between the CTAs of a cluster
+  shared     ///< through shared memory of the CTA: optimalScratch
 };
 Conversion classifyConversion(const Layout &src, const Layout &dst);
 
@@ -206,7 +205,7 @@ Conversion classifyConversion(const Layout &src, const Layout &dst);
 ///   2. Round: got[receive] = shfl.idx(sent[send], laneXor ^ XOR of laneFrom[bit] over the set bits of (lane, warp)); no shuffle if local.
 ///      Rounds are sorted by laneXor: adjacent narrow values with equal laneXor can share one 32-bit shuffle.
 ///   3. dst[r] = got[r ^ XOR of receiveSelect[bit] over the set bits of (lane, warp)], as in step 1.
-/// Masks are listed for the lane bits, then the warp bits, then the block bits.
+/// Masks are listed for the lane bits, then the warp bits.
 struct ShufflePlan {
   struct Round {
     int64_t send = 0, receive = 0;
@@ -228,9 +227,9 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst);
 int64_t contiguousRun(const Layout &layout, const Dims &order);
 
 /// Bits of each axis that run along a dimension. Combine registers that differ in registerMask, then lanes (one butterfly shuffle per bit
-/// of laneMask), then warps (through shared memory) and blocks.
+/// of laneMask), then warps (through shared memory).
 struct ReductionPlan {
-  uint64_t registerMask = 0, laneMask = 0, warpMask = 0, blockMask = 0;
+  uint64_t registerMask = 0, laneMask = 0, warpMask = 0;
   Layout result;                       ///< withoutDim(dim)
   std::vector<int64_t> resultRegister; ///< register of the source -> register of the result that it is added to
 };
@@ -249,9 +248,9 @@ std::optional<std::vector<AxisBit>> scanOrder(const Layout &layout, int64_t dim)
 //===------------------------------------------------------------------------------------------------------------- shared memory
 
 /// Byte offsets that each bit of the location adds, by XOR: shared^-1 o layout.
-using OffsetBases = std::array<std::vector<uint32_t>, 4>;
+using OffsetBases = std::array<std::vector<uint32_t>, 3>;
 OffsetBases offsetBases(const Layout &layout, const SharedLayout &shared);
-/// Returns the register bits that may be added (as immediates) instead of XORed. They share no offset bit with lanes, warps, blocks or
+/// Returns the register bits that may be added (as immediates) instead of XORed. They share no offset bit with lanes, warps or
 /// non-additive register bits. address = base + (thread ^ XOR of the non-additive bits' offsets) + (XOR of the additive bits' offsets).
 uint64_t splitAdd(const OffsetBases &offsets);
 
@@ -274,7 +273,7 @@ VectorAccess vectorAccess(const Layout &layout, const SharedLayout &shared);
 int64_t registersInOrder(const VectorAccess &access);
 
 /// ldmatrix or stmatrix (b16 form) between registers in `layout` and shared memory. Lane i supplies the address: the XOR of
-/// laneOffsets[bit] over the set bits of i, of warpOffsets and blockOffsets over those of the warp and block, and of the instruction's
+/// laneOffsets[bit] over the set bits of i, of warpOffsets over those of the warp, and of the instruction's
 /// offset. Register j (32 bits) of an instruction holds the elements from firstRegister + j * perWord on.
 struct MatrixPlan {
   struct Instruction {
@@ -285,7 +284,7 @@ struct MatrixPlan {
   int64_t matrices = 1; ///< 1, 2 or 4
   int64_t perWord = 2;  ///< elements in 32 bits
   std::array<uint32_t, laneBits> laneOffsets = {};
-  std::vector<uint32_t> warpOffsets, blockOffsets;
+  std::vector<uint32_t> warpOffsets;
   std::vector<Instruction> instructions;
   int64_t conflicts = 0; ///< extra wavefronts of one instruction
 };

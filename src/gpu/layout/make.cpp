@@ -47,7 +47,7 @@ private:
 };
 } // namespace
 
-Layout Layout::fromBases(Dims shape, std::array<std::vector<uint32_t>, 4> bases) {
+Layout Layout::fromBases(Dims shape, std::array<std::vector<uint32_t>, 3> bases) {
   Layout layout;
   layout.shape = std::move(shape);
   layout.bases = std::move(bases);

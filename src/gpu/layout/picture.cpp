@@ -94,14 +94,13 @@ std::string picture(const Layout &layout, int64_t rows, int64_t columns) {
       for (size_t i = 0; i < std::min(locations.size(), listedHolders); ++i) {
         const HardwareLocation &location = locations[i];
         cell += i ? "," : "";
-        if (layout.bits(Axis::block) > 0) cell += "B" + std::to_string(location.block) + ".";
         cell += "T" + std::to_string((location.warp << layout.bits(Axis::lane)) + location.lane) + ":" + std::to_string(location.reg);
       }
       several |= locations.size() > listedHolders;
       if (locations.size() > listedHolders) cell += "+" + std::to_string(locations.size() - listedHolders);
       cells.push_back(cell);
     }
-  std::string legend = layout.bits(Axis::block) > 0 ? "B<block>.T<thread>:<register>" : "T<thread>:<register>";
+  std::string legend = "T<thread>:<register>";
   if (several) legend += ", +<further holders>";
   return grid.draw(cells, legend);
 }

@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 // An element of dst at (r, thread) is D r ^ T' thread, of src S s ^ T thread. One s serves all threads only if T and T' are equal.
 std::vector<std::optional<int64_t>> sameThreadRegisters(const Layout &dst, const Layout &src) {
   std::vector<std::optional<int64_t>> result(dst.registersPerThread());
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+  for (Axis axis : {Axis::lane, Axis::warp})
     if (dst.basesOf(axis) != src.basesOf(axis)) return result;
   LinearMap registers{src.basesOf(Axis::reg)}, wanted{dst.basesOf(Axis::reg)};
   for (size_t reg = 0; reg < result.size(); ++reg)
@@ -30,24 +30,6 @@ std::vector<std::optional<int64_t>> sourceRegisters(const Layout &dst, const Lay
   return sameThreadRegisters(wanted, src);
 }
 
-// True if each element that a CTA needs is in that CTA. For block bit b, the needed and the held element may differ by what its threads
-// hold.
-static bool staysInBlock(const Layout &src, const Layout &dst) {
-  Echelon held;
-  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
-    for (uint32_t basis : src.basesOf(axis))
-      held.add(basis);
-  for (Axis axis : {Axis::reg, Axis::lane, Axis::warp})
-    for (uint32_t basis : dst.basesOf(axis))
-      if (!held.contains(basis)) return false;
-  for (int64_t bit = 0; bit < std::max(src.bits(Axis::block), dst.bits(Axis::block)); ++bit) {
-    uint32_t from = bit < src.bits(Axis::block) ? src.basesOf(Axis::block)[bit] : 0;
-    uint32_t to = bit < dst.bits(Axis::block) ? dst.basesOf(Axis::block)[bit] : 0;
-    if (!held.contains(from ^ to)) return false;
-  }
-  return true;
-}
-
 Conversion classifyConversion(const Layout &src, const Layout &dst) {
   std::vector<std::optional<int64_t>> registers = sameThreadRegisters(dst, src);
   if (std::all_of(registers.begin(), registers.end(), [](const std::optional<int64_t> &held) { return held.has_value(); })) {
@@ -56,8 +38,7 @@ Conversion classifyConversion(const Layout &src, const Layout &dst) {
       inPlace &= *registers[reg] == static_cast<int64_t>(reg);
     return inPlace ? Conversion::none : Conversion::registers;
   }
-  if (planShuffle(src, dst)) return Conversion::shuffle;
-  return staysInBlock(src, dst) ? Conversion::shared : Conversion::cluster;
+  return planShuffle(src, dst) ? Conversion::shuffle : Conversion::shared;
 }
 
 //===----------------------------------------------------------------------------------------------------------- along dimensions
@@ -77,7 +58,7 @@ static uint32_t fieldOf(const Dims &shape, int64_t dim) {
 static std::vector<uint32_t> contiguousSteps(const Layout &layout, int64_t dim) {
   uint32_t unit = unitOf(layout.shape, dim);
   uint32_t moved = 0; // by threads
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+  for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
       moved |= basis;
   LinearMap registers{layout.basesOf(Axis::reg)};
@@ -108,7 +89,7 @@ int64_t contiguousRun(const Layout &layout, const Dims &order) {
 std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim) {
   uint32_t field = fieldOf(layout.shape, dim);
   ReductionPlan plan;
-  std::array<uint64_t *, 4> masks = {&plan.registerMask, &plan.laneMask, &plan.warpMask, &plan.blockMask};
+  std::array<uint64_t *, 3> masks = {&plan.registerMask, &plan.laneMask, &plan.warpMask};
   Echelon along;
   for (Axis axis : allAxes)
     for (int64_t bit = 0; bit < layout.bits(axis); ++bit) {

@@ -97,9 +97,7 @@ static std::vector<ShufflePlan::Round> roundsOf(const Layout &dst, const Source 
 }
 
 std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
-  if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp) ||
-      src.bits(Axis::block) != dst.bits(Axis::block))
-    return std::nullopt;
+  if (src.bits(Axis::lane) != dst.bits(Axis::lane) || src.bits(Axis::warp) != dst.bits(Axis::warp)) return std::nullopt;
   Vectors sourceRegs = toVectors(src.basesOf(Axis::reg)), sourceLanes = toVectors(src.basesOf(Axis::lane)), markers;
   Echelon held = spanOfAll(sourceRegs);
   for (size_t lane = 0; lane < sourceLanes.size(); ++lane)
@@ -138,15 +136,14 @@ std::optional<ShufflePlan> planShuffle(const Layout &src, const Layout &dst) {
     plan.sendSelect.push_back(offered(uint32_t(1) << lane));
 
   // A warp may need elements shifted against those that it holds; the shift is one more constant of the round.
-  for (Axis axis : {Axis::warp, Axis::block})
-    for (int64_t bit = 0; bit < src.bits(axis); ++bit) {
-      std::optional<Held> from = source.find(src.basesOf(axis)[bit] ^ dst.basesOf(axis)[bit]);
-      if (!from) return std::nullopt;
-      plan.laneFrom.push_back(from->lane);
-      plan.sendSelect.push_back(from->reg ^ offered(from->lane));
-      plan.receiveSelect.push_back(0);
-      plan.butterfly &= from->lane == 0;
-    }
+  for (int64_t bit = 0; bit < src.bits(Axis::warp); ++bit) {
+    std::optional<Held> from = source.find(src.basesOf(Axis::warp)[bit] ^ dst.basesOf(Axis::warp)[bit]);
+    if (!from) return std::nullopt;
+    plan.laneFrom.push_back(from->lane);
+    plan.sendSelect.push_back(from->reg ^ offered(from->lane));
+    plan.receiveSelect.push_back(0);
+    plan.butterfly &= from->lane == 0;
+  }
 
   plan.rounds = roundsOf(dst, source, offered, plan.butterfly);
   return plan;

@@ -14,11 +14,11 @@ static int64_t threadBits(const Layout &layout) {
 /// Returns the element of this thread, relative to the first thread.
 static uint32_t elementOfThread(const Layout &layout, uint32_t thread) {
   uint32_t lanes = (uint32_t(1) << layout.bits(Axis::lane)) - 1;
-  return layout.apply(0, thread & lanes, thread >> layout.bits(Axis::lane), 0);
+  return layout.apply(0, thread & lanes, thread >> layout.bits(Axis::lane));
 }
 
 static uint32_t elementOfRegister(const Layout &layout, int64_t reg) {
-  return layout.apply(reg, 0, 0, 0);
+  return layout.apply(reg, 0, 0);
 }
 
 std::optional<std::string> verifyRegisters(const std::vector<std::optional<int64_t>> &registers, const Layout &src, const Layout &dst) {

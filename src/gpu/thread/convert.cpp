@@ -63,7 +63,6 @@ FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, con
                                             const Layout &to) {
   Type type = held.front().getType();
   ConversionPlan plan = planConversion(from, to, type, t.target);
-  if (plan.kind == Conversion::cluster) return bug(op, "it moves a tile between the CTAs of a cluster");
   ThreadValues results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);

@@ -47,8 +47,8 @@ static LogicalResult lowerAddPtr(ThreadContext &t, tt::AddPtrOp op) {
 
 /// Bounds of the index of the elements that threads hold in a register: the smallest and the largest one, or values beyond them.
 static std::pair<int64_t, int64_t> indicesOf(const Layout &layout, int64_t reg) {
-  uint32_t first = layout.apply(reg, 0, 0, 0), other = 0;
-  for (Axis axis : {Axis::lane, Axis::warp, Axis::block})
+  uint32_t first = layout.apply(reg, 0, 0), other = 0;
+  for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
       other |= basis;
   return {first & ~other, first | other};

@@ -394,7 +394,7 @@ static LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   int64_t dim = op.getAxis();
   Layout layout = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), dim);
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan || plan->blockMask) return bug(op, "no layout was found for it");
+  if (!plan) return bug(op, "no layout was found for it");
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
   if (failed(held)) return failure();

@@ -136,7 +136,7 @@ static LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
   ThreadValues sums(loop.getRegionIterArgs());
   for (int64_t k = 0; k < step; ++k)
     for (auto [reg, sum] : llvm::enumerate(sums)) {
-      Dims at = coordinatesOf(layout.shape, layout.apply(static_cast<int64_t>(reg), 0, 0, 0));
+      Dims at = coordinatesOf(layout.shape, layout.apply(static_cast<int64_t>(reg), 0, 0));
       FailureOr<Value> x = a.element(at, k), y = second.element(at, k);
       if (failed(x) || failed(y)) return failure();
       if (isa<IntegerType>(sum.getType())) {

@@ -53,7 +53,7 @@ class Registers {
 public:
   explicit Registers(const Layout &layout) : shape(layout.shape) {
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
-      registers[layout.apply(reg, 0, 0, 0)] = reg;
+      registers[layout.apply(reg, 0, 0)] = reg;
   }
   /// Nothing if another thread holds the element.
   std::optional<size_t> at(const Dims &coordinates) const {

@@ -201,7 +201,6 @@ static LogicalResult lowerScan(ThreadContext &t, tt::ScanOp op) {
   for (size_t next = *done; next < order->size(); ++next) {
     auto [axis, number] = (*order)[next];
     int64_t bit = int64_t(1) << number;
-    if (axis == Axis::block) return bug(op, "it runs along a dimension that is split over CTAs");
     bool isLast = next + 1 == order->size();
     if (failed(axis == Axis::reg ? scanRegisters(t, scan, bit) : scanThreads(t, scan, axis, bit, isLast))) return failure();
   }

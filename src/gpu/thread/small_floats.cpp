@@ -101,7 +101,7 @@ static ThreadValues unpackE2m1(ThreadContext &t, const ThreadValues &bytes, Type
 /// The registers of bytes, with those contiguous along `dim` in sequence: they are packed and unpacked in words.
 static SmallVector<size_t> contiguousFirst(const Layout &bytes, size_t dim) {
   auto sortKey = [&](size_t reg) {
-    Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0, 0));
+    Dims at = bytes.coordinates(bytes.apply(static_cast<int64_t>(reg), 0, 0));
     int64_t along = at[dim];
     at.erase(at.begin() + static_cast<ptrdiff_t>(dim));
     at.push_back(along);
@@ -134,7 +134,7 @@ static LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   };
   for (auto [reg, byte] : llvm::enumerate(sourceRegisters(to, from, byteOf))) {
     if (!byte) return bug(op, "its layout does not match that of its bytes");
-    int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0, 0))[dim] & 1;
+    int64_t isSecond = to.coordinates(to.apply(static_cast<int64_t>(reg), 0, 0))[dim] & 1;
     results.push_back(numbers[2 * positions[static_cast<size_t>(*byte)] + static_cast<size_t>(isSecond)]);
   }
   t.set(op.getResult(), std::move(results));

@@ -106,7 +106,7 @@ static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type ti
   access.count = std::min(maxRegisters, ofRow);
   auto column = [&](uint32_t flat) { return columnOf(layout, memory.getBlockColumns(), ofColumn, flat); };
   for (int64_t reg = 0; reg < access.registers; reg += access.count)
-    access.columns.push_back(column(layout.apply(reg * ofColumn, 0, 0, 0)));
+    access.columns.push_back(column(layout.apply(reg * ofColumn, 0, 0)));
   std::vector<uint32_t> ofWarp;
   for (auto [bit, basis] : llvm::enumerate(layout.basesOf(Axis::warp)))
     ofWarp.push_back(bit < warpGroupBit ? 0 : static_cast<uint32_t>(column(basis)));

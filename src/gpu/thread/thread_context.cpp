@@ -105,7 +105,7 @@ Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
   Value index =
       arith::XOrIOp::create(t.b, xorBases(t, t.lane, layout.basesOf(Axis::lane)), xorBases(t, t.warp, layout.basesOf(Axis::warp)));
-  uint32_t moved = 0, own = layout.apply(reg, 0, 0, 0);
+  uint32_t moved = 0, own = layout.apply(reg, 0, 0);
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
       moved |= basis;

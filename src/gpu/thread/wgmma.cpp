@@ -201,7 +201,7 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &mma)
   SmallVector<std::pair<int64_t, Columns>> byWarps;
   for (int64_t start = 0; start < mma.layout.registersPerThread(); start += mma.columns / 2) {
     if (!isInMmaExtent(mma.layout, mma.extent, start)) continue;
-    Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(start, 0, 0, 0));
+    Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(start, 0, 0));
     int64_t columns = mma.extent.empty() ? mma.columns : std::min(mma.columns, mma.extent[1] - at[1]);
     byWarps.push_back({warpsWithRows(t, mma, at[0]), {start, columns / 2}});
   }
@@ -213,7 +213,7 @@ static SmallVector<Columns> columnsOf(ThreadContext &t, const WarpgroupMma &mma)
 /// false.
 static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::MmaAsyncOp op, const WarpgroupMma &mma, Columns columns,
                                             ThreadValues sums, Value reads, int64_t from, int64_t to) {
-  Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(columns.start, 0, 0, 0));
+  Dims at = coordinatesOf(mma.layout.shape, mma.layout.apply(columns.start, 0, 0));
   int64_t warps = warpsWithRows(t, mma, at[0]);
   for (int64_t k = from; k < to; k += mma.step) {
     const std::optional<SharedOperand> &first = mma.first;

@@ -92,7 +92,7 @@ static std::string notMma(const Dims &a, const Dims &d, int64_t bits) {
 /// otherwise only a quarter does. So columns are the same for lanes 0 and 1, and for 2 and 3; rows for lanes 0 and 2, and for 1 and 3.
 ///   lanes along n n n m m, of which a half needs 8 times 16 bytes of B: four quarters; along m n n n m: two halves
 static Layout adjacentLanesShareColumns(const Layout &layout) {
-  std::array<std::vector<uint32_t>, 4> bases;
+  std::array<std::vector<uint32_t>, 3> bases;
   for (Axis axis : allAxes)
     bases[static_cast<size_t>(axis)] = layout.basesOf(axis);
   std::vector<uint32_t> &lanes = bases[static_cast<size_t>(Axis::lane)];

@@ -147,7 +147,7 @@ int64_t accessSectors(const AccessProperties &properties, const Layout &layout) 
   size_t fast = static_cast<size_t>(properties.order[0]);
   std::array<uint32_t, 32> sectors; // each as the flat coordinates of its first element
   for (int64_t lane = 0; lane < 32; ++lane) {
-    Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
+    Dims at = layout.coordinates(layout.apply(0, lane, 0));
     for (size_t dim = 0; dim < at.size(); ++dim)
       if (dim != fast || properties.contiguity == 1) at[dim] /= properties.constancy[dim];
     at[fast] /= std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
@@ -158,7 +158,7 @@ int64_t accessSectors(const AccessProperties &properties, const Layout &layout) 
 }
 
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
-  Dims at = layout.coordinates(layout.apply(reg, 0, 0, 0));
+  Dims at = layout.coordinates(layout.apply(reg, 0, 0));
   for (size_t dim = 0; dim < at.size(); ++dim)
     at[dim] /= repeats[dim];
   return at;
@@ -195,7 +195,7 @@ int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layo
   std::map<Dims, std::set<int64_t>> lines;
   int64_t vector = vectorIn(properties, layout);
   for (int64_t lane = 0; lane < 32; ++lane) {
-    Dims at = layout.coordinates(layout.apply(0, lane, 0, 0));
+    Dims at = layout.coordinates(layout.apply(0, lane, 0));
     int64_t sector = at[fast] / elements;
     at[fast] = sector / lineSectors;
     lines[at].insert(sector);
@@ -228,7 +228,7 @@ int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits
 
 int64_t reductionCost(const Layout &layout, int64_t dim) {
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan || plan->blockMask) return impossible;
+  if (!plan) return impossible;
   int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask);
   return results * llvm::popcount(plan->laneMask) * shuffleCost + (plan->warpMask ? exchangeCost + wavefrontCost * results : 0);
 }

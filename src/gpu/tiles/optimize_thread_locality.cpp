@@ -50,7 +50,6 @@ static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
   if (!bits || !reductionPlan(layout, dim)) return {};
   SmallVector<Run> runs;
   for (const AxisBit &bit : llvm::reverse(*bits)) {
-    if (bit.axis == Axis::block) return {};
     bool inRegisters = bit.axis == Axis::reg;
     if (runs.empty() || runs.back().inRegisters != inRegisters) runs.push_back({inRegisters});
     runs.back().size *= 2;

@@ -12,7 +12,7 @@ ArrayRef<int64_t> mmaExtent(ttg::MmaAsyncOp wgmma) {
 
 bool isInMmaExtent(const Layout &layout, ArrayRef<int64_t> extent, int64_t reg) {
   if (extent.empty()) return true;
-  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0, 0)); // other threads hold later rows and columns
+  Dims first = coordinatesOf(layout.shape, layout.apply(reg, 0, 0)); // other threads hold later rows and columns
   return first[0] < extent[0] && first[1] < extent[1];
 }
 

@@ -1,5 +1,5 @@
 // The ttg dialect, and the text form of layouts: one coordinate for each bit, for readability:
-//   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]], block []>
+//   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]]>
 #include "gpu/ttg/ttg.h"
 
 #include "gpu/cost_model/hardware.h"
@@ -65,7 +65,7 @@ static ParseResult parseBases(AsmParser &parser, ArrayRef<int64_t> shape, SmallV
 void LayoutAttr::print(AsmPrinter &printer) const {
   printer << "<";
   printShape(printer, getShape());
-  std::pair<const char *, ArrayRef<uint32_t>> axes[] = {{"reg", getReg()}, {"lane", getLane()}, {"warp", getWarp()}, {"block", getBlock()}};
+  std::pair<const char *, ArrayRef<uint32_t>> axes[] = {{"reg", getReg()}, {"lane", getLane()}, {"warp", getWarp()}};
   for (auto [name, bases] : axes) {
     printer << ", " << name << " ";
     printBases(printer, getShape(), bases);
@@ -75,13 +75,13 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> shape;
-  SmallVector<uint32_t> bases[4];
+  SmallVector<uint32_t> bases[3];
   if (parser.parseLess() || parseShape(parser, shape)) return {};
-  const char *names[] = {"reg", "lane", "warp", "block"};
-  for (size_t i = 0; i < 4; ++i)
+  const char *names[] = {"reg", "lane", "warp"};
+  for (size_t i = 0; i < 3; ++i)
     if (parser.parseComma() || parser.parseKeyword(names[i]) || parseBases(parser, shape, bases[i])) return {};
   if (parser.parseGreater()) return {};
-  return LayoutAttr::get(parser.getContext(), shape, bases[0], bases[1], bases[2], bases[3]);
+  return LayoutAttr::get(parser.getContext(), shape, bases[0], bases[1], bases[2]);
 }
 
 void SharedAttr::print(AsmPrinter &printer) const {
@@ -226,14 +226,13 @@ bool ttg::hasLayout(Type type) {
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const gpu::Layout &layout) {
-  return get(context, layout.shape, layout.basesOf(gpu::Axis::reg), layout.basesOf(gpu::Axis::lane), layout.basesOf(gpu::Axis::warp),
-             layout.basesOf(gpu::Axis::block));
+  return get(context, layout.shape, layout.basesOf(gpu::Axis::reg), layout.basesOf(gpu::Axis::lane), layout.basesOf(gpu::Axis::warp));
 }
 
 gpu::Layout LayoutAttr::layout() const {
   gpu::Layout layout;
   layout.shape = getShape().vec();
-  layout.bases = {getReg().vec(), getLane().vec(), getWarp().vec(), getBlock().vec()};
+  layout.bases = {getReg().vec(), getLane().vec(), getWarp().vec()};
   return layout;
 }
 

@@ -32,8 +32,8 @@ class TTGAttr<string name, string text> : AttrDef<TTGDialect, name> { let mnemon
 def TTG_Layout : TTGAttr<"Layout", "layout"> {
   let summary = "the elements that each register of each thread holds: a gpu::Layout, as the encoding of a tile's type";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, ArrayRefParameter<"uint32_t">:$reg, ArrayRefParameter<"uint32_t">:$lane,
-                        ArrayRefParameter<"uint32_t">:$warp, ArrayRefParameter<"uint32_t">:$block);
-  let hasCustomAssemblyFormat = 1; // #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], ...], warp [], block []>
+                        ArrayRefParameter<"uint32_t">:$warp);
+  let hasCustomAssemblyFormat = 1; // #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], ...], warp []>
   let extraClassDeclaration = [{
     static LayoutAttr get(::mlir::MLIRContext *context, const ::tilewright::gpu::Layout &layout);
     ::tilewright::gpu::Layout layout() const;

@@ -23,7 +23,7 @@ namespace tilewright::gpu {
 static ConversionPlan planWith(const Layout &from, const Layout &to, int64_t elementBits, MatrixInstructions available) {
   ConversionPlan plan;
   plan.kind = classifyConversion(from, to);
-  if (plan.kind < Conversion::shuffle || plan.kind == Conversion::cluster) return plan;
+  if (plan.kind < Conversion::shuffle) return plan;
   // The choice does not depend on the target, so that the size is known without it.
   ScratchPlan scratch = optimalScratch(from, to, elementBits, {});
   if (plan.kind == Conversion::shuffle) {
