@@ -130,6 +130,7 @@ struct BuilderCall {
     std::string problem;
     given = viewSized(given, copy, "TwTileType", problem);
     if (!given) return fail(problem), std::nullopt;
+    if (given->element && given->rank == 0 && llvm::StringRef(given->element) == "constexpr") return "constexpr";
     std::optional<Type> element = given->element ? parseTypeName(given->element) : std::nullopt;
     if (!element || (given->rank > 0 && !given->shape))
       return fail("a type has the element '" + std::string(given->element ? given->element : "") + "', which is not one"), std::nullopt;

@@ -113,6 +113,10 @@ def test_tuned_kernels_in_cpp(tmp_path):
                    env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "none")})
     assert done.returncode == 1 and "finds no measurements of kernel 'fill'" in done.stderr
     command("build", library, "--kernel", "fill", "--signature", "CONFIG=1", "--target", "cpu:sse2", "-o", tmp_path / "libfill.so", "--grid", "cdiv(n, 1024)")
+    for other in ("2", "-1", "100000", "'x'", "None", "0.5"):
+        done = command("build", library, "--kernel", "fill", "--signature", f"CONFIG={other}", "--target", "cpu:sse2", "-o", tmp_path / "lib.a",
+                       "--grid", "cdiv(n, 1024)", check=False)
+        assert done.returncode == 1 and "CONFIG is the index of a configuration, from 0 to 1" in done.stderr
     runtime()
     out = np.zeros(2000, np.int32)
     assert launch(ctypes.CDLL(str(tmp_path / "libfill.so")).fill, pointer(out), 2000) is None

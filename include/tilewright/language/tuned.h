@@ -93,7 +93,21 @@ private:
       flag = twBuilderConstexpr(t.builder, rule_name, &at);
       twBuilderHeuristic(t.builder, rule_name, [](void *, const TwMeta *meta) { return evaluate(meta); }, nullptr);
     }
+    check_index(t, chosen, at);
     [&]<size_t... I>(std::index_sequence<I...>) { (add<I>(t, parameters, chosen, flag, at), ...); }(std::make_index_sequence<count>());
+  }
+  /// A signature may give any value. No case exists for a value that is not the index of a configuration.
+  static void check_index(const detail::trace &t, TwValue chosen, const detail::place &at) {
+    const TwTileType constant{sizeof(TwTileType), "constexpr", nullptr, 0};
+    TwValue known = 0;
+    for (size_t i = 0; i < count; ++i) {
+      TwValue is = twBuilderOperator(t.builder, TW_EQUAL, chosen, twBuilderInteger(t.builder, static_cast<int64_t>(i)), &constant, &at);
+      known = known ? twBuilderOperator(t.builder, TW_BIT_OR, known, is, &constant, &at) : is;
+    }
+    std::string text = std::string(config_name) + " is the index of a configuration, from 0 to " + std::to_string(count - 1);
+    const TwCallArgument arguments[] = {{sizeof(TwCallArgument), "cond", known},
+                                        {sizeof(TwCallArgument), "msg", twBuilderString(t.builder, text.c_str())}};
+    twBuilderRun(t.builder, "static_assert", arguments, 2, &at);
   }
   template <size_t I>
   static void add(const detail::trace &t, const detail::value *parameters, TwValue chosen, TwValue flag, const detail::place &at) {
