@@ -8,7 +8,7 @@
 // CHECK: %[[sum:.*]]:2 = ptx.load_global
 // CHECK: %[[first:.*]] = arith.mulf
 // CHECK: %[[second:.*]] = arith.mulf
-// CHECK: %[[r:.*]]:4 = ptx.wgmma_wait 1, %[[sum]]#0, %[[sum]]#1, %[[first]], %[[second]] : {{.*}} {ptx.compute_before_wait = 2 : i64}
+// CHECK: %[[r:.*]]:4 = ptx.wgmma_wait 1, %[[sum]]#0, %[[sum]]#1, %[[first]], %[[second]] : {{.*}} {computeBeforeWait = 2 : i32}
 // CHECK: ptx.store_global {{.*}}, %[[r]]#2, %[[r]]#3
 // CHECK: ptx.store_global {{.*}}, %[[r]]#0, %[[r]]#1
 tt.func public @order(%x: !tt.ptr<f32>, %f: f32) attributes {ttg.config = #config} {
