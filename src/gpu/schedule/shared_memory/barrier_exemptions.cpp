@@ -9,6 +9,8 @@ namespace tilewright::gpu {
 namespace {
 
 using Partition = ttg::Partition;
+using Earlier = const PendingAccess &;
+using Later = const SharedAccess &;
 
 /// True if each thread reads the elements that it has copied itself.
 bool readsOwnCopies(const SharedAccess &earlier, const SharedAccess &later) {
@@ -55,48 +57,37 @@ constexpr BarrierNeed everything{.wait = true, .barrier = true, .allWarps = true
 
 constexpr Exemption rows[] = {
     // Every thread that uses the tile waits at its mbarrier.
-    {"TMA loads", everything, [](const PendingAccess &e, const SharedAccess &) { return e.access.accessor == Accessor::tmaLoad; }},
+    {"TMA loads", everything, [](Earlier e, Later) { return e.access.accessor == Accessor::tmaLoad; }},
     // At its mbarrier, the consumers wait for what such a partition has stored; it has read before it arrives there.
     {"partitions of threads", everything,
-     [](const PendingAccess &e, const SharedAccess &) {
-       return e.access.partition != Partition::consumers && e.access.partition != Partition::mmas;
-     }},
+     [](Earlier e, Later) { return e.access.partition != Partition::consumers && e.access.partition != Partition::mmas; }},
     // The consumers wait for the MMAs of the partition before they use the bytes again.
     {"MMAs before consumers", everything,
-     [](const PendingAccess &e, const SharedAccess &later) {
-       return e.access.partition == Partition::mmas && later.partition == Partition::consumers;
-     }},
+     [](Earlier e, Later later) { return e.access.partition == Partition::mmas && later.partition == Partition::consumers; }},
     // mbarriers order the accesses of partitions to one buffer (verify_schedule.cpp).
     {"one buffer of partitions", everything,
-     [](const PendingAccess &e, const SharedAccess &later) {
+     [](Earlier e, Later later) {
        return e.access.owner == later.owner && (e.access.partition != Partition::consumers || later.partition != Partition::consumers);
      }},
     // A thread loads and stores the same part of a tile in tensor memory.
     {"own part of tensor memory", everything,
-     [](const PendingAccess &e, const SharedAccess &later) {
+     [](Earlier e, Later later) {
        bool byThreads = e.access.accessor == Accessor::threads && later.accessor == Accessor::threads;
        return byThreads && e.access.inTensorMemory && e.access.owner == later.owner;
      }},
     // MMAs of tcgen05 execute in the order in which one thread starts them.
-    {"MMAs in order",
-     {.barrier = true, .allWarps = true},
-     [](const PendingAccess &e, const SharedAccess &later) { return followsMma(e.access, later); }},
+    {"MMAs in order", {.barrier = true, .allWarps = true}, [](Earlier e, Later later) { return followsMma(e.access, later); }},
     // The later one adds to the sums of the earlier one.
-    {"sums in order",
-     {.wait = true},
-     [](const PendingAccess &e, const SharedAccess &later) { return followsMma(e.access, later) && e.access.owner == later.owner; }},
+    {"sums in order", {.wait = true}, [](Earlier e, Later later) { return followsMma(e.access, later) && e.access.owner == later.owner; }},
     // The warp that waits for MMAs starts the copies, too.
-    {"copies after MMAs", barrier,
-     [](const PendingAccess &e, const SharedAccess &later) { return isTcgen05(e.access) && later.accessor == Accessor::tmaLoad; }},
+    {"copies after MMAs", barrier, [](Earlier e, Later later) { return isTcgen05(e.access) && later.accessor == Accessor::tmaLoad; }},
     // Each thread has waited for the copies that it reads.
-    {"own copies", barrier, [](const PendingAccess &e, const SharedAccess &later) { return readsOwnCopies(e.access, later); }},
+    {"own copies", barrier, [](Earlier e, Later later) { return readsOwnCopies(e.access, later); }},
     // A barrier of the warp group is enough for what no other one accesses.
     {"own part of a warp group", barrier,
-     [](const PendingAccess &e, const SharedAccess &later) {
-       return e.groupBarrier && e.access.owner == later.owner && isPerWarpGroup(e.access);
-     }},
+     [](Earlier e, Later later) { return e.groupBarrier && e.access.owner == later.owner && isPerWarpGroup(e.access); }},
     // Program order is enough for the stores; mbarriers order the reads of the correction partition.
-    {"own elements", everything, [](const PendingAccess &e, const SharedAccess &later) { return storesOwnElements(e.access, later); }},
+    {"own elements", everything, [](Earlier e, Later later) { return storesOwnElements(e.access, later); }},
 };
 
 } // namespace
