@@ -3,6 +3,7 @@
 #include "opt.h"
 
 #include "driver/steps.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/tt.h"
 

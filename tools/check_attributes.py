@@ -1,4 +1,4 @@
-"""Compares src/gpu/ttg/ttg_attributes.h with the code: each attribute is written and read, by the steps that its comment names and by no other.
+"""Compares src/gpu/ttg/ttg_attributes.def with the code: each attribute is written and read, by the steps that its comment names and by no other.
 
 A comment says "Written by A and B; read by C, D and explain." The names are those of steps (src/driver/steps.cpp) or "explain", and "every step"
 stands for any of them. A file belongs to the step of its name; STEPS_OF has those of several steps. Functions of src/gpu/ttg access an attribute on
@@ -10,10 +10,10 @@ import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-HEADER = "src/gpu/ttg/ttg_attributes.h"
+TABLE = "src/gpu/ttg/ttg_attributes.def"
 ANY = "every step"
 VERIFIER = "src/gpu/ttg/verify_attributes.cpp"
-CONSTANT = re.compile(r"((?:^///.*\n)+)^constexpr llvm::StringLiteral (\w+) = \"ttg\.\w+\";", re.M)
+ROW = re.compile(r"((?:^///.*\n)+)^TTG_ATTRIBUTE\((\w+),", re.M)
 WRITES = re.compile(r"\b(?:setAttr|setArgAttr|getNamedAttr|NamedAttribute \w+)\(")
 COPIES = re.compile(r"(?:get|getArg|has)Attr\(.*\bset(?:Arg)?Attr\(")  # reads one operation's and writes it to another
 SCHEDULE, TILES = "src/gpu/schedule/", "src/gpu/tiles/"
@@ -72,33 +72,33 @@ def named(comment, verb):
 
 
 def problems():
-    header = (root / HEADER).read_text()
+    table = (root / TABLE).read_text()
     steps = set(re.findall(r'^    \{"([\w-]+)", Machine', (root / "src/driver/steps.cpp").read_text(), re.M)) | {"explain"}
     files = [path for folder in ("src/gpu", "src/driver") for path in sorted((root / folder).rglob("*.cpp"))]
     sources = {path.relative_to(root).as_posix(): path.read_text() for path in files if path != root / VERIFIER}
-    found = CONSTANT.findall(header)
-    if len(found) != header.count("constexpr llvm::StringLiteral"):
-        yield f"{HEADER}: an attribute has no comment"
+    found = ROW.findall(table)
+    if len(found) != table.count("\nTTG_ATTRIBUTE("):
+        yield f"{TABLE}: an attribute has no comment"
     for comment, name in found:
         text = " ".join(line.removeprefix("///").strip() for line in comment.splitlines())
         uses = list(accesses(name, sources))
         for verb, index in (("written", 2), ("read", 3)):
             said = named(text, verb)
             if said is None:
-                yield f"{HEADER}: {name} does not say by which steps it is {verb}"
+                yield f"{TABLE}: {name} does not say by which steps it is {verb}"
                 continue
-            yield from (f"{HEADER}: {name} is {verb} by '{step}', which is no step" for step in sorted(said - steps - {ANY}))
+            yield from (f"{TABLE}: {name} is {verb} by '{step}', which is no step" for step in sorted(said - steps - {ANY}))
             owners = [(path, number, steps_of(path, steps)) for path, number, *kinds in uses if kinds[index - 2]]
             if not owners:
-                yield f"{HEADER}: no code has {verb} {name}" if verb == "read" else f"{HEADER}: {name} is never written"
+                yield f"{TABLE}: no code has {verb} {name}" if verb == "read" else f"{TABLE}: {name} is never written"
             for path, number, own in owners:
                 if not own:
                     yield f"{path}:{number}: tools/check_attributes.py does not know to which steps this file belongs"
                 elif ANY not in said | own and not own & said:
-                    yield f"{path}:{number}: {name} is {verb} here, but not by {' or '.join(sorted(own))} according to {HEADER}"
+                    yield f"{path}:{number}: {name} is {verb} here, but not by {' or '.join(sorted(own))} according to {TABLE}"
             everyone = set().union(*(own for _, _, own in owners)) if owners else set()
             if ANY not in everyone:
-                yield from (f"{HEADER}: {name} is not {verb} by {step}" for step in sorted((said & steps) - everyone))
+                yield from (f"{TABLE}: {name} is not {verb} by {step}" for step in sorted((said & steps) - everyone))
 
 
 def main():

@@ -175,8 +175,6 @@ ALLOWED = [
     ("src/gpu/tiles/axis_info.cpp", "ofProduct", "a product of indices"),
     ("src/evaluate/libdevice.py", "_of_product", "a product of numbers"),
     ("src/cpu/*", "product_of", "llvm::product_of, a product of extents"),
-    ("src/gpu/*", "nameEveryValueName", "the name of an attribute"),
-    ("src/gpu/*", "name_every_value", "the name of an attribute"),
     ("cli/info_command.cpp", "processor", "a key of JSON"),
     ("cli/info_command.cpp", "processors", "a key of JSON"),
     ("cli/info_command.cpp", "narrow_products_used", "a key of JSON"),

@@ -12,6 +12,7 @@
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/explain.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/scaled_dot_choice.h"
 #include "gpu/tiles/tensor_map.h"

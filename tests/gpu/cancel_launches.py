@@ -19,7 +19,7 @@ RUN:   --num-warps 8 --num-stages 3 --until cancel-launches | FileCheck %s --che
 
 What all programs compute alike comes before the loop.
 
-CHECK: %[[responses:.*]] = ttg.alloc {ttg.live_throughout}
+CHECK: %[[responses:.*]] = ttg.alloc live throughout
 CHECK: %[[full:.*]] = ttg.alloc_barriers : <4>
 CHECK: %[[empty:.*]] = ttg.alloc_barriers {arrivals = 4 : i32} : <4>
 CHECK-NOT: tt.get_program_id

@@ -19,7 +19,7 @@ CHECK: %[[memory:.*]] = ttg.tensor_alloc 512
 CHECK-DAG: %[[scores:.*]] = ttg.tensor_tile %[[memory]], 0 {depth = 2 : i32} : <128x128xf32>
 CHECK-DAG: %[[sums:.*]] = ttg.tensor_tile %[[memory]], 256 : <128x128xf32>
 CHECK-DAG: %[[weights:.*]] = ttg.tensor_tile %[[memory]], 384 : <128x128xf16>
-CHECK-DAG: %[[factors:.*]] = ttg.alloc {{.*}}ttg.live_throughout{{.*}} <2 x f32
+CHECK-DAG: %[[factors:.*]] = ttg.alloc live throughout {{.*}} <2 x f32
 CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 88, 24>}
 CHECK: default {
 CHECK: ttg.tensor_store %{{.*}}, %[[sums]]

@@ -109,7 +109,7 @@ tt.func public @full(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tenso
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: ttg.tma_load {{.*}} if
 // CHECK: %[[e:.*]] = math.exp2 %[[s]]#0
-// CHECK: %[[m:.*]]:2 = ttg.mma_async_wait 0, %[[more]], %[[e]] : {{.*}} {ptx.name_every_value}
+// CHECK: %[[m:.*]]:2 = ttg.mma_async_wait 0, %[[more]], %[[e]] : {{.*}} {namesAll}
 // CHECK: arith.mulf %[[m]]#1, %[[m]]#0
 // CHECK: %[[last:.*]] = ttg.mma_async {{.*}}, %[[s]]#1
 // CHECK-NOT: ttg.mma_async_wait

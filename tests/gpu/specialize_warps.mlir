@@ -140,3 +140,50 @@ tt.func public @asked(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tens
   } {tt.warp_specialize}
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [], element = f16, swizzle = 0>
+
+// Partitions that the author has made get no producer, and each runs its loops alone: the stage index begins in the partition.
+// CHECK-LABEL: tt.func public @own_partitions
+// CHECK-SAME: ttg.not_warp_specialized = "the kernel has partitions of its own"
+// CHECK: ttg.alloc_barriers
+// CHECK: ttg.warp_specialize()
+// CHECK-NEXT: default {
+// CHECK: ttg.tma_load
+// CHECK: scf.for
+// CHECK: ttg.cta_barrier
+// CHECK: ttg.tma_load
+// CHECK: ttg.warp_yield
+// CHECK: partition0() num_warps(4) {
+// CHECK-NEXT: ttg.warp_return
+tt.func public @own_partitions(%p: !tt.ptr<f16>, %n: i32, %o: !tt.ptr<f32>, %x: !ptx.tensor_map {ttg.tensor_map = #map}) attributes {ttg.config = #config} {
+  ttg.warp_specialize()
+  default {
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %nothing = arith.constant dense<0.0> : tensor<128x128xf32>
+    %c0 = arith.constant 0 : i32
+    %c64 = arith.constant 64 : i32
+    %c128 = arith.constant 128 : i32
+    %q = ttg.descriptor_load %x[%c0, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %r = scf.for %i = %c0 to %n step %c128 iter_args(%acc = %zero) -> (tensor<128x64xf32>) : i32 {
+      %k = ttg.descriptor_load %x[%c0, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+      %v = ttg.descriptor_load %x[%c64, %i] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+      %t = tt.trans %k {order = array<i32: 1, 0>} : tensor<128x64xf16> -> tensor<64x128xf16>
+      %s = tt.dot %q, %t, %nothing : tensor<128x64xf16> * tensor<64x128xf16> -> tensor<128x128xf32>
+      %e = math.exp2 %s : tensor<128x128xf32>
+      %w = arith.truncf %e : tensor<128x128xf32> to tensor<128x128xf16>
+      %d = tt.dot %w, %v, %acc : tensor<128x128xf16> * tensor<128x64xf16> -> tensor<128x64xf32>
+      scf.yield %d : tensor<128x64xf32>
+    }
+    %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+    tt.store %out, %r : tensor<128x64x!tt.ptr<f32>>
+    ttg.warp_yield
+  }
+  partition0() num_warps(4) {
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}

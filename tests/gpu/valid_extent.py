@@ -17,7 +17,7 @@ import triton.language as tl
 
 # Three groups of 64 columns hold the 176. The remaining columns are never read.
 # TILES: box = [64, 64]
-# TILES: ttg.alloc {ttg.copied_extent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
+# TILES: ttg.alloc {copiedExtent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
 # TILES: ttg.mma_async {{.*}} extent [128, 176]
 # explain counts the bytes that shared memory holds: 128x64 of A and 64x192 of B.
@@ -31,7 +31,7 @@ import triton.language as tl
 
 # If B is contiguous along K, each column is a row of the buffer: there are 176, of which only the instruction needs the last six.
 # ALONG: box = [64, 176]
-# ALONG: ttg.alloc {ttg.copied_extent = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
+# ALONG: ttg.alloc {copiedExtent = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
 # ALONG: ttg.barrier_expect {{.*}}, 38912
 # ALONG: ttg.mma_async {{.*}} extent [128, 176]
 
@@ -52,11 +52,11 @@ import triton.language as tl
 # LARGE-NOT: wgmma.mma_async
 
 # Two warp groups split the columns: each computes half of the tile.
-# SHARED-NOT: ttg.copied_extent
+# SHARED-NOT: copiedExtent
 # SHARED-NOT: extent [
 
 # tf32 needs rows along K. Threads transpose the whole tile.
-# TRANSPOSED-NOT: ttg.copied_extent
+# TRANSPOSED-NOT: copiedExtent
 # TRANSPOSED: ttg.mma_async {{.*}} extent [
 
 # CTAs multicast although threads store the tile; with two stores, the CTAs might have to wait for each other.
@@ -95,7 +95,7 @@ def twice(a, b, c, M, N, K):
 # Bytes with 8-bit floats have maps as well, of the 144 rows of B that the dot demands.
 # BYTES: box = [128, 128]
 # BYTES: box = [128, 144]
-# BYTES: ttg.alloc {ttg.copied_extent = array<i64: 144, 128>} : <4 x i8
+# BYTES: ttg.alloc {copiedExtent = array<i64: 144, 128>} : <4 x i8
 # BYTES: ttg.mma_async {{.*}} extent [128, 144]
 # EXACT: 1 warp for copies
 # EXACT: no spills

@@ -1,14 +1,14 @@
 // Each rule for an operation or an attribute of the dialect, with a program that breaks it.
 // RUN: tilewright opt %s --insert-barriers -split-input-file -verify-diagnostics
 
-// expected-error @below {{ttg.config must be a config}}
+// expected-error @below {{ttg.config must be a #ttg.config}}
 tt.func public @attribute_type() attributes {ttg.config = 4 : i32} {
   tt.return
 }
 
 // -----
 
-// expected-error @below {{ttg.tensor_map must be a tensor_map}}
+// expected-error @below {{ttg.tensor_map must be a #ttg.tensor_map}}
 tt.func public @type_of_map(%x: !ptx.tensor_map {ttg.tensor_map = 4 : i32}) {
   tt.return
 }
@@ -30,7 +30,7 @@ tt.func public @type_of_bound(%n: i32 {ttg.max_value}) {
 // -----
 
 tt.func public @attribute_place(%p: !tt.ptr<f32>) {
-  // expected-error @below {{only an scf.for has ttg.loop_schedule}}
+  // expected-error @below {{only scf.for has ttg.loop_schedule}}
   %x = tt.load %p {ttg.loop_schedule = #ttg.loop_schedule<requested 2 index_stage 0>} : !tt.ptr<f32>
   tt.return
 }
@@ -38,7 +38,7 @@ tt.func public @attribute_place(%p: !tt.ptr<f32>) {
 // -----
 
 tt.func public @partition(%p: !tt.ptr<f32>) {
-  // expected-error @below {{ttg.partition must be a partition}}
+  // expected-error @below {{ttg.partition must be a #ttg.partition}}
   %x = tt.load %p {ttg.partition} : !tt.ptr<f32>
   tt.return
 }
@@ -71,5 +71,35 @@ tt.func public @columns(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #
 tt.func public @dimensions(%m: !ptx.tensor_map, %a: !ttg.buffer<1 x f16, #a>, %w: !ttg.barriers<1>, %c0: i32) {
   // expected-error @below {{a tensor map has 1 to 5 dimensions}}
   ttg.tma_load %m[%c0, %c0, %c0, %c0, %c0, %c0] to %a, %w[%c0] : !ttg.buffer<1 x f16, #a>, !ttg.barriers<1>
+  tt.return
+}
+
+// -----
+
+#tile = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#row = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @no_partition(%x: tensor<128xf32, #tile>, %a: !ttg.buffer<1 x f32, #row>) attributes {ttg.warp_specialized} {
+  // expected-error @below {{has a mark of the partition 'operands', which its kernel does not have}}
+  ttg.store_shared %x, %a {ttg.partition = #ttg.partition<operands>} : tensor<128xf32, #tile>, !ttg.buffer<1 x f32, #row>
+  tt.return
+}
+
+// -----
+
+// Consumers have no marks.
+tt.func public @consumers() attributes {ttg.warp_specialized} {
+  // expected-error @below {{has a mark of the partition 'consumers', which its kernel does not have}}
+  ttg.fence_async {ttg.partition = #ttg.partition<consumers>}
+  tt.return
+}
+
+// -----
+
+#tile = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#row = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @value_of_another_partition(%a: !ttg.buffer<1 x f32, #row>) attributes {ttg.warp_specialized} {
+  // expected-error @below {{is run by the partition 'correction', but another one uses its result}}
+  %x = ttg.load_shared %a {ttg.partition = #ttg.partition<correction>} : !ttg.buffer<1 x f32, #row> -> tensor<128xf32, #tile>
+  ttg.store_shared %x, %a : tensor<128xf32, #tile>, !ttg.buffer<1 x f32, #row>
   tt.return
 }

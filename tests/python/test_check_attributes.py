@@ -8,7 +8,7 @@ import pytest
 import tree_checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOL, HEADER = pathlib.Path("tools/check_attributes.py"), pathlib.Path("src/gpu/ttg/ttg_attributes.h")
+TOOL, TABLE = pathlib.Path("tools/check_attributes.py"), pathlib.Path("src/gpu/ttg/ttg_attributes.def")
 HOIST = pathlib.Path("src/gpu/tiles/hoist_loads.cpp")
 pytestmark = pytest.mark.skipif(not (ROOT / TOOL).exists(), reason="needs the source tree")
 
@@ -32,33 +32,33 @@ def test_the_tree_passes(tree):
 
 def test_an_attribute_that_nothing_writes(tree):
     assert check(tree, HOIST, "load->setAttr(ttg::hoistedName, UnitAttr::get(load.getContext()));", ";") == [
-        f"{HEADER}: hoistedName is never written", f"{HEADER}: hoistedName is not written by hoist-loads"]
+        f"{TABLE}: hoistedName is never written", f"{TABLE}: hoistedName is not written by hoist-loads"]
 
 
 def test_an_attribute_that_nothing_reads(tree):
     path = pathlib.Path("src/gpu/thread/memory.cpp")
     assert check(tree, path, "op->hasAttr(ttg::firstCtaName)", "false") == [
-        f"{HEADER}: no code has read firstCtaName", f"{HEADER}: firstCtaName is not read by lower-to-threads"]
+        f"{TABLE}: no code has read firstCtaName", f"{TABLE}: firstCtaName is not read by lower-to-threads"]
 
 
 def test_a_step_that_the_comment_leaves_out(tree):
     (tree / HOIST).write_text((ROOT / HOIST).read_text() + "// more\nbool isMarked(Operation *op) { return op->hasAttr(ttg::dotChoiceName); }\n")
     line = len((ROOT / HOIST).read_text().splitlines()) + 2
-    assert check(tree) == [f"{HOIST}:{line}: dotChoiceName is read here, but not by hoist-loads according to {HEADER}"]
+    assert check(tree) == [f"{HOIST}:{line}: dotChoiceName is read here, but not by hoist-loads according to {TABLE}"]
 
 
 def test_a_step_that_does_not_access_it(tree):
-    assert check(tree, HEADER, "Written by hoist-loads; read by\n/// lower-to-threads.", "Written by hoist-loads; read by\n/// lower-to-threads and stage-rows.") == [
-        f"{HEADER}: hoistedName is not read by stage-rows"]
+    assert check(tree, TABLE, "Written by hoist-loads; read by lower-to-threads.", "Written by hoist-loads; read by lower-to-threads and stage-rows.") == [
+        f"{TABLE}: hoistedName is not read by stage-rows"]
 
 
 def test_a_word_that_is_no_step(tree):
-    assert "is written by 'hoisting', which is no step" in check(tree, HEADER, "Written by hoist-loads;", "Written by hoisting;")[0]
+    assert "is written by 'hoisting', which is no step" in check(tree, TABLE, "Written by hoist-loads;", "Written by hoisting;")[0]
 
 
 def test_a_comment_without_readers(tree):
-    assert check(tree, HEADER, "Written by hoist-loads; read by\n/// lower-to-threads.", "Written by\n/// hoist-loads.") == [
-        f"{HEADER}: hoistedName does not say by which steps it is read"]
+    assert check(tree, TABLE, "Written by hoist-loads; read by lower-to-threads.", "Written by hoist-loads.") == [
+        f"{TABLE}: hoistedName does not say by which steps it is read"]
 
 
 def test_a_file_of_no_step(tree):

@@ -1,4 +1,5 @@
 // Addresses as polynomials, their launch guards, and plans for tensor maps, which are verified.
+#include "gpu/machine/ptx.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/tiles/map_plan.h"
 #include "gpu/ttg/ttg.h"

@@ -1,5 +1,6 @@
 // Operations in which threads exchange elements, in layouts drawn at random: any assignment of element bits to registers, lanes and warps,
 // mixed by XOR, with copies. What lower-to-threads makes of them runs on the simulator, which also finds missing barriers.
+#include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
 #include "gpu/passes.h"
 #include "gpu/ttg/ttg.h"

@@ -1,6 +1,7 @@
 // A scheduling policy outside the compiler's table: one function that writes the schedule, and one row. Loops that only load to registers
 // and multiply nothing get their loads an iteration ahead.
 #include "gpu/cost_model/accumulators.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/expand/register_loads.h"
 #include "gpu/schedule/policies/policies.h"

@@ -366,7 +366,7 @@ TEST(Ptx, WgmmaLoop) {
 /// A wait with `count` values of which the last `computed` are to be computed before it.
 static std::string waitForComputed(int64_t count, int64_t computed) {
   std::string wait = "  %r:" + std::to_string(count) + " = ptx.wgmma_wait 0, " + list("%start", count) + " : " + repeat("f32", count) +
-                     " {ptx.compute_before_wait = " + std::to_string(computed) + " : i64} -> " + repeat("f32", count) + "\n";
+                     " {computeBeforeWait = " + std::to_string(computed) + " : i32} -> " + repeat("f32", count) + "\n";
   return kernel(unpacked(count, "f32", "%f") + wait + storeAll("%r", count, "f32"), "%g: i64, %f: f32");
 }
 
@@ -376,7 +376,7 @@ TEST(Ptx, WgmmaWaitNamesValues) {
     expectLines(waitForComputed(count, computed), {"sm_90a"}, {"@never st.shared.b32", "wgmma.wait_group.sync.aligned 0"});
   std::string error;
   EXPECT_FALSE(compile(waitForComputed(4, 5), target("sm_90a"), &error).has_value());
-  EXPECT_NE(error.find("fewer values pass through it"), std::string::npos) << error;
+  EXPECT_NE(error.find("fewer values through than are to be computed before it"), std::string::npos) << error;
 }
 
 TEST(Ptx, Refusals) {
@@ -388,7 +388,7 @@ TEST(Ptx, Refusals) {
   EXPECT_NE(message("sm_80", "  ptx.wgmma_fence").find("sm_80 has no instruction for ptx.wgmma_fence"), std::string::npos);
   EXPECT_NE(message("sm_89", "  ptx.tma_commit").find("sm_89"), std::string::npos);
   EXPECT_NE(message("sm_90a", "  ptx.max_registers true 41").find("multiple of 8"), std::string::npos);
-  EXPECT_NE(message("sm_90a", "  ptx.barrier {id = 16 : i32}").find("barriers 0 to 15"), std::string::npos);
+  EXPECT_NE(message("sm_90a", "  ptx.barrier {id = 16 : i32}").find("barrier, 0 to 15"), std::string::npos);
   EXPECT_NE(message("sm_90a", "  ptx.copy_async %s, %g {bytes = 2 : i32}").find("4, 8 or 16"), std::string::npos);
 }
 

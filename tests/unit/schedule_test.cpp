@@ -1,6 +1,7 @@
 // Schedules and plans of shared memory prove themselves: what the planners make holds, and what was tampered with is caught before it
 // becomes code.
 #include "gpu/cost_model/accumulators.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/expand/verify_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"

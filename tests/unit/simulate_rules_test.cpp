@@ -42,11 +42,11 @@ TEST(SimulateRules, CountsOfMbarriers) {
   std::string arrive = "  ptx.mbarrier_arrive %bar if %one\n  ptx.mbarrier_wait %bar, %c0\n";
   EXPECT_EQ(simulateText(withBarrier(1, arrive), noArguments), "");
   for (int64_t count : {0, 1 << 20})
-    expectText(withBarrier(count, arrive), noArguments, "the arrivals of a phase are 1 to 1048575");
+    expectText(withBarrier(count, arrive), noArguments, "that is arrivals of a phase, 1 to 1048575");
   std::string both = replaced(arrive, "if %one\n", "if %one {count = 2 : i32}\n");
   EXPECT_EQ(simulateText(withBarrier(2, both), noArguments), "");
   expectText(withBarrier(1, both), noArguments, "more arrivals than the mbarrier's count of 1 in one phase");
-  expectText(withBarrier(1, replaced(both, "count = 2", "count = 0")), noArguments, "the count of an arrival is 1 to 1048575");
+  expectText(withBarrier(1, replaced(both, "count = 2", "count = 0")), noArguments, "that is arrivals of a phase, 1 to 1048575");
   std::string bytes = "  ptx.mbarrier_expect %bar, 1048575 if %one\n";
   EXPECT_EQ(simulateText(withBarrier(1, bytes), noArguments), "");
   expectText(withBarrier(1, replaced(bytes, "1048575", "1048576")), noArguments, "the mbarrier counts 1048576 bytes: at most 1048575");
@@ -244,12 +244,15 @@ TEST(SimulateRules, InstructionsOfAWarp) {
     std::string message = simulateText(text, run);
     EXPECT_NE(message.find(words), std::string::npos) << op << message;
   };
-  says("  ptx.copy_async %base, %p {bytes = 12 : i32}", "copies 4, 8 or 16 bytes");
-  says("  %x:3 = ptx.ldmatrix %base -> i32, i32, i32", "loads 1, 2 or 4 matrices");
-  says("  ptx.stmatrix %base, %c0, %c0, %c0", "stores 1, 2 or 4 matrices");
+  says("  ptx.copy_async %base, %p {bytes = 12 : i32}", "that is 4, 8 or 16 bytes");
+  says("  %x:3 = ptx.ldmatrix %base -> i32, i32, i32", "moves 1, 2 or 4 matrices at once");
+  says("  ptx.stmatrix %base, %c0, %c0, %c0", "moves 1, 2 or 4 matrices at once");
   says("  %x = ptx.atomic fadd relaxed gpu %p, %c0 : i32 -> i32", "fadd of an integer");
-  says("  ptx.barrier {id = 16 : i32}", "threads: ids are 0 to 15, threads a multiple of 32 and at most 64");
-  says("  ptx.barrier {id = 1 : i32, threads = 48 : i32}", "threads: ids are 0 to 15, threads a multiple of 32 and at most 64");
+  says("  ptx.barrier {id = 16 : i32}", "that is a named barrier, 0 to 15");
+  says("  ptx.barrier {id = 1 : i32, threads = 48 : i32}", "that is the threads of whole warps");
+  says("  ptx.barrier {id = 1 : i32, threads = 96 : i32}", "threads at most 64");
+  says("  ptx.max_registers true 20", "that is a multiple of 8 from 24 to 256");
+  says("  %x = ptx.block_id 3", "that is an axis of the grid, 0 to 2");
   says("  %isFirst = arith.cmpi eq, %w, %c0 : i32\n  scf.if %isFirst {\n    ptx.barrier_arrive {id = 1 : i32, threads = 64 : i32}\n    "
        "ptx.barrier {id = 2 : i32}\n"
        "  } else {\n    ptx.barrier {id = 2 : i32}\n    ptx.barrier {id = 1 : i32, threads = 32 : i32}\n  }",
@@ -277,7 +280,7 @@ TEST(SimulateRules, OneWarpGroupExecutesTheSameWgmmas) {
   };
   EXPECT_EQ(simulateText(text("", "8", "0"), noArguments), "");
   expectText(text(replaced(wgmma, "%d:4", "%e:4"), "8", "0"), noArguments, "of one warpgroup did not execute the same wgmma instructions");
-  expectText(text("", "12", "0"), noArguments, "unsupported n = 12");
+  expectText(text("", "12", "0"), noArguments, "cannot have n = 12 for this format");
   expectText(text("", "8", "7"), noArguments, "unsupported formats");
 }
 

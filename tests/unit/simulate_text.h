@@ -53,8 +53,10 @@ inline std::string simulateOnce(const std::string &text, const Launch &run, uint
   registry.insert<ptx::PtxDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  std::string problem;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { problem += diagnostic.str(); });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
-  if (!module) return "not parsed";
+  if (!module) return "not parsed: " + problem;
   SimulateOptions options;
   options.memory = run.memory;
   options.seed = seed;

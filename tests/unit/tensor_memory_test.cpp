@@ -94,7 +94,8 @@ TEST(TensorMemory, AllocBlocksWhileNothingIsFree) {
 
 TEST(TensorMemory, ColumnsAreAPowerOfTwo) {
   for (const char *columns : {"16", "48", "1024"})
-    EXPECT_EQ(messageOf(replaced(small(), "alloc %slot, 512", std::string("alloc %slot, ") + columns)), "not parsed") << columns;
+    EXPECT_EQ(messageOf(replaced(small(), "alloc %slot, 512", std::string("alloc %slot, ") + columns)).substr(0, 10), "not parsed")
+        << columns;
 }
 
 TEST(TensorMemory, AccessesStayInsideAllocations) {
@@ -135,11 +136,11 @@ TEST(TensorMemory, RegistersFitTheShape) {
   };
   EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x64b %from0 -> i32\n  ptx.tcgen05_wait ld\n"), "");
   EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x32bx2 %from0 {halfOffset = 4 : i32} -> i32\n  ptx.tcgen05_wait ld\n"), "");
-  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x128b %from0 -> i32\n"), "not parsed");
-  EXPECT_EQ(loads("  %x:3 = ptx.tcgen05_ld m32x32b %from0 -> i32, i32, i32\n"), "not parsed");
-  EXPECT_EQ(loads("  %x:2 = ptx.tcgen05_ld m16x256b %from0 -> i32, i32\n"), "not parsed");
-  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x32bx2 %from0 -> i32\n"), "not parsed");
-  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m32x32b %from0 {halfOffset = 4 : i32} -> i32\n"), "not parsed");
+  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x128b %from0 -> i32\n").substr(0, 10), "not parsed");
+  EXPECT_EQ(loads("  %x:3 = ptx.tcgen05_ld m32x32b %from0 -> i32, i32, i32\n").substr(0, 10), "not parsed");
+  EXPECT_EQ(loads("  %x:2 = ptx.tcgen05_ld m16x256b %from0 -> i32, i32\n").substr(0, 10), "not parsed");
+  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m16x32bx2 %from0 -> i32\n").substr(0, 10), "not parsed");
+  EXPECT_EQ(loads("  %x = ptx.tcgen05_ld m32x32b %from0 {halfOffset = 4 : i32} -> i32\n").substr(0, 10), "not parsed");
 }
 
 TEST(TensorMemory, WholeWarpsExecuteTogether) {
@@ -164,7 +165,7 @@ TEST(TensorMemory, OneThreadIssues) {
 TEST(TensorMemory, OneCtaGroup) {
   expectRule(replaced(small(), "commit %bar if %e", "commit %bar if %e {ctaGroup = 2 : i32}"),
              "all tcgen05 operations of a kernel have one cta_group");
-  EXPECT_EQ(messageOf(replaced(small(), "commit %bar if %e", "commit %bar if %e {ctaGroup = 3 : i32}")), "not parsed");
+  EXPECT_EQ(messageOf(replaced(small(), "commit %bar if %e", "commit %bar if %e {ctaGroup = 3 : i32}")).substr(0, 10), "not parsed");
 }
 
 // ---- order: PTX ISA 9.7.16.6
@@ -373,7 +374,7 @@ TEST(TensorMemory, DescriptorsAreChecked) {
   };
   InstructionDescriptor wide = smallTest().shape;
   wide.m = 256;
-  EXPECT_EQ(instruction(encode(wide), true), "not parsed"); // the verifier knows the constant
+  EXPECT_EQ(instruction(encode(wide), true).substr(0, 10), "not parsed"); // the verifier knows the constant
   EXPECT_NE(instruction(encode(wide), false).find("M = 256, N = 16 is not a shape of kind f16 and cta_group 1"), std::string::npos);
   EXPECT_NE(instruction(encode(smallTest().shape) | 4, false).find("sparse matrices are not supported"), std::string::npos);
   auto matrix = [](uint64_t mask, uint64_t bits) {
@@ -390,11 +391,11 @@ TEST(TensorMemory, DescriptorsAreChecked) {
 
 TEST(TensorMemory, OperandsOfKindsAreVerified) {
   auto mma = [](const std::string &text) { return messageOf(afterMma(small(), "  ptx.tcgen05_mma " + text + "\n")); };
-  EXPECT_EQ(mma("f16 %d, %a0, %b0, %c0, %true scales %d, %d if %e : i64"), "not parsed");
-  EXPECT_EQ(mma("mxf4 %d, %a0, %b0, %c0, %true if %e : i64"), "not parsed");
-  EXPECT_EQ(mma("f8f6f4 %d, %a0, %b0, %instruction, %true if %e {scaleInputD = 1 : i32} : i64"), "not parsed");
-  EXPECT_EQ(mma("f16 %d, %a0, %b0, %instruction, %true if %e {scaleInputD = 16 : i32} : i64"), "not parsed");
-  EXPECT_EQ(mma("f16 %d, %a0, %b0, %instruction, %true disable(%c0, %c0) if %e : i64"), "not parsed");
+  EXPECT_EQ(mma("f16 %d, %a0, %b0, %c0, %true scales %d, %d if %e : i64").substr(0, 10), "not parsed");
+  EXPECT_EQ(mma("mxf4 %d, %a0, %b0, %c0, %true if %e : i64").substr(0, 10), "not parsed");
+  EXPECT_EQ(mma("f8f6f4 %d, %a0, %b0, %instruction, %true if %e {scaleInputD = 1 : i32} : i64").substr(0, 10), "not parsed");
+  EXPECT_EQ(mma("f16 %d, %a0, %b0, %instruction, %true if %e {scaleInputD = 16 : i32} : i64").substr(0, 10), "not parsed");
+  EXPECT_EQ(mma("f16 %d, %a0, %b0, %instruction, %true disable(%c0, %c0) if %e : i64").substr(0, 10), "not parsed");
 }
 
 TEST(TensorMemory, LanesOfOperands) {

@@ -1,4 +1,5 @@
 // Lowerings to one thread's scalars, called one by one: how many instructions of which kind a layout asks for.
+#include "gpu/machine/ptx.h"
 #include "gpu/thread/lowering_table.h"
 #include "support/target.h"
 

@@ -105,24 +105,6 @@ static LogicalResult lower(ptx::WgmmaCommitOp op, PrintContext &at) {
   return failed(need(op, at, at.target.wgmma)) ? failure() : plain(op, at, "wgmma.commit_group.sync.aligned;");
 }
 
-/// The number of columns is a multiple of 16 for 8-bit integers (from 32 on), and a multiple of 8 for all other types.
-static LogicalResult checkWgmma(ptx::WgmmaOp op) {
-  int64_t n = op.getN();
-  ptx::Format a = op.getAFormat(), c = op.getCFormat();
-  bool integer = a == ptx::Format::s8 || a == ptx::Format::u8;
-  if (n % 8 || n < 8 || n > 256 || (integer && n > 24 && n % 16))
-    return bug(op, "wgmma has no n " + std::to_string(n) + " for this format");
-  int64_t accumulators = c == ptx::Format::f16 ? n / 4 : n / 2;
-  if (static_cast<int64_t>(op.getC().size()) != accumulators || op.getC().getTypes() != op.getD().getTypes())
-    return bug(op, "this wgmma has " + std::to_string(accumulators) + " accumulators");
-  if (op.getA().size() != 4 && !(op.getA().size() == 1 && op.getA().front().getType().isInteger(64)))
-    return bug(op, "a is a descriptor or four registers");
-  bool sixteen = a == ptx::Format::f16 || a == ptx::Format::bf16;
-  if ((op.getATransposed() || op.getBTransposed()) && !sixteen) return bug(op, "only 16-bit operands can be transposed");
-  if (op.getATransposed() && op.getA().size() == 4) return bug(op, "registers cannot be transposed");
-  return success();
-}
-
 /// True if the only use of this MMA is another MMA that adds to its result, with only side-effect-free operations between the two. An A
 /// operand in registers would have to be available earlier.
 static bool isChained(ptx::WgmmaOp op) {
@@ -166,7 +148,7 @@ static std::string branchAround(const std::string &text, int64_t warps) {
 /// The accumulators are updated in place: each output is tied to its input. MMAs that add to one sum are one piece of assembly, at the
 /// position of the last. Each piece names up to 128 registers, which accounts for most of LLVM's compile time for an MMA.
 static LogicalResult lower(ptx::WgmmaOp op, PrintContext &at) {
-  if (failed(need(op, at, at.target.wgmma)) || failed(checkWgmma(op))) return failure();
+  if (failed(need(op, at, at.target.wgmma))) return failure();
   if (isChained(op)) return success();
   SmallVector<ptx::WgmmaOp> chain = {op}; // MMAs that this one adds to and that are not printed yet
   while (auto before = chain.back().getC().front().getDefiningOp<ptx::WgmmaOp>())
@@ -204,7 +186,6 @@ static std::string schedulingBarrierText(ArrayRef<std::string> values, const std
 /// values that must be computed before it.
 static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.wgmma))) return failure();
-  if (op.getValues().getTypes() != op.getResults().getTypes()) return bug(op, "the operands and results of a wait have the same types");
   Asm code(at);
   SmallVector<std::string> names;
   for (Value value : op.getResults())
@@ -212,17 +193,15 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
   for (auto [index, value] : llvm::enumerate(op.getValues()))
     code.tie(value, index);
   std::string text;
-  if (auto computed = op->getAttrOfType<IntegerAttr>(ptx::computeBeforeWaitName)) {
-    if (computed.getInt() < 0 || computed.getInt() > static_cast<int64_t>(names.size()))
-      return bug(op, "fewer values pass through it than are to be computed before it");
+  if (int64_t computed = op.getComputeBeforeWait()) {
     Asm count(at);
     std::string result = count.out(IntegerType::get(op.getContext(), 32));
     std::string smCount = code.in(count.emit("mov.u32 " + result + ", %nsmid;", Effect::none).front());
-    int64_t step = op->hasAttr(ptx::nameEveryValueName) ? 1 : std::max<int64_t>(1, computed.getInt() / gpu::namedBeforeWait);
-    ArrayRef<std::string> last = ArrayRef(names).take_back(static_cast<size_t>(computed.getInt()));
+    int64_t step = op.getNamesAll() ? 1 : std::max<int64_t>(1, computed / gpu::namedBeforeWait);
+    ArrayRef<std::string> last = ArrayRef(names).take_back(static_cast<size_t>(computed));
     ValueRange operands = ValueRange(op.getValues()).take_back(last.size());
     SmallVector<std::string> values;
-    for (int64_t i = computed.getInt() - 1; i >= 0; i -= step)
+    for (int64_t i = computed - 1; i >= 0; i -= step)
       if (operands[static_cast<size_t>(i)].getType().isF32()) values.push_back(last[static_cast<size_t>(i)]);
     if (!values.empty()) text += schedulingBarrierText(values, smCount);
   }
@@ -233,8 +212,6 @@ static LogicalResult lower(ptx::WgmmaWaitOp op, PrintContext &at) {
 static LogicalResult lower(ptx::MaxRegistersOp op, PrintContext &at) {
   int64_t count = op.getCount();
   if (failed(need(op, at, at.target.setmaxnreg))) return failure();
-  if (count % 8 || count < 24 || count > 256)
-    return bug(op, "setmaxnreg takes a multiple of 8 from 24 to 256, not " + std::to_string(count));
   return plain(op, at,
                std::string("setmaxnreg.") + (op.getIncrease() ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";");
 }

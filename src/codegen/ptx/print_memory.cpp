@@ -23,14 +23,8 @@ struct Access {
 
 } // namespace
 
-static FailureOr<Access> accessOf(Operation *op, PrintContext &at, TypeRange types) {
-  int64_t count = types.size();
-  if (!count) return bug(op, "an access needs a value");
-  int64_t bits = bitsOf(types.front());
-  if (!llvm::all_equal(types) || bits < 8 || !types.front().isIntOrFloat())
-    return bug(op, "the values of an access must have one type of 8 to 64 bits");
-  if (!llvm::isPowerOf2_64(count) || count * bits > 128)
-    return bug(op, "an access cannot take " + std::to_string(count) + " values of " + std::to_string(bits) + " bits");
+static Access accessOf(PrintContext &at, TypeRange types) {
+  int64_t count = types.size(), bits = bitsOf(types.front());
   Access access;
   access.wordBits = bits >= 32 ? bits : std::min<int64_t>(32, count * bits);
   access.perWord = access.wordBits / bits;
@@ -75,56 +69,50 @@ static SmallVector<std::string> wordsOut(Asm &code, const Access &access, Type v
 /// With a false predicate the registers keep their contents, so they start as `other`.
 static LogicalResult lower(ptx::LoadGlobalOp op, PrintContext &at) {
   auto types = op.getValues().getTypes();
-  FailureOr<Access> access = accessOf(op, at, types);
-  if (failed(access)) return failure();
-  if (op.getCache() == ptx::Cache::wb || op.getCache() == ptx::Cache::wt) return bug(op, "a load has no such cache operator");
-  if (!op.getOther().empty() && op.getOther().getTypes() != types) return bug(op, "`other` has the types of the values");
+  Access access = accessOf(at, types);
   Asm code(at);
-  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  SmallVector<std::string> names = wordsOut(code, access, types.front());
   std::string address = code.address(op.getAddress()), when;
   if (op.getPredicate()) {
     SmallVector<Value> start;
-    if (!op.getOther().empty()) start = toWords(at, *access, op.getOther());
-    for (int64_t i = 0; i < access->words; ++i)
-      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, access->word(types.front())).getResult() : start[i], i);
+    if (!op.getOther().empty()) start = toWords(at, access, op.getOther());
+    for (int64_t i = 0; i < access.words; ++i)
+      code.tie(start.empty() ? LLVM::ZeroOp::create(at.b, access.word(types.front())).getResult() : start[i], i);
     when = code.when(op.getPredicate());
   }
   std::string kind = op.getIsVolatile() ? ".volatile.global" : ".global" + cachePolicy(op.getCache(), op.getEvict());
   bool isMadeHere = op.getIsVolatile() || op.getCache() == ptx::Cache::cv || op.getHoisted();
   Effect effect = isMadeHere ? Effect::writes : Effect::reads;
-  SmallVector<Value> words = code.emit(when + "ld" + kind + access->suffix() + " " + braces(names) + ", " + address + ";", effect);
-  replace(op, fromWords(at, *access, words, types));
+  SmallVector<Value> words = code.emit(when + "ld" + kind + access.suffix() + " " + braces(names) + ", " + address + ";", effect);
+  replace(op, fromWords(at, access, words, types));
   return success();
 }
 
 static LogicalResult store(Operation *op, PrintContext &at, const std::string &kind, Value base, int64_t offset, ValueRange values,
                            Value predicate) {
-  FailureOr<Access> access = accessOf(op, at, values.getTypes());
-  if (failed(access)) return failure();
+  Access access = accessOf(at, values.getTypes());
   Asm code(at);
   std::string address = code.address(base, offset);
   SmallVector<std::string> names;
-  for (Value word : toWords(at, *access, values))
+  for (Value word : toWords(at, access, values))
     names.push_back(code.in(word));
-  code.emit(code.when(predicate) + kind + access->suffix() + " " + address + ", " + braces(names) + ";", Effect::writes);
+  code.emit(code.when(predicate) + kind + access.suffix() + " " + address + ", " + braces(names) + ";", Effect::writes);
   replace(op, {});
   return success();
 }
 
 static LogicalResult lower(ptx::StoreGlobalOp op, PrintContext &at) {
-  if (op.getCache() == ptx::Cache::ca || op.getCache() == ptx::Cache::cv) return bug(op, "a store has no such cache operator");
   return store(op, at, "st.global" + cachePolicy(op.getCache(), op.getEvict()), op.getAddress(), 0, op.getValues(), op.getPredicate());
 }
 
 static LogicalResult lower(ptx::LoadSharedOp op, PrintContext &at) {
   auto types = op.getValues().getTypes();
-  FailureOr<Access> access = accessOf(op, at, types);
-  if (failed(access)) return failure();
+  Access access = accessOf(at, types);
   Asm code(at);
-  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  SmallVector<std::string> names = wordsOut(code, access, types.front());
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
-  std::string text = code.when(op.getPredicate()) + "ld.shared" + access->suffix() + " " + braces(names) + ", " + address + ";";
-  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+  std::string text = code.when(op.getPredicate()) + "ld.shared" + access.suffix() + " " + braces(names) + ", " + address + ";";
+  replace(op, fromWords(at, access, code.emit(text, Effect::reads), types));
   return success();
 }
 
@@ -132,14 +120,13 @@ static LogicalResult lower(ptx::LoadSharedOp op, PrintContext &at) {
 static LogicalResult lower(ptx::LoadBlockOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   auto types = op.getValues().getTypes();
-  FailureOr<Access> access = accessOf(op, at, types);
-  if (failed(access)) return failure();
+  Access access = accessOf(at, types);
   Asm code(at);
-  SmallVector<std::string> names = wordsOut(code, *access, types.front());
+  SmallVector<std::string> names = wordsOut(code, access, types.front());
   std::string address = code.in(op.getAddress()), rank = code.in(op.getRank());
   std::string text = "{ .reg .b32 %there; mapa.shared::cluster.u32 %there, " + address + ", " + rank + "; ld.shared::cluster" +
-                     access->suffix() + " " + braces(names) + ", [%there]; }";
-  replace(op, fromWords(at, *access, code.emit(text, Effect::reads), types));
+                     access.suffix() + " " + braces(names) + ", [%there]; }";
+  replace(op, fromWords(at, access, code.emit(text, Effect::reads), types));
   return success();
 }
 
@@ -159,12 +146,7 @@ static std::string matrixSuffix(size_t count, bool transposed) {
   return ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16 ";
 }
 
-static LogicalResult checkMatrices(Operation *op, size_t count) {
-  return count == 1 || count == 2 || count == 4 ? success() : bug(op, "1, 2 or 4 matrices are moved at once");
-}
-
 static LogicalResult lower(ptx::LdmatrixOp op, PrintContext &at) {
-  if (failed(checkMatrices(op, op.getValues().size()))) return failure();
   Asm code(at);
   SmallVector<std::string> names;
   for (Value value : op.getValues())
@@ -176,7 +158,7 @@ static LogicalResult lower(ptx::LdmatrixOp op, PrintContext &at) {
 }
 
 static LogicalResult lower(ptx::StmatrixOp op, PrintContext &at) {
-  if (failed(need(op, at, at.target.stmatrix)) || failed(checkMatrices(op, op.getValues().size()))) return failure();
+  if (failed(need(op, at, at.target.stmatrix))) return failure();
   Asm code(at);
   std::string address = code.address(op.getAddress(), static_cast<int32_t>(op.getOffset()));
   SmallVector<std::string> names;
@@ -282,7 +264,6 @@ static LogicalResult lower(ptx::PrefetchTensorMapOp op, PrintContext &at) {
 static LogicalResult lower(ptx::CopyAsyncOp op, PrintContext &at) {
   int64_t bytes = op.getBytes();
   if (failed(need(op, at, at.target.cpAsync))) return failure();
-  if (bytes != 4 && bytes != 8 && bytes != 16) return bug(op, "cp.async moves 4, 8 or 16 bytes, not " + std::to_string(bytes));
   Asm code(at);
   std::string operands = code.address(op.getShared(), static_cast<int32_t>(op.getOffset()));
   operands += ", " + code.address(op.getGlobal()) + ", " + std::to_string(bytes);
@@ -367,11 +348,6 @@ static std::string tensorAddress(Asm &code, Value map, ValueRange coordinates) {
   return text + braces(names, true) + "]";
 }
 
-static LogicalResult checkTensor(Operation *op, PrintContext &at, size_t rank) {
-  if (failed(need(op, at, at.target.tma))) return failure();
-  return rank >= 1 && rank <= 5 ? success() : bug(op, "a tensor map has 1 to 5 dimensions, not " + std::to_string(rank));
-}
-
 /// Returns the address of an mbarrier in the even CTA of this CTA's pair. Bit 24 of a shared address in the cluster's window is the lowest
 /// bit of the CTA's rank.
 static Value inEvenCta(PrintContext &at, Value barrier) {
@@ -381,7 +357,7 @@ static Value inEvenCta(PrintContext &at, Value barrier) {
 
 /// The policies are constants for the L2 cache, equal to the results of createpolicy.
 static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
-  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  if (failed(need(op, at, at.target.tma))) return failure();
   if (op.getMulticast() && failed(need(op, at, at.target.multicast))) return failure();
   if (op.getToLeader() && failed(need(op, at, at.target.ctaPairs))) return failure();
   Asm code(at);
@@ -406,7 +382,7 @@ static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
 }
 
 static LogicalResult lower(ptx::TmaStoreOp op, PrintContext &at) {
-  if (failed(checkTensor(op, at, op.getCoordinates().size()))) return failure();
+  if (failed(need(op, at, at.target.tma))) return failure();
   Asm code(at);
   std::string map = tensorAddress(code, op->getOperand(0), op.getCoordinates()), shared = code.address(op.getShared());
   std::string dims = std::to_string(op.getCoordinates().size()) + "d.global.shared::cta";

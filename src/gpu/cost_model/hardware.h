@@ -10,6 +10,7 @@ namespace tilewright::gpu {
 constexpr int64_t warpsOfGroup = 4;     ///< warps that execute wgmma together, and that setmaxnreg changes together
 constexpr int64_t warpGroupBit = 2;     ///< from this bit on, a warp's number is that of its warp group
 constexpr int64_t threadsOfGroup = 128; ///< threads of a warp group
+constexpr int64_t namedBarriers = 16;   ///< of a CTA (bar.sync)
 
 // ---- tensor cores
 constexpr int64_t wgmmaRows = 64;                 ///< rows of one wgmma

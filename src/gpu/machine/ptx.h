@@ -1,6 +1,7 @@
 // C++ declarations of the ptx dialect. The operations are defined in ptx.td.
 #pragma once
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx_attributes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

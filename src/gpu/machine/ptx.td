@@ -70,6 +70,17 @@ def Ptx_Unit : PtxEnum<"Unit", "special function",
    I32EnumAttrCase<"sqrt_rn", 8>, I32EnumAttrCase<"floor", 9>, I32EnumAttrCase<"ceil", 10>, I32EnumAttrCase<"trunc", 11>,
    I32EnumAttrCase<"rint", 12>]>;
 
+// Numbers in instructions, within the bounds of PTX. verify_operations.cpp has the rules that concern several attributes or operands.
+class PtxNumber<string condition, string text>
+    : ConfinedAttr<I32Attr, [AttrConstraint<CPred<!subst("$number", "::llvm::cast<::mlir::IntegerAttr>($_self).getInt()", condition)>, text>]>;
+def Ptx_GridAxis : PtxNumber<"$number >= 0 && $number <= 2", "that is an axis of the grid, 0 to 2">;
+def Ptx_BarrierId : PtxNumber<"$number >= 0 && $number < ::tilewright::gpu::namedBarriers", "that is a named barrier, 0 to 15">;
+def Ptx_WholeWarps : PtxNumber<"$number >= 0 && $number % 32 == 0", "that is the threads of whole warps">;
+def Ptx_CopyBytes : PtxNumber<"$number == 4 || $number == 8 || $number == 16", "that is 4, 8 or 16 bytes">;
+def Ptx_Arrivals : PtxNumber<"$number >= 1 && $number < 1 << 20", "that is arrivals of a phase, 1 to 1048575 (PTX ISA 9.7.13.15.2)">;
+def Ptx_Registers : PtxNumber<"$number % ::tilewright::gpu::registerStep == 0 && $number >= ::tilewright::gpu::minMaxnreg && $number <= ::tilewright::gpu::maxMaxnreg",
+                              "that is a multiple of 8 from 24 to 256">;
+
 class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
 // Instructions that the threads of a warp (or more) execute together; they are not moved.
 class PtxTogether<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
@@ -89,7 +100,7 @@ def Ptx_SharedBaseOp : PtxSpecial<"shared_base", "address of the kernel's dynami
 def Ptx_ClusterRankOp : PtxSpecial<"cluster_rank", "rank of the CTA in its cluster">;
 class PtxAxis<string name, string text> : PtxOp<name, [Pure]> {
   let summary = text;
-  let arguments = (ins I32Attr:$axis);
+  let arguments = (ins Ptx_GridAxis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
 }
@@ -117,6 +128,7 @@ def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOp
                        UnitAttr:$unaligned, UnitAttr:$hoisted);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address (`if` $predicate^)? (`else` $other^ `:` type($other))? attr-dict `->` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_StoreGlobalOp : PtxOp<"store_global", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "stores values to global memory";
@@ -124,17 +136,20 @@ def Ptx_StoreGlobalOp : PtxOp<"store_global", [AttrSizedOperandSegments, MemoryE
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_LoadSharedOp : PtxOp<"load_shared", [MemoryEffects<[MemRead]>]> {
   let summary = "loads values from shared memory, at address + offset; undefined where the predicate is false";
   let arguments = (ins I32:$address, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address (`if` $predicate^)? attr-dict `->` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_StoreSharedOp : PtxOp<"store_shared", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "stores values to shared memory, at address + offset";
   let arguments = (ins I32:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_LoadBlockOp : PtxOp<"load_block", [MemoryEffects<[MemRead]>]> {
   let summary = "loads values from the shared memory of another CTA of the cluster (mapa, ld.shared::cluster), at the same address as in "
@@ -142,6 +157,7 @@ def Ptx_LoadBlockOp : PtxOp<"load_block", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins I32:$address, I32:$rank);
   let results = (outs Variadic<AnyType>:$values);
   let assemblyFormat = "$address `,` $rank attr-dict `->` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_AddSharedOp : PtxEffect<"add_shared"> {
   let summary = "adds to an i32 in shared memory atomically (red.shared.add): adding threads need no order between them";
@@ -154,11 +170,13 @@ def Ptx_LdmatrixOp : PtxTogether<"ldmatrix"> {
   let arguments = (ins I32:$address, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
   let results = (outs Variadic<I32>:$values);
   let assemblyFormat = "$address attr-dict `->` type($values)";
+  let hasVerifier = 1;
 }
 def Ptx_StmatrixOp : PtxTogether<"stmatrix"> {
   let summary = "stores 8x8 matrices of 16-bit elements (1, 2 or 4) to shared memory; the inverse of ldmatrix";
   let arguments = (ins I32:$address, Variadic<I32>:$values, UnitAttr:$transposed, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$address `,` $values attr-dict";
+  let hasVerifier = 1;
 }
 def Ptx_AtomicOp : PtxEffect<"atomic", [AttrSizedOperandSegments]> {
   let summary = "atomic read-modify-write in global memory; the result is the old value (undefined where the predicate is false). fadd "
@@ -222,14 +240,14 @@ def Ptx_BarrierOp : PtxTogether<"barrier"> {
   let summary = "bar.sync id [, threads]: all threads of the CTA (threads = 0) or this many; orders their memory accesses. "
                 "`perWarpGroup`: the number is `id` plus the number of the thread's warp group. With `warp`, ptxas sees that a warp has one number";
   // A branch between two barriers with constant numbers would make ptxas wait for all MMAs before it (C7514).
-  let arguments = (ins Optional<I32>:$warp, DefaultValuedAttr<I32Attr, "0">:$id, DefaultValuedAttr<I32Attr, "0">:$threads, UnitAttr:$perWarpGroup);
+  let arguments = (ins Optional<I32>:$warp, DefaultValuedAttr<Ptx_BarrierId, "0">:$id, DefaultValuedAttr<Ptx_WholeWarps, "0">:$threads, UnitAttr:$perWarpGroup);
   let assemblyFormat = "(`of` $warp^)? attr-dict";
   let builders = [OpBuilder<(ins CArg<"uint32_t", "0">:$id, CArg<"uint32_t", "0">:$threads, CArg<"bool", "false">:$perWarpGroup),
                             [{ build($_builder, $_state, mlir::Value(), id, threads, perWarpGroup); }]>];
 }
 def Ptx_BarrierArriveOp : PtxTogether<"barrier_arrive"> {
   let summary = "bar.arrive id, threads: arrives without waiting";
-  let arguments = (ins I32Attr:$id, I32Attr:$threads);
+  let arguments = (ins Ptx_BarrierId:$id, ConfinedAttr<Ptx_WholeWarps, [IntPositive]>:$threads);
   let assemblyFormat = "attr-dict";
 }
 def Ptx_WarpBarrierOp : PtxTogether<"warp_barrier"> { let summary = "bar.warp.sync"; let assemblyFormat = "attr-dict"; }
@@ -243,7 +261,7 @@ def Ptx_CopyAsyncOp : PtxEffect<"copy_async"> {
                 "nothing. cg (16 bytes): bypasses L1";
   // No eviction priority: ptxas (12.8 and 13.0) miscompiles it if the shared address is a register plus a uniform register. It encodes both
   // uniform registers of the LDGSTS in one field, which the GPU rejects as an illegal instruction.
-  let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, I32Attr:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset);
+  let arguments = (ins I32:$shared, I64:$global, Optional<I1>:$predicate, Ptx_CopyBytes:$bytes, DefaultValuedAttr<I32Attr, "0">:$offset);
   let assemblyFormat = "$shared `,` $global (`if` $predicate^)? attr-dict";
 }
 def Ptx_CopyCommitOp : PtxEffect<"copy_commit"> { let summary = "cp.async.commit_group"; let assemblyFormat = "attr-dict"; }
@@ -254,7 +272,7 @@ def Ptx_CopyWaitOp : PtxEffect<"copy_wait"> {
 }
 def Ptx_MbarrierInitOp : PtxEffect<"mbarrier_init"> {
   let summary = "initializes an 8-byte mbarrier at a shared address, with `count` arrivals a phase; executed where the predicate is true";
-  let arguments = (ins I32:$barrier, I32Attr:$count, Optional<I1>:$predicate);
+  let arguments = (ins I32:$barrier, Ptx_Arrivals:$count, Optional<I1>:$predicate);
   let assemblyFormat = "$barrier `,` $count (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierInitFenceOp : PtxEffect<"mbarrier_init_fence"> {
@@ -268,7 +286,7 @@ def Ptx_MbarrierExpectOp : PtxEffect<"mbarrier_expect"> {
 }
 def Ptx_MbarrierArriveOp : PtxEffect<"mbarrier_arrive"> {
   let summary = "mbarrier.arrive: `count` arrivals. `inCtas`, the number of CTAs of the cluster: arrives at the same barrier in each of them";
-  let arguments = (ins I32:$barrier, DefaultValuedAttr<I32Attr, "1">:$count, Optional<I1>:$predicate,
+  let arguments = (ins I32:$barrier, DefaultValuedAttr<Ptx_Arrivals, "1">:$count, Optional<I1>:$predicate,
                        OptionalAttr<ConfinedAttr<I32Attr, [IntMinValue<2>]>>:$inCtas);
   let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
 }
@@ -285,12 +303,14 @@ def Ptx_TmaLoadOp : PtxEffect<"tma_load", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$multicast,
                        UnitAttr:$toLeader);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $shared `,` $barrier (`if` $predicate^)? attr-dict";
+  let hasVerifier = 1;
 }
 def Ptx_TmaStoreOp : PtxEffect<"tma_store", [AttrSizedOperandSegments]> {
   let summary = "copies a box from shared memory to a tensor (clipped at its bounds), as part of this thread's current bulk group; "
                 "`reduce` combines it with the data in memory";
   let arguments = (ins Ptx_TensorMap:$map, Variadic<I32>:$coordinates, I32:$shared, Optional<I1>:$predicate, OptionalAttr<Ptx_Redux>:$reduce);
   let assemblyFormat = "$map `[` $coordinates `]` `from` $shared (`if` $predicate^)? attr-dict";
+  let hasVerifier = 1;
 }
 def Ptx_TmaCommitOp : PtxEffect<"tma_commit"> { let summary = "cp.async.bulk.commit_group"; let assemblyFormat = "attr-dict"; }
 def Ptx_TmaWaitOp : PtxEffect<"tma_wait"> {
@@ -340,18 +360,22 @@ def Ptx_WgmmaOp : PtxTogether<"wgmma", [AttrSizedOperandSegments]> {
                        OptionalAttr<ConfinedAttr<I32Attr, [IntPositive, Ptx_WholeWarpGroups]>>:$partialWarps);
   let results = (outs Variadic<AnyType>:$d);
   let assemblyFormat = "`(` $a `)` `,` $b `,` `(` $c `)` (`if` $useC^)? attr-dict `:` `(` type($a) `)` `,` `(` type($c) `)` `->` `(` type($d) `)`";
+  let hasVerifier = 1;
 }
 def Ptx_WgmmaCommitOp : PtxTogether<"wgmma_commit"> { let assemblyFormat = "attr-dict"; }
 def Ptx_WgmmaWaitOp : PtxTogether<"wgmma_wait"> {
   let summary = "waits until all but the latest `pending` committed groups of this warp group are complete. Accumulators pass through it, "
-                "so that their uses stay below";
-  let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$values);
+                "so that their uses stay below. The last `computeBeforeWait` values must be computed before the wait: ptxas moves it above arithmetic "
+                "that does not depend on it, and then nothing is computed while the MMAs run. Its assembly names eight of these values, evenly "
+                "spaced, which makes ptxas compute them first; with `namesAll` it names all, because ptxas may postpone the others";
+  let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$values, DefaultValuedAttr<I32Attr, "0">:$computeBeforeWait, UnitAttr:$namesAll);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$pending (`,` $values^ `:` type($values))? attr-dict (`->` type($results)^)?";
+  let hasVerifier = 1;
 }
 def Ptx_MaxRegistersOp : PtxTogether<"max_registers"> {
   let summary = "setmaxnreg of a warp group";
-  let arguments = (ins BoolAttr:$increase, I32Attr:$count);
+  let arguments = (ins BoolAttr:$increase, Ptx_Registers:$count);
   let assemblyFormat = "$increase $count attr-dict";
 }
 

@@ -47,7 +47,6 @@ static bool ldmatrix(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
   auto op = cast<ptx::LdmatrixOp>(step.op);
   size_t count = step.results.size();
-  if (count != 1 && count != 2 && count != 4) return warp.fail(step, "loads 1, 2 or 4 matrices");
   std::vector<std::array<uint16_t, 8>> rows(8 * count);
   for (size_t row = 0; row < rows.size(); ++row) {
     uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
@@ -69,7 +68,6 @@ static bool stmatrix(Warp &warp, const Step &step) {
   if (!warp.needAllLanes(step)) return false;
   auto op = cast<ptx::StmatrixOp>(step.op);
   size_t count = step.operands.size() - 1;
-  if (count != 1 && count != 2 && count != 4) return warp.fail(step, "stores 1, 2 or 4 matrices");
   for (size_t row = 0; row < 8 * count; ++row) {
     uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
     if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
@@ -204,15 +202,9 @@ static bool wgmma(Warp &warp, const Step &step) {
   auto op = cast<ptx::WgmmaOp>(step.op);
   ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
   int64_t n = op.getN(), bits = bitsOf(aFormat), inner = 256 / bits;
-  size_t aSize = op.getA().size(), cSize = op.getC().size(), accumulators = size_t(format == ptx::Format::f16 ? n / 4 : n / 2);
-  bool isInt = aFormat == ptx::Format::s8 || aFormat == ptx::Format::u8;
+  size_t aSize = op.getA().size(), cSize = op.getC().size();
   if (warp.cta.warps.size() % 4) return warp.fail(step, "the number of warps is not a multiple of 4");
-  if (n < 8 || n > 256 || n % 8 || (isInt && n > 32 && n % 16)) return warp.fail(step, "unsupported n = " + llvm::Twine(n));
-  if ((aSize != 1 && aSize != 4) || cSize != accumulators || step.results.size() != accumulators)
-    return warp.fail(step, "takes a descriptor or 4 registers, and " + llvm::Twine(accumulators) + " accumulators");
   if (bitsOf(bFormat) != bits || bits > 32) return warp.fail(step, "unsupported formats");
-  if ((op.getATransposed() || op.getBTransposed()) && bits != 16) return warp.fail(step, "only 16-bit operands may be M- or N-major");
-  if (op.getATransposed() && aSize == 4) return warp.fail(step, "registers cannot be transposed");
   if (!warp.matrixFence) return warp.fail(step, "wgmma_fence is missing before the first wgmma");
 
   if (std::optional<uint32_t> warps = op.getPartialWarps(); warps && warp.index >= int64_t(*warps)) {

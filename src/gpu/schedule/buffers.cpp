@@ -53,7 +53,8 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   if (!recipe) return bug(op, "its tensor map has no " + name.str());
   std::optional<TmaBox> box = boxOf(buffer, order);
   SmallVector<int64_t> extents(box->box.begin(), box->box.end());
-  ArrayRef<int64_t> copied = copiedExtent(op);
+  auto load = dyn_cast<ttg::DescriptorLoadOp>(op);
+  ArrayRef<int64_t> copied = load ? load.getCopiedExtent() : ArrayRef<int64_t>();
   for (size_t i = 1; i < copied.size(); ++i)
     extents[i] = copied[static_cast<size_t>(order[i])];
   extents.resize(dims, 1);

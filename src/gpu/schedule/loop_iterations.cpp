@@ -247,8 +247,8 @@ static scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
 }
 
 FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update) {
-  SmallVector<Operation *> around; // outermost first
-  for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp>(op); op = op->getParentOp())
+  SmallVector<Operation *> around; // outermost first; a partition runs once
+  for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
   for (Operation *op : around) {
     auto loop = dyn_cast<scf::WhileOp>(op);

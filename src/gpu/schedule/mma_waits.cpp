@@ -31,7 +31,7 @@ ttg::MmaAsyncOp lastMmaIn(Block *block) {
 
 ttg::MmaAsyncWaitOp drainingWaitIn(scf::ForOp loop) {
   for (auto wait : loop.getBody()->getOps<ttg::MmaAsyncWaitOp>())
-    if (wait->hasAttr(ttg::drainsName)) return wait;
+    if (wait.getDrains()) return wait;
   return {};
 }
 
@@ -136,7 +136,7 @@ ttg::MmaAsyncWaitOp keepInFlight(scf::ForOp loop, ArrayRef<MmaEdge> edges) {
 /// Arithmetic above the wait stays above it: nothing adds its elements up there, and ptxas computes them in an order of its own.
 static ttg::MmaAsyncWaitOp passThrough(ttg::MmaAsyncWaitOp wait, Value computed) {
   ttg::MmaAsyncWaitOp both = extendWait(wait, computed);
-  both->setAttr(ptx::nameEveryValueName, UnitAttr::get(both.getContext()));
+  both.setNamesAll(true);
   computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
     return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
   });

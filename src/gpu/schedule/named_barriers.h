@@ -1,6 +1,8 @@
 // The CTA's named barriers (bar.sync id). Each has one purpose: all threads that arrive at one must mean the same.
 #pragma once
 
+#include "gpu/cost_model/hardware.h"
+
 #include <cstdint>
 
 namespace tilewright::gpu {
@@ -15,7 +17,6 @@ constexpr uint32_t pingPongBarrier = 2;
 constexpr uint32_t groupBarrier = 4;
 /// The threads of the first partition; each other partition has the next number.
 constexpr uint32_t partitionBarrier = 6;
-/// A CTA has 16 named barriers.
-constexpr uint32_t maxPartitions = 16 - partitionBarrier;
+constexpr uint32_t maxPartitions = namedBarriers - partitionBarrier;
 
 } // namespace tilewright::gpu

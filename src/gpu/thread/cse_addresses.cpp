@@ -5,6 +5,7 @@
 // A constant becomes the immediate offset of the access, and the product is computed once per warp. Addresses are compared as polynomials
 // over opaque values. A sign extension of a sum is the sum of the sign extensions if the sum is marked as not wrapping
 // (gpu/tiles/assume_no_wrap). Any other sign extension is opaque.
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/thread/address_bases.h"
 #include "gpu/ttg/ttg.h"

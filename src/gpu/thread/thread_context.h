@@ -3,6 +3,7 @@
 // functions, which lowering_table.h lists.
 #pragma once
 
+#include "gpu/machine/ptx.h"
 #include "gpu/thread/access_log.h"
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"

@@ -349,7 +349,7 @@ static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
   };
   WaitTiles tiles = waitTiles(op);
   ThreadValues values;
-  int64_t computed = 0;
+  uint32_t computed = 0;
   for (auto [i, number] : llvm::enumerate(tiles.order)) {
     Value tile = op.getTiles()[number];
     for (auto [reg, part] : llvm::enumerate(t.get(tile))) {
@@ -358,9 +358,7 @@ static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
       computed += i + tiles.computed >= tiles.order.size();
     }
   }
-  auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values);
-  if (computed) wait->setAttr(ptx::computeBeforeWaitName, t.b.getI64IntegerAttr(computed));
-  if (Attribute every = op->getAttr(ptx::nameEveryValueName)) wait->setAttr(ptx::nameEveryValueName, every);
+  auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values, computed, op.getNamesAll());
   ValueRange through = wait.getResults();
   for (size_t number : tiles.order) {
     Value tile = op.getTiles()[number];

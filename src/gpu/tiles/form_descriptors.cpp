@@ -17,6 +17,7 @@
 // A launch creates each map, and a CTA prefetches it before its first copy. That pays off if copies are prefetched in a loop. A kernel that
 // copies each tile once keeps its loads, stores and atomic operations, which are as fast (docs/journal/2026-11-gpu.md).
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/dot_choice.h"
 #include "gpu/tiles/map_plan.h"
@@ -238,8 +239,7 @@ private:
     Value map = addMap(indices, *plan, cast<RankedTensorType>(op.getType()).getElementType());
     auto loaded = ttg::DescriptorLoadOp::create(b, op.getLoc(), op.getType(), map, coordinates(indices, *plan, op.getLoc()), order(*plan),
                                                 static_cast<uint32_t>(op.getEvict()));
-    if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape())
-      loaded->setAttr(ttg::copiedExtentName, b.getDenseI64ArrayAttr(plan->box));
+    if (ArrayRef<int64_t>(plan->box) != cast<RankedTensorType>(op.getType()).getShape()) loaded.setCopiedExtent(plan->box);
     op.getResult().replaceAllUsesWith(loaded.getResult());
     op.erase();
     return {};

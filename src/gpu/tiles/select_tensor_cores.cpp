@@ -108,9 +108,9 @@ private:
   void checkCopiedExtent(Value operand, size_t dim, tt::DotOp dot, bool byDescriptor) {
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
-    if (!load || copiedExtent(load).empty()) return;
-    byDescriptor = byDescriptor && mmaExtent(dot)[dim] <= copiedExtent(load)[static_cast<size_t>(source.order[dim])];
-    if (!byDescriptor) load->removeAttr(ttg::copiedExtentName);
+    if (!load || load.getCopiedExtent().empty()) return;
+    byDescriptor = byDescriptor && mmaExtent(dot)[dim] <= load.getCopiedExtent()[static_cast<size_t>(source.order[dim])];
+    if (!byDescriptor) load.setCopiedExtent({});
   }
 
   /// Returns the layout of the operand's buffer. `along`: the operand's K dimension. `reach`: elements of the other dimension that one
@@ -147,8 +147,8 @@ private:
         hoisted[key] = buffer;
       }
     }
-    if (Attribute copied = from ? from->getAttr(ttg::copiedExtentName) : Attribute())
-      buffer.getDefiningOp()->setAttr(ttg::copiedExtentName, copied);
+    if (auto load = dyn_cast_or_null<ttg::DescriptorLoadOp>(from))
+      buffer.getDefiningOp<ttg::AllocOp>().setCopiedExtent(load.getCopiedExtent());
     return buffer;
   }
 

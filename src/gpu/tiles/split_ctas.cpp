@@ -8,6 +8,7 @@
 //
 // Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, which sends results that may change
 // (atomics, volatile loads) to the other CTAs.
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/cta_split_plan.h"
 #include "gpu/ttg/demanded_extent.h"

@@ -1,6 +1,7 @@
 // See tensor_map.h.
 #include "gpu/tiles/tensor_map.h"
 
+#include "gpu/machine/ptx.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
 

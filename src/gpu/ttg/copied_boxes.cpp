@@ -6,19 +6,14 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ArrayRef<int64_t> copiedExtent(Operation *op) {
-  auto extent = op->getAttrOfType<DenseI64ArrayAttr>(ttg::copiedExtentName);
-  return extent ? extent.asArrayRef() : ArrayRef<int64_t>();
-}
-
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
-  if (Attribute copied = other->getAttr(ttg::copiedExtentName)) buffer->setAttr(ttg::copiedExtentName, copied);
+  buffer.setCopiedExtent(other.getCopiedExtent());
   return buffer;
 }
 
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
   std::optional<TmaBox> box = tmaBox(alloc.getType().getLayout().layout());
-  ArrayRef<int64_t> extents = copiedExtent(alloc);
+  ArrayRef<int64_t> extents = alloc.getCopiedExtent();
   for (size_t i = 0; box && i < extents.size(); ++i) {
     int64_t extent = extents[static_cast<size_t>(box->order[i])];
     if (i == 0 && box->spanBytes > 0)
@@ -36,13 +31,13 @@ static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {
 int64_t copiedBytes(ttg::AllocOp alloc) {
   SharedLayout layout = alloc.getType().getLayout().layout();
   std::optional<TmaBox> box = copiedBox(alloc);
-  if (copiedExtent(alloc).empty() || !box) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
+  if (alloc.getCopiedExtent().empty() || !box) return elementCount(layout.shape) * layout.elementBytes(); // TMA does not count padding
   return box->copies * bytesOfBox(alloc, *box);
 }
 
 int64_t stageBytes(ttg::AllocOp alloc) {
   std::optional<TmaBox> box = copiedBox(alloc);
-  if (copiedExtent(alloc).empty() || !box) return alloc.getType().paddedTileBytes();
+  if (alloc.getCopiedExtent().empty() || !box) return alloc.getType().paddedTileBytes();
   int64_t bytes = (box->copies - 1) * box->bytes + bytesOfBox(alloc, *box);
   return (bytes + swizzleAlignment - 1) / swizzleAlignment * swizzleAlignment;
 }

@@ -5,8 +5,6 @@
 
 namespace tilewright::gpu {
 
-/// Returns the value of `ttg::copiedExtentName`; empty: all.
-llvm::ArrayRef<int64_t> copiedExtent(mlir::Operation *op);
 /// Returns `buffer` with the same copied extent as `other`.
 ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
 /// The parts into which a TMA box is cut.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gpu/layout/layout.h"
-#include "gpu/machine/ptx.h"
 #include "gpu/ttg/ttg_attributes.h"
 #include "ir/address/indices.h"
 #include "ir/tt.h"

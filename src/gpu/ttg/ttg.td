@@ -263,11 +263,23 @@ def TTG_ReadClusterOp : TTGEffect<"read_cluster"> {
 
 // ---- buffers
 
+def TTG_Lifetime : I32EnumAttr<"Lifetime",
+  "when other buffers may have a buffer's bytes: before its first and after its last use; after its last use, because other CTAs write to it; "
+  "never",
+  [I32EnumAttrCase<"uses", 0>, I32EnumAttrCase<"fromStart", 1, "from_start">, I32EnumAttrCase<"throughout", 2>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
 def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "a buffer in shared memory, live from its first to its last use (in a loop: one buffer for all iterations). "
-                "allocate-shared stores its address in the attribute `ttg.offset`";
+  let summary = "a buffer in shared memory, live from its first to its last use (in a loop: one buffer for all iterations) unless `lifetime` "
+                "says more. allocate-shared stores its address in the attribute `ttg.offset`. `copiedExtent`: how much of each dimension TMA "
+                "copies, if not all; shared memory holds nothing after that";
+  let arguments = (ins DefaultValuedAttr<TTG_Lifetime, "Lifetime::uses">:$lifetime, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$copiedExtent);
   let results = (outs TTG_Buffer:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`live` $lifetime^)? attr-dict `:` type($result)";
+  let extraClassDeclaration = [{
+    /// Lets the buffer live at least as long as that.
+    void extendLifetime(Lifetime lifetime) { setLifetime(std::max(getLifetime(), lifetime)); }
+  }];
 }
 def TTG_StageOp : TTGOp<"stage", [Pure]> {
   let summary = "one tile of a circular buffer";
@@ -393,9 +405,10 @@ def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
 }
 // Loads and stores that TMA can do, with tiles as values, until buffers are chosen.
 def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> {
-  let summary = "loads a tile through a tensor map; zeros outside the map's bounds";
+  let summary = "loads a tile through a tensor map; zeros outside the map's bounds. `copiedExtent`: as in alloc, of the buffer that it fills";
   let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order,
-                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */);
+                       DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$copiedExtent);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
 }
@@ -434,8 +447,9 @@ def TTG_MmaAsyncOp : TTGEffect<"mma_async", [AllTypesMatch<["c", "d"]>, AttrSize
 }
 def TTG_MmaAsyncWaitOp : TTGEffect<"mma_async_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
-                "registers) through that may be used afterwards";
-  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles);
+                "registers) through that may be used afterwards. `drains`: in a loop whose iteration has several MMAs for one dot, the MMAs of "
+                "the previous iteration have finished after it. `namesAll`: as in ptx.wgmma_wait";
+  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles, UnitAttr:$drains, UnitAttr:$namesAll);
   let results = (outs Variadic<TTG_Tile>:$results);
   let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
                             [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];

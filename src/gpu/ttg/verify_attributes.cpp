@@ -1,5 +1,4 @@
-// The discardable attributes of the ttg dialect (ttg_attributes.h), of operations and of arguments: the type of each, and the operations
-// that may have it.
+// The verifier of the ttg dialect's discardable attributes: the rows of ttg_attributes.def, and what the marks of partitions mean.
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,77 +8,81 @@ using namespace tilewright;
 using namespace tilewright::ttg;
 
 namespace {
-/// A discardable attribute of the dialect: its type, and the operations that may have it; any, without `standsOn`.
 struct KnownAttribute {
-  StringRef name, type;
+  StringRef name;
+  std::string type, place;
   bool (*hasType)(Attribute);
-  StringRef place = "";
-  bool (*standsOn)(Operation *) = nullptr;
+  bool (*standsOn)(Operation *);
+  bool isOfArgument;
 };
 } // namespace
 
-template <typename T> static bool is(Attribute attribute) {
-  return isa<T>(attribute);
-}
-template <typename T> static bool is(Operation *op) {
-  return isa<T>(op);
+template <typename Type> static std::string describeType() {
+  if constexpr (std::is_same_v<Type, IntegerAttr>)
+    return "an integer";
+  else if constexpr (std::is_same_v<Type, StringAttr>)
+    return "a string";
+  else if constexpr (std::is_same_v<Type, UnitAttr>)
+    return "a unit attribute";
+  else if constexpr (std::is_same_v<Type, ArrayAttr>)
+    return "a list";
+  else if constexpr (std::is_same_v<Type, DenseI64ArrayAttr>)
+    return "an array of integers";
+  else
+    return "a #ttg." + Type::getMnemonic().str();
 }
 
-static ArrayRef<KnownAttribute> knownAttributes() {
-  static const KnownAttribute known[] = {
-      {configName, "a config", is<ConfigAttr>, "a tt.func", is<tt::FuncOp>},
-      {guardsName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
-      {failedGuardsName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
-      {remarksName, "a list", is<ArrayAttr>, "a tt.func", is<tt::FuncOp>},
-      {sharedBytesName, "an integer", is<IntegerAttr>, "a tt.func", is<tt::FuncOp>},
-      {warpSpecializedName, "a unit attribute", is<UnitAttr>, "a tt.func", is<tt::FuncOp>},
-      {notWarpSpecializedName, "a string", is<StringAttr>, "a tt.func", is<tt::FuncOp>},
-      {operandRegistersName, "an integer", is<IntegerAttr>, "a tt.func", is<tt::FuncOp>},
-      {loopScheduleName, "a loop_schedule", is<LoopScheduleAttr>, "an scf.for", is<scf::ForOp>},
-      {mmaScheduleName, "an mma_schedule", is<MmaScheduleAttr>, "an scf.for", is<scf::ForOp>},
-      {drainsName, "a unit attribute", is<UnitAttr>, "a ttg.mma_async_wait", is<MmaAsyncWaitOp>},
-      {unalignedName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
-      {alignedWordsName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
-      {hoistedName, "a unit attribute", is<UnitAttr>, "a tt.load", is<tt::LoadOp>},
-      {dotChoiceName, "a dot_choice", is<DotChoiceAttr>, "a tt.dot", is<tt::DotOp>},
-      {liveThroughoutName, "a unit attribute", is<UnitAttr>, "a ttg.alloc", is<AllocOp>},
-      {liveFromStartName, "a unit attribute", is<UnitAttr>, "a ttg.alloc", is<AllocOp>},
-      {vectorName, "an integer", is<IntegerAttr>},
-      {blockRepeatsName, "an array of integers", is<DenseI64ArrayAttr>},
-      {noWrapName, "a unit attribute", is<UnitAttr>},
-      {notPipelinedName, "a string", is<StringAttr>},
-      {copiedExtentName, "an array of integers", is<DenseI64ArrayAttr>},
-      {firstCtaName, "a unit attribute", is<UnitAttr>},
-      {offsetName, "an integer", is<IntegerAttr>},
-      {idName, "an integer", is<IntegerAttr>},
-      {iterationOffsetName, "an integer", is<IntegerAttr>},
-      {partitionName, "a partition", is<PartitionAttr>},
-  };
+template <typename Type, typename Place> static KnownAttribute row(StringRef name) {
+  KnownAttribute known{name,
+                       describeType<Type>(),
+                       "",
+                       [](Attribute attribute) { return isa<Type>(attribute); },
+                       [](Operation *) { return true; },
+                       std::is_same_v<Place, BlockArgument>};
+  if constexpr (!std::is_same_v<Place, BlockArgument> && !std::is_same_v<Place, Operation>) {
+    known.place = Place::getOperationName().str();
+    known.standsOn = [](Operation *op) { return isa<Place>(op); };
+  }
   return known;
 }
 
-static ArrayRef<KnownAttribute> knownArgumentAttributes() {
-  static const KnownAttribute known[] = {
-      {tensorMapName, "a tensor_map", is<TensorMapAttr>},
-      {notSpecializedName, "a unit attribute", is<UnitAttr>},
-      {maxValueName, "an integer", is<IntegerAttr>},
+static LogicalResult verify(Operation *op, NamedAttribute attribute, bool isOfArgument) {
+#define TTG_ATTRIBUTE(constant, text, type, place) row<type, place>(constant),
+  static const KnownAttribute rows[] = {
+#include "gpu/ttg/ttg_attributes.def"
   };
-  return known;
-}
-
-/// Verifies one of `all` on an operation, or on an argument of it.
-static LogicalResult verify(Operation *op, NamedAttribute attribute, ArrayRef<KnownAttribute> all) {
-  const KnownAttribute *known = llvm::find_if(all, [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
-  if (known == all.end()) return success(); // upstream's, on modules for instance
+  const auto *known = llvm::find_if(rows, [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
+  if (known == std::end(rows) || known->isOfArgument != isOfArgument) return success(); // upstream's, on modules for instance
   if (!known->hasType(attribute.getValue())) return op->emitOpError() << known->name << " must be " << known->type;
-  if (known->standsOn && !known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
+  if (!known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
+  return success();
+}
+
+/// The partition that runs an operation: the mark of the operation, or of what it stands in.
+static Partition runBy(Operation *op) {
+  while (op && !op->hasAttr(partitionName))
+    op = op->getParentOp();
+  return op ? partitionOf(op) : Partition::consumers;
+}
+
+/// A mark names a partition that the kernel has. Partitions exchange values through memory alone: none uses a result of another one.
+static LogicalResult verifyPartition(Operation *op) {
+  auto function = op->getParentOfType<tt::FuncOp>();
+  Partition partition = partitionOf(op);
+  bool exists = function && function->hasAttr(partition == Partition::operands ? operandRegistersName : warpSpecializedName);
+  if (!exists || partition == Partition::consumers)
+    return op->emitOpError() << "has a mark of the partition '" << stringifyPartition(partition) << "', which its kernel does not have";
+  for (Operation *user : op->getUsers())
+    if (runBy(user) != partition)
+      return op->emitOpError() << "is run by the partition '" << stringifyPartition(partition) << "', but another one uses its result";
   return success();
 }
 
 LogicalResult TTGDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  return verify(op, attribute, knownAttributes());
+  if (failed(verify(op, attribute, /*isOfArgument=*/false))) return failure();
+  return attribute.getName() == partitionName ? verifyPartition(op) : success();
 }
 
 LogicalResult TTGDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
-  return verify(op, attribute, knownArgumentAttributes());
+  return verify(op, attribute, /*isOfArgument=*/true);
 }

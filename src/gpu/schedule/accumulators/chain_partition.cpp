@@ -121,8 +121,7 @@ void ChainExpansion::allocate() {
     if (!buffer) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointAfter(zero.getDefiningOp());
-      buffer = ttg::AllocOp::create(b, function.getLoc(), factorBufferOf(mma));
-      buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+      buffer = ttg::AllocOp::create(b, function.getLoc(), factorBufferOf(mma), ttg::Lifetime::throughout);
     }
     place.factorBuffer = buffer;
     place.factorsFull = allocBarriers(2 * plan.rowGroups, warps);

@@ -70,8 +70,7 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
   b.setInsertionPointToStart(&entry);
   auto layout = SharedLayout::rowMajor({clcStages, clcResponseBytes}, 8, {1, 0});
   auto type = ttg::BufferType::get(b.getContext(), 1, b.getI8Type(), ttg::SharedAttr::get(b.getContext(), layout));
-  auto responses = ttg::AllocOp::create(b, loc, type);
-  responses->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+  auto responses = ttg::AllocOp::create(b, loc, type, ttg::Lifetime::throughout);
   auto barriers = ttg::BarriersType::get(b.getContext(), clcStages);
   Value full = ttg::AllocBarriersOp::create(b, loc, barriers);
   Value empty = ttg::AllocBarriersOp::create(b, loc, barriers, static_cast<uint32_t>(config.getWarps() * config.getCtas()));

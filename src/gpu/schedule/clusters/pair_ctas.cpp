@@ -9,6 +9,7 @@
 // of its rows of A, and those of all columns of B. All MMAs of a kernel are those of pairs, or none is. Whether the partitions are
 // possible, schedule-loops shows for a copy of the kernel.
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/buffers.h"
@@ -191,7 +192,7 @@ private:
     columns.load = store ? loadOf(store) : ttg::DescriptorLoadOp();
     if (!columns.load || !columns.load->hasOneUse() || columns.load->getBlock() != mma->getBlock())
       return Failure{"a dot's second operand is not copied by TMA"};
-    if (!copiedExtent(alloc).empty()) return Failure{"a dot's second operand is padded"};
+    if (!alloc.getCopiedExtent().empty()) return Failure{"a dot's second operand is padded"};
     if (!isSameInAllCtas(columns.load)) return Failure{"the CTAs may have other columns, or another number of iterations"};
     columns.half = halfOf(alloc.getType(), columns.dim, columns.load.getOrder());
     if (!columns.half) return Failure{"half of the columns are fewer than TMA or an MMA needs"};

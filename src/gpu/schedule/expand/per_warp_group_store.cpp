@@ -8,6 +8,7 @@
 // number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
 #include "gpu/schedule/expand/per_warp_group_store.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/named_barriers.h"

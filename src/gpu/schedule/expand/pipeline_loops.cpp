@@ -5,6 +5,7 @@
 // Each circular buffer has one mbarrier a stage; stage and parity are carried, through loops around the loop, too, so that nothing is
 // divided and barriers are initialized once. The attribute ttg.loop_schedule says what an iteration looks like. The parts of the rewriting
 // are in files of their own (expansion.h).
+#include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"

@@ -4,6 +4,7 @@
 // at its end waits for the loads that it has just started (the same MMA, scales alone: more than a third of all stalls).
 #include "gpu/schedule/expand/register_loads.h"
 #include "gpu/cost_model/accumulators.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/schedule/expand/widen_loads.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"

@@ -36,8 +36,7 @@ void allocateStages(Expansion &e) {
     for (Copy copy : circular.copies) {
       stageBuffers.bytes += copiedBytes(copy.alloc);
       auto stages = ttg::AllocOp::create(e.b, copy.alloc.getLoc(), withDepth(copy.alloc.getType(), e.stages));
-      if (Attribute throughout = copy.alloc->getAttr(ttg::liveThroughoutName)) stages->setAttr(ttg::liveThroughoutName, throughout);
-      if (Attribute early = copy.alloc->getAttr(ttg::liveFromStartName)) stages->setAttr(ttg::liveFromStartName, early);
+      stages.setLifetime(copy.alloc.getLifetime());
       stageBuffers.buffers.push_back(copyingAsMuch(stages, copy.alloc));
     }
   }

@@ -11,6 +11,7 @@
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/schedule/expand/two_stage_pipeline.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/loop_schedule.h"

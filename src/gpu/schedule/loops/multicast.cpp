@@ -5,6 +5,7 @@
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/slice.h"
@@ -50,7 +51,7 @@ bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg:
   if (parts->count == 1) return true;
   TmaBox copied = *copiedBox(alloc);
   bool isPlain = copied.spanBytes == 0, isInOrder = llvm::equal(copied.order, load.getOrder());
-  return isPlain ? copiedExtent(alloc).empty() && isInOrder : copied.box[1] % (swizzleRows * parts->count) == 0;
+  return isPlain ? alloc.getCopiedExtent().empty() && isInOrder : copied.box[1] % (swizzleRows * parts->count) == 0;
 }
 
 /// True if one CTA may make the second access while another one has yet to make the first, and that would be seen.

@@ -121,8 +121,7 @@ private:
   /// The tile that the third warpgroup has computed, in a layout of the consumers.
   Value forwardBytes(Value tile, RankedTensorType type) {
     Location loc = tile.getLoc();
-    Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type));
-    buffer.getDefiningOp()->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
+    Value buffer = ttg::AllocOp::create(b, loc, plainBuffer(type), ttg::Lifetime::throughout);
     auto zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
     Value made = allocBarriers(loop->getParentOfType<tt::FuncOp>(), 1, warpsOfGroup);
     markOperandPartition(ttg::StoreSharedOp::create(b, loc, tile, buffer));

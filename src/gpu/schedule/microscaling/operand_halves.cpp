@@ -62,7 +62,7 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layo
   Value first = start(operandHalf(b, c, rows, tile, evenOddInterleave, 0), carried[0]);
   sinkReads(first.getDefiningOp());
   ttg::MmaAsyncWaitOp drain = waitForAllButLast(b, loc, carried[1]);
-  drain->setAttr(ttg::drainsName, b.getUnitAttr());
+  drain.setDrains(true);
   Value second = start(operandHalf(b, c, rows, tile, evenOddInterleave, 1), drain.getResults()[0]);
   first = waitForAllButLast(b, loc, first).getResults()[0];
   Operation *yield = c.loop.getBody()->getTerminator();

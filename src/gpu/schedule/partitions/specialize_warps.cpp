@@ -219,6 +219,13 @@ static bool isOfPartition(Operation *op) {
   return ttg::partitionOf(op) != ttg::Partition::consumers;
 }
 
+/// Scratch memory is reserved for one use at a time, and partitions run at the same time as the consumers.
+static LogicalResult checkScratch(Region &partition) {
+  Operation *found = nullptr;
+  partition.walk([&](Operation *op) { found = hasBarrierInside(op) ? op : found; });
+  return found ? bug(found, "a partition would use the scratch memory of the consumers") : success();
+}
+
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
@@ -227,6 +234,8 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
     last = barriers;
   if (!last) return bug(function, "a producer without barriers");
   ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
+  for (Region &partition : op.getPartitions())
+    if (failed(checkScratch(partition))) return failure();
   Block &consumers = op.getDefaultRegion().front();
   SmallVector<Operation *> ofPartitions;
   consumers.walk<WalkOrder::PreOrder>([&](Operation *inside) {

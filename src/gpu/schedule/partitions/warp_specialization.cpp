@@ -57,6 +57,12 @@ bool isOpen(const Kernel &kernel) {
   return !kernel.hasClusters() && !isAskedSomewhere(kernel.function);
 }
 
+/// True if the author has divided the warps, by a ttg.warp_specialize.
+bool hasOwnPartitions(const Kernel &kernel) {
+  tt::FuncOp function = kernel.function;
+  return !function.getBody().getOps<ttg::WarpSpecializeOp>().empty();
+}
+
 /// True if the loop does nothing but MMAs that accumulate in place.
 bool onlyAccumulates(const LoopSchedule &schedule) {
   return !schedule.edges.empty() && !schedule.drainsAtWait() && schedule.computed.empty() &&
@@ -167,6 +173,7 @@ struct Obstacle {
 
 /// Obstacles that no schedule changes.
 constexpr Obstacle ofKernels[] = {
+    {hasOwnPartitions, "the kernel has partitions of its own"},
     {[](const Kernel &k) { return !k.target.setmaxnreg || !k.target.tma; }, "warps of {0} cannot reallocate registers between warps"},
     {[](const Kernel &k) { return k.hasClusters() && ctasMayNeedBarrier(k.function); }, "the CTAs of a program may need a barrier"},
     {[](const Kernel &k) { return k.config.getMaxRegisters() != 0; }, "maxnreg sets the number of registers"},

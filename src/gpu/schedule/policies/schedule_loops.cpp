@@ -1,5 +1,5 @@
 // Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes, but for marks on
-// buffers that a producer of another CTA fills (`ttg.live_throughout`, `ttg.live_from_start`):
+// buffers that a producer of another CTA fills (`live`, of ttg.alloc):
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
@@ -251,7 +251,7 @@ private:
         ttg::AllocOp own = copy.alloc, earlier = there.alloc;
         bool isSame = own.getType().getElementType() == earlier.getType().getElementType() &&
                       own.getType().getLayout() == earlier.getType().getLayout();
-        if (!isSame || copiedExtent(own) != copiedExtent(earlier)) return false;
+        if (!isSame || own.getCopiedExtent() != earlier.getCopiedExtent()) return false;
         reserved.push_back({own, 0, schedule.loop});
         reserved.push_back({earlier, left->stages, schedule.loop});
       }
@@ -265,19 +265,18 @@ private:
   /// they do between two loops. So if the kernel runs the loop again, or has another one, the stages share no bytes with other buffers.
   /// Nor does it wait until they have done what they do before a single loop.
   void keepForPeers(LoopSchedule &schedule) {
-    auto yes = UnitAttr::get(function.getContext());
     for (const CircularBuffer &circular : schedule.circularBuffers)
       for (const Copy &copy : circular.copies) {
-        if (loops.size() != 1) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveThroughoutName, yes);
-        if (isMulticastToAllCtas(circular, copy, config, schedule.paired)) ttg::AllocOp(copy.alloc)->setAttr(ttg::liveFromStartName, yes);
+        ttg::AllocOp alloc = copy.alloc;
+        if (loops.size() != 1) alloc.extendLifetime(ttg::Lifetime::throughout);
+        if (isMulticastToAllCtas(circular, copy, config, schedule.paired)) alloc.extendLifetime(ttg::Lifetime::fromStart);
       }
   }
 
   /// Takes that back: without circular buffers, each CTA copies for itself.
   static void forgetPeers(LoopSchedule &schedule) {
     for (const Copy &copy : schedule.copies())
-      for (StringRef name : {ttg::liveThroughoutName, ttg::liveFromStartName})
-        ttg::AllocOp(copy.alloc)->removeAttr(name);
+      ttg::AllocOp(copy.alloc).setLifetime(ttg::Lifetime::uses);
   }
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.

@@ -1,8 +1,6 @@
 #include "gpu/schedule/shared_memory/barrier_analysis.h"
 
-#include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/shared_memory/scratch.h"
-#include "gpu/ttg/buffer_accesses.h"
+#include "gpu/machine/ptx.h"
 
 using namespace mlir;
 
@@ -16,69 +14,26 @@ bool PendingAccess::operator==(const PendingAccess &other) const {
   return key(*this) == key(other);
 }
 
-/// True if each thread reads the elements that it has copied itself.
-static bool readsOwnCopies(const SharedAccess &earlier, const SharedAccess &later) {
-  auto copy = dyn_cast<ttg::CopyAsyncOp>(earlier.op);
-  auto load = dyn_cast<ttg::LoadSharedOp>(later.op);
-  if (!copy || !load || earlier.owner != later.owner || copy.getBuffer().getType() != load.getBuffer().getType()) return false;
-  auto tile = cast<RankedTensorType>(load.getType());
-  Layout layout = ttg::layoutOf(tile);
-  if (ttg::layoutOf(copy.getPointers().getType()) != layout || layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return false;
-  return !matricesRead(layout, cast<ttg::BufferType>(load.getBuffer().getType()).getLayout().layout(), tile.getElementType());
-}
-
-/// True if each warp group has its part of the buffer to itself.
-static bool isPerWarpGroup(const SharedAccess &access) {
-  auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
-  return alloc && llvm::any_of(alloc.getResult().getUsers(), [](Operation *user) {
-           auto store = dyn_cast<ttg::TmaStoreOp>(user);
-           return store && store.getPerWarpGroup();
-         });
-}
-
-/// True if each thread stores the elements that it has stored before, and only the correction partition reads them: barriers order that.
-static bool storesOwnElements(const SharedAccess &earlier, const SharedAccess &later) {
-  auto first = dyn_cast<ttg::StoreSharedOp>(earlier.op), second = dyn_cast<ttg::StoreSharedOp>(later.op);
-  auto alloc = dyn_cast<ttg::AllocOp>(earlier.owner);
-  if (!first || !second || !alloc || later.owner != alloc || first.getSrc().getType() != second.getSrc().getType()) return false;
-  Layout layout = ttg::layoutOf(first.getSrc().getType());
-  if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return false;
-  return llvm::all_of(accessesOf(alloc), [](Operation *access) {
-    return isa<ttg::StoreSharedOp>(access) || ttg::partitionOf(access) == ttg::Partition::correction;
-  });
-}
-
-bool conflicts(const SharedAccess &earlier, const SharedAccess &later) {
-  if (!(earlier.writes || later.writes) || !earlier.overlaps(later)) return false;
-  // A thread loads and stores the same part of a tile in tensor memory.
-  bool byThreads = earlier.accessor == Accessor::threads && later.accessor == Accessor::threads;
-  if (byThreads && earlier.inTensorMemory && earlier.owner == later.owner) return false;
-  if (storesOwnElements(earlier, later)) return false;
-  // The consumers wait for the MMAs of a partition. The other partitions need a barrier before they use the bytes for another buffer.
-  if (earlier.partition == ttg::Partition::mmas) return later.partition != ttg::Partition::consumers && earlier.owner != later.owner;
-  if (earlier.accessor == Accessor::tmaLoad || earlier.partition != ttg::Partition::consumers) return false;
-  return later.partition == ttg::Partition::consumers || earlier.owner != later.owner;
-}
-
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
   return !earlier.isAsyncProxy() && later.isAsyncProxy() && !later.inTensorMemory;
 }
 
-BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later) {
-  BarrierNeed need;
+static BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later, ArrayRef<Exemption> exempt) {
   const SharedAccess &access = earlier.access;
-  need.wait = earlier.running;
-  bool afterFence = changesProxy(access, later) && earlier.fenced;
-  need.fence = changesProxy(access, later) && !earlier.fenced;
-  need.allWarps = access.partition != later.partition && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps);
-  // tcgen05.mma add to the same tile in order.
-  if (isa<ttg::Tcgen05MmaOp>(access.op) && access.inTensorMemory && later.accessor == Accessor::mma)
-    return {.wait = earlier.running && access.owner != later.owner};
-  bool met = afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr;
-  // The warp that waits for MMAs also starts copies by TMA.
-  met |= isa<ttg::Tcgen05MmaOp>(access.op) && access.partition == later.partition && later.accessor == Accessor::tmaLoad;
-  met |= readsOwnCopies(access, later) || (earlier.groupBarrier && access.owner == later.owner && isPerWarpGroup(access));
-  need.barrier = access.partition == later.partition && !met;
+  if (!(access.writes || later.writes) || !access.overlaps(later)) return {};
+  bool changes = changesProxy(access, later), afterFence = changes && earlier.fenced, isSame = access.partition == later.partition;
+  BarrierNeed need{.wait = earlier.running,
+                   .barrier = isSame && !(afterFence ? earlier.fencedBarrier : earlier.barrier != nullptr),
+                   .allWarps = !isSame && !(afterFence ? earlier.fencedAllWarps : earlier.allWarps),
+                   .fence = changes && !earlier.fenced};
+  for (const Exemption &exemption : exempt) {
+    if (!need) break;
+    if (!exemption.applies(earlier, later)) continue;
+    need.wait &= !exemption.lifts.wait;
+    need.barrier &= !exemption.lifts.barrier;
+    need.allWarps &= !exemption.lifts.allWarps;
+    need.fence &= !exemption.lifts.fence;
+  }
   return need;
 }
 
@@ -86,7 +41,8 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(bool hasPartitions, AccessCache &accesses, Visitor visit) : hasPartitions(hasPartitions), accesses(accesses), visit(visit) {}
+  Analysis(bool hasPartitions, ArrayRef<Exemption> exempt, AccessCache &accesses, Visitor visit)
+      : hasPartitions(hasPartitions), exempt(exempt), accesses(accesses), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
@@ -102,6 +58,7 @@ public:
       if (branch.elseBlock()) run(*branch.elseBlock(), other);
       return join(state, other);
     }
+    if (auto partitions = dyn_cast<ttg::WarpSpecializeOp>(op)) return runAll(partitions, state);
     if (auto sync = dyn_cast<ttg::CtaBarrierOp>(op)) return passBarrier(op, sync.getAllWarps(), state);
     if (auto sync = dyn_cast<ptx::BarrierOp>(op)) return passGroupBarrier(sync, state);
     if (isa<ttg::FenceAsyncOp>(op) && ttg::partitionOf(op) == ttg::Partition::consumers) return fence(state);
@@ -126,6 +83,18 @@ private:
   static void join(PendingAccesses &into, const PendingAccesses &other) {
     for (const PendingAccess &each : other)
       if (!llvm::is_contained(into, each)) into.push_back(each);
+  }
+
+  /// All threads pass a barrier before they run partitions at the same time. The kernel's mbarriers order what partitions have in common.
+  void runAll(ttg::WarpSpecializeOp partitions, PendingAccesses &state) {
+    passBarrier(partitions, /*allWarps=*/true, state);
+    PendingAccesses before = std::move(state);
+    state.clear();
+    for (Region &region : partitions->getRegions()) {
+      PendingAccesses own = before;
+      run(region.front(), own);
+      join(state, own);
+    }
   }
 
   /// A loop's entry is reached from before it and from its own end.
@@ -256,23 +225,25 @@ private:
   }
 
   void add(const SharedAccess &access, PendingAccesses &state) {
-    for (PendingAccess &earlier : state)
-      if (conflicts(earlier.access, access)) visit(earlier, access);
+    for (const PendingAccess &earlier : state)
+      if (BarrierNeed need = needOf(earlier, access, exempt)) visit(earlier, access, need);
     llvm::erase_if(state, [&](const PendingAccess &earlier) { return supersedes(access, earlier.access); });
     PendingAccess pending{access};
     pending.running = access.isAsynchronous();
-    if (access.accessor != Accessor::tmaLoad && !llvm::is_contained(state, pending)) state.push_back(pending);
+    if (!llvm::is_contained(state, pending)) state.push_back(pending);
   }
 
   bool hasPartitions;
+  ArrayRef<Exemption> exempt;
   AccessCache &accesses;
   Visitor visit;
 };
 
 } // namespace
 
-void visitConflicts(Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit) {
-  Analysis(hasPartitions, accesses, visit).step(op, state);
+void visitUnordered(Operation *op, bool hasPartitions, ArrayRef<Exemption> exempt, AccessCache &accesses, PendingAccesses &state,
+                    Visitor visit) {
+  Analysis(hasPartitions, exempt, accesses, visit).step(op, state);
 }
 
 } // namespace tilewright::gpu

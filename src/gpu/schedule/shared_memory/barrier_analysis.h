@@ -3,9 +3,8 @@
 //   the end of the earlier one: MMAs, TMA stores and cp.async end at a wait,
 //   a barrier of all threads, because other threads may have made the earlier one, and
 //   a fence before that barrier, if a thread made the earlier one and TMA or an MMA makes the later one.
-// Tensor memory is another space with the same rules, without fences (ttg.cta_barrier orders it).
-// TMA loads need none of it: every thread waits for them at their mbarrier. Accesses of different partitions to one buffer are ordered by
-// mbarriers (verify_schedule.cpp); to bytes that two buffers share, by a barrier of all partitions.
+// Tensor memory is another space with the same rules, without fences (ttg.cta_barrier orders it). barrier_exemptions.cpp has the cases that
+// need less. Accesses of different partitions to bytes that two buffers share need a barrier of all partitions.
 #pragma once
 
 #include "gpu/schedule/shared_memory/shared_accesses.h"
@@ -39,21 +38,31 @@ struct BarrierNeed {
   bool wait = false, barrier = false, allWarps = false, fence = false;
   explicit operator bool() const { return wait || barrier || allWarps || fence; }
 };
-BarrierNeed needOf(const PendingAccess &earlier, const SharedAccess &later);
 
-/// True if the two accesses must be ordered at all.
-bool conflicts(const SharedAccess &earlier, const SharedAccess &later);
+/// A rule by which an access needs less before it may follow an earlier one that touches the same bytes.
+struct Exemption {
+  llvm::StringLiteral name;
+  BarrierNeed lifts; ///< what the access does not need by this rule
+  bool (*applies)(const PendingAccess &earlier, const SharedAccess &later);
+};
+/// The rules of insert-barriers, each with its reason (barrier_exemptions.cpp).
+llvm::ArrayRef<Exemption> exemptions();
 
-/// True if a fence must order them: a thread makes the earlier one, TMA or an MMA the later one.
+/// True if a fence must order two accesses: a thread makes the earlier one, TMA or an MMA the later one.
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later);
 
 /// The accesses of each operation, which barriers do not change.
 using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>>;
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
-using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &)>;
+using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &, BarrierNeed)>;
 
 /// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
-/// each pair of conflicting accesses of which the later one is in the operation. `hasPartitions`: the kernel is warp-specialized.
-void visitConflicts(mlir::Operation *op, bool hasPartitions, AccessCache &accesses, PendingAccesses &state, Visitor visit);
+/// each pair of accesses that are not ordered yet, of which the later one is in the operation. `hasPartitions`: the kernel is
+/// warp-specialized.
+void visitUnordered(mlir::Operation *op, bool hasPartitions, llvm::ArrayRef<Exemption> exempt, AccessCache &accesses,
+                    PendingAccesses &state, Visitor visit);
+
+/// Inserts the barriers and fences that a kernel needs (insert_barriers.cpp).
+mlir::LogicalResult insertBarriers(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);
 
 } // namespace tilewright::gpu

@@ -52,8 +52,8 @@ using Key = std::tuple<bool, int64_t, bool, bool, bool, int64_t>;
 /// later pair can come first: in straight-line code, up to the first pair.
 class Inserter {
 public:
-  explicit Inserter(tt::FuncOp function)
-      : function(function), body(function.getBody().front()), hasPartitions(function->hasAttr(ttg::warpSpecializedName)),
+  Inserter(tt::FuncOp function, ArrayRef<Exemption> exempt)
+      : function(function), body(function.getBody().front()), hasPartitions(function->hasAttr(ttg::warpSpecializedName)), exempt(exempt),
         b(function.getContext()) {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
     int64_t loops = 0;
@@ -92,9 +92,9 @@ private:
   void analyzeNext() {
     states[position] = state;
     SmallVector<Unordered> found;
-    visitConflicts(position, hasPartitions, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later) {
-      if (BarrierNeed need = needOf(earlier, later)) found.emplace_back(earlier, later, need);
-    });
+    visitUnordered(
+        position, hasPartitions, exempt, accesses, state,
+        [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) { found.emplace_back(earlier, later, need); });
     if (!found.empty()) unordered.push_back(*firstOf(found));
     position = position->getNextNode();
   }
@@ -185,6 +185,7 @@ private:
   tt::FuncOp function;
   Block &body;
   bool hasPartitions;
+  ArrayRef<Exemption> exempt;
   OpBuilder b;
   AccessCache accesses;
   DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence
@@ -197,9 +198,13 @@ private:
 
 } // namespace
 
+LogicalResult insertBarriers(tt::FuncOp function, ArrayRef<Exemption> exempt) {
+  return Inserter(function, exempt).run();
+}
+
 LogicalResult insertBarriers(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module,
-                                   [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return Inserter(function).run(); });
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr, const GpuTarget &) { return insertBarriers(function, exemptions()); });
 }
 
 } // namespace tilewright::gpu

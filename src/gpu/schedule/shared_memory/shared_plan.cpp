@@ -3,8 +3,8 @@
 //   circular buffer of 4 stages    [0, 192K)   operations 10 .. 80
 //   result, 64K                    [0, 64K)    operations 85 .. 90
 // In use means from the first access to the last one; where the accesses stand in a loop that does not contain the alloc, throughout the
-// loop. What runs asynchronously ends where it is waited for. Reservations are placed by decreasing size, each at the lowest offset that is
-// free.
+// loop. What runs asynchronously ends where it is waited for. What a partition of a ttg.warp_specialize uses is in use throughout.
+// Reservations are placed by decreasing size, each at the lowest offset that is free.
 #include "gpu/schedule/shared_memory/shared_plan.h"
 
 #include "gpu/cost_model/hardware.h"
@@ -90,8 +90,8 @@ private:
         reservation.last = std::max(reservation.last, span.last);
       }
       reservation.bytes = stageBytes(alloc) * alloc.getType().getDepth();
-      if (alloc->hasAttr(ttg::liveThroughoutName)) reservation.first = 0, reservation.last = end;
-      if (alloc->hasAttr(ttg::liveFromStartName)) reservation.first = 0;
+      if (alloc.getLifetime() != ttg::Lifetime::uses) reservation.first = 0;
+      if (alloc.getLifetime() == ttg::Lifetime::throughout) reservation.last = end;
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           OperationSpan span = spans.lookup(buffer.loop);
@@ -105,6 +105,10 @@ private:
       OperationSpan span = spans.lookup(op);
       reservation.first = span.first;
       reservation.last = isa<ttg::ReadClusterOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
+    }
+    if (auto partitions = op->getParentOfType<ttg::WarpSpecializeOp>()) { // they run at the same time
+      reservation.first = std::min(reservation.first, spans.lookup(partitions).first);
+      reservation.last = std::max(reservation.last, spans.lookup(partitions).last);
     }
     plan.reservations.push_back(reservation);
   }

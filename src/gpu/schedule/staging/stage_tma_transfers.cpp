@@ -101,16 +101,16 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
 
 /// Less than the tile is copied only where TMA fills the buffers that MMAs read.
 static void copyWholeTile(ttg::DescriptorLoadOp load) {
-  if (copiedExtent(load).empty()) return;
+  if (load.getCopiedExtent().empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
     return store &&
            llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::MmaAsyncOp>(access); });
   });
   if (forDots) return;
-  load->removeAttr(ttg::copiedExtentName);
+  load.setCopiedExtent({});
   for (Operation *user : load.getResult().getUsers())
-    if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer())->removeAttr(ttg::copiedExtentName);
+    if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer()).setCopiedExtent({});
 }
 
 /// Afterwards every load through a map has one use: it is stored to a buffer that TMA can fill, in the same block.
