@@ -30,7 +30,7 @@ CHECK: ttg.warp_specialize()
 CHECK: default {
 CHECK: ttg.barrier_wait %[[full:.*]][%{{.*}} {tensorMemory} : <2>
 CHECK: ttg.tensor_load
-CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {inAllCtas} : <2>
+CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {toFirstCta} : <2>
 CHECK: ttg.tma_store
 CHECK: ttg.barrier_arrive %[[done:.*]][%{{.*}}] {inAllCtas} : <1>
 CHECK: ttg.barrier_wait %[[done]][
