@@ -183,9 +183,18 @@ static LogicalResult applyStrictRounding(Compilation &c) {
   return success();
 }
 
+/// With one instruction instead of four, exp2 of f32 returns 0 instead of a denormal.
+static LogicalResult flushDenormals(Compilation &c) {
+  if (!c.options.flushesExp2) return success();
+  c.module->walk([](ptx::SpecialOp op) {
+    if (op.getKind() == ptx::Unit::ex2) op.setFlushes(true);
+  });
+  return success();
+}
+
 static LogicalResult threadsToLlvm(Compilation &c) {
   if (c.options.fpFusion) allowFpFusion(*c.module);
-  return lowerPtxToLlvm(*c.module, *c.request.gpu, c.options.flushesExp2);
+  return lowerPtxToLlvm(*c.module, *c.request.gpu);
 }
 
 static LogicalResult generateForGpu(Compilation &c) {
@@ -231,7 +240,7 @@ static std::optional<Cubin> runAssembler(Compilation &c, AssemblerProblem &probl
   int64_t ctas = gpu::ctasThatNearlyFit({c.gpu.warps * 32, cubin->registers, std::max(c.gpu.sharedBytes, cubin->sharedBytes)}, target);
   if (ctas == 0) return cubin;
   AssemblerProblem refused;
-  std::optional<Cubin> smaller = assemblePtx(withMinCtas(c.gpu.ptx, ctas), target, c.options.ptxOptions, refused);
+  std::optional<Cubin> smaller = assemblePtx(c.gpu.ptx, target, c.options.ptxOptions + minCtasOption(ctas), refused);
   bool isBetter = smaller && gpu::suitsMoreCtas({cubin->spillBytes, cubin->localBytes}, {smaller->spillBytes, smaller->localBytes});
   return isBetter ? smaller : cubin;
 }
@@ -358,6 +367,14 @@ constexpr Step steps[] = {
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
      "lower tiles with layouts to the scalars of one GPU thread", true},
+    {"interleave-stores", Machine::gpu, gpu::interleaveStores, nullptr, "",
+     "interleave stores of MMA operands with the arithmetic that computes them"},
+    {"overlap-tensor-loads", Machine::gpu, gpu::overlapTensorLoads, nullptr, "",
+     "combine what is loaded from tensor memory while the rest of a tile is loaded"},
+    {"pipeline-tensor-stores", Machine::gpu, gpu::pipelineTensorStores, nullptr, "",
+     "pipeline special functions with other arithmetic and stores to tensor memory"},
+    {"flush-denormals", Machine::gpu, nullptr, flushDenormals, "",
+     "let exp2 return 0 instead of denormals, unless numerics are strict"},
     {"simplify-threads", Machine::gpu, simplify, nullptr, "",
      "simplify the scalars of one thread"},
     {"cse-addresses", Machine::gpu, gpu::cseAddresses, nullptr, "",

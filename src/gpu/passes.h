@@ -118,6 +118,15 @@ llvm::LogicalResult specializeWarps(mlir::ModuleOp module);
 /// addresses as i64 and has `ptx.kernel`. Reports an error on each operation that GPUs do not support.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);
 
+/// Interleaves stores to shared memory with the computation of what they store, before fences that ask for it.
+llvm::LogicalResult interleaveStores(mlir::ModuleOp module);
+
+/// Combines what a loop has loaded from tensor memory while the rest of a tile is loaded.
+llvm::LogicalResult overlapTensorLoads(mlir::ModuleOp module);
+
+/// Pipelines what loops compute by special functions and store to tensor memory.
+llvm::LogicalResult pipelineTensorStores(mlir::ModuleOp module);
+
 /// Replaces addresses of one thread with constant distances by the first one plus a constant. Runs on the result of lowerToThreads,
 /// preferably after simplify, which would undo some of it.
 llvm::LogicalResult cseAddresses(mlir::ModuleOp module);

@@ -2,6 +2,8 @@
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until schedule-loops | FileCheck %s --check-prefix=SCHEDULE
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until specialize-warps | FileCheck %s
+RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until lower-to-threads | FileCheck %s --check-prefix=THREADS
 RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 | FileCheck %s --check-prefix=EXPLAIN
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=128' --target cuda:sm_100a \
@@ -30,7 +32,7 @@ CHECK: ttg.warp_specialize()
 CHECK: default {
 CHECK: ttg.barrier_wait %[[full:.*]][%{{.*}} {tensorMemory} : <2>
 CHECK: ttg.tensor_load
-CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {inAllCtas} : <2>
+CHECK: ttg.barrier_arrive %[[empty:.*]][%{{.*}}] {toFirstCta} : <2>
 CHECK: ttg.tma_store
 CHECK: ttg.barrier_arrive %[[done:.*]][%{{.*}}] {inAllCtas} : <1>
 CHECK: ttg.barrier_wait %[[done]][
@@ -64,6 +66,17 @@ FEW-NEXT: to accumulate in a loop, from zero
 STAGES: each CTA multiplies by itself: the loops get
 STAGES-NEXT: no warps that only copy and multiply
 HOPPER-NOT: paired
+
+The leader asks for the next program, and waits until the warps of both CTAs have read the last response.
+THREADS: ptx.cluster_rank
+THREADS: ptx.mbarrier_wait %[[read:[0-9]+]], %{{.*}} scope cluster
+THREADS: ptx.clc_try_cancel
+THREADS: ptx.clc_query
+THREADS: ptx.mbarrier_arrive %[[read]] if %{{.*}} scope cluster {inCtas = 2 : i32, toFirst}
+
+An accumulator is empty when the warps of both have loaded it: the leader waits for them.
+THREADS: ptx.mbarrier_wait %{{.*}} scope cluster
+THREADS: ptx.tcgen05_mma
 """
 
 import triton

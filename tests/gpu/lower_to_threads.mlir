@@ -97,9 +97,9 @@ tt.func public @reverse(%x: !tt.ptr<f32>) attributes {"ttg.config" = #ttg.config
   %r = tt.addptr %p, %back : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
   // CHECK: ptx.load_global
   // CHECK-NOT: ptx.barrier
-  // CHECK: ptx.store_global
+  // CHECK: ptx.store_global {{.*}} {tile = 0 : i32}
   // CHECK-NEXT: ptx.barrier
-  // CHECK: ptx.store_global
+  // CHECK: ptx.store_global {{.*}} {tile = 1 : i32}
   %v = tt.load %q : tensor<128x!tt.ptr<f32>>
   tt.store %q, %v : tensor<128x!tt.ptr<f32>>
   tt.store %r, %v : tensor<128x!tt.ptr<f32>>

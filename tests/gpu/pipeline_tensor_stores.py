@@ -1,8 +1,8 @@
 """RUN: tilewright compile %S/chain_partition.py --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=64, M=128, N=64' \
-RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until lower-to-threads | FileCheck %s
+RUN:   --target cuda:sm_100a --num-warps 4 --num-stages 2 --until pipeline-tensor-stores | FileCheck %s
 
 RUN: tilewright compile %S/chain_partition.py --kernel attention --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, fp32, i32:16, HEAD=128, M=256, N=128' \
-RUN:   --target cuda:sm_100a --num-warps 8 --num-stages 2 --until lower-to-threads | FileCheck %s --check-prefix=PINGPONG
+RUN:   --target cuda:sm_100a --num-warps 8 --num-stages 2 --until pipeline-tensor-stores | FileCheck %s --check-prefix=PINGPONG
 
 P goes to tensor memory in parts. While the special function unit computes the next part, other units convert this one, and subtract the
 maximum from the one after that. The sums of a part follow its exponentials.

@@ -133,6 +133,43 @@ TEST(Ptx, Copies) {
                "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", "ldmatrix.sync.aligned.m8n8.x1.shared.b16"});
 }
 
+TEST(Ptx, ScopesOfMbarriers) {
+  std::string body = R"(
+  %s = ptx.shared_base
+  %e = ptx.elect
+  %c0 = arith.constant 0 : i32
+  ptx.mbarrier_arrive %s if %e {inCtas = 2 : i32})";
+  std::string launch = "threads = 128, sharedBytes = 64, cluster = 2";
+  expectLines(kernel(body, "", launch), {"sm_90a", "sm_100a"}, {"mbarrier.arrive.release.cta.shared::cluster.b64 _, [there]"});
+  std::string inCluster = kernel(body + R"(
+  ptx.mbarrier_arrive %s scope cluster
+  ptx.mbarrier_arrive %s if %e scope cluster {inCtas = 2 : i32}
+  ptx.mbarrier_arrive %s if %e scope cluster {inCtas = 2 : i32, toFirst}
+  ptx.mbarrier_wait %s, %c0 scope cluster)",
+                                 "", launch);
+  expectLines(inCluster, {"sm_100a"},
+              {"fence.release.sync_restrict::shared::cta.cluster;", "mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [",
+               "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there]", "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64",
+               "bra.uni again; fence.acquire.sync_restrict::shared::cluster.cluster;"});
+  auto error = [](const char *name, const std::string &operation) {
+    std::string text;
+    EXPECT_FALSE(compile(kernel("  %s = ptx.shared_base\n  " + operation), target(name), &text));
+    return text;
+  };
+  EXPECT_NE(error("sm_90a", "ptx.mbarrier_arrive %s scope cluster").find("sm_90a has no instruction for ptx.mbarrier_arrive"),
+            std::string::npos);
+  EXPECT_NE(error("sm_100a", "ptx.mbarrier_arrive %s scope gpu").find("the scope of a CTA or of a cluster"), std::string::npos);
+  EXPECT_NE(error("sm_100a", "ptx.mbarrier_arrive %s {toFirst}").find("if it names the CTAs"), std::string::npos);
+  EXPECT_NE(error("sm_100a", "ptx.mbarrier_arrive %s {count = 2 : i32, inCtas = 2 : i32}").find("arrives once in each CTA"),
+            std::string::npos);
+}
+
+TEST(Ptx, ConversionsInPairs) {
+  std::string text = kernel("  %x = arith.truncf %f : f32 to bf16\n  ptx.store_global %g, %x : bf16", "%g: i64, %f: f32",
+                            "threads = 128, sharedBytes = 0, pairConversions = true");
+  expectLines(text, {"sm_90a"}, {"cvt.rn.bf16x2.f32 pair, 0f00000000"});
+}
+
 TEST(Ptx, Tensors) {
   expectLines(kernel(R"(
   %s = ptx.shared_base
@@ -463,7 +500,7 @@ TEST(Ptx, VectorAdd) {
 
 TEST(Ptx, Arithmetic) {
   expectLines(kernel(R"(
-  %0 = ptx.special ex2 %f : f32  %1 = ptx.special lg2 %0 : f32  %2 = ptx.special rsqrt %1 : f32  %3 = ptx.special rcp %2 : f32
+  %0 = ptx.special ex2 %f {flushes} : f32  %1 = ptx.special lg2 %0 : f32  %2 = ptx.special rsqrt %1 : f32  %3 = ptx.special rcp %2 : f32
   %4 = ptx.special sqrt %3 : f32  %5 = ptx.special sin %4 : f32  %6 = ptx.special cos %5 : f32  %7 = ptx.special tanh %6 : f32
   %8 = ptx.special sqrt_rn %7 : f32  %9 = ptx.divide %8, %f
   %10 = ptx.special rcp %d : f64  %11 = ptx.special rsqrt %10 : f64  %12 = ptx.special sqrt_rn %11 : f64

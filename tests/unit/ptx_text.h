@@ -35,7 +35,7 @@ inline std::optional<std::string> compile(const std::string &text, const GpuTarg
     return error ? mlir::success() : mlir::failure();
   });
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &testContext(), "test.mlir");
-  if (!module || failed(lowerPtxToLlvm(*module, target, true))) return std::nullopt;
+  if (!module || failed(lowerPtxToLlvm(*module, target))) return std::nullopt;
   return generatePtx(*module, target, kind);
 }
 

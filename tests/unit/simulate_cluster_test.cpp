@@ -80,7 +80,7 @@ const std::string multicast = replaced(kernel(32, 8224, "%in: !ptx.tensor_map, %
   %sum = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %c0) -> (i32) : i32 {
     %parity = arith.andi %i, %c1 : i32
     %other = arith.xori %parity, %c1 : i32
-    ptx.mbarrier_wait %empty, %other
+    ptx.mbarrier_wait %empty, %other scope cluster
     ptx.mbarrier_expect %full, 1024 if %one
     ptx.tma_load %in [%c0, %first] to %mine, %full if %one {multicast = 3 : i32} // HERE
     ptx.mbarrier_wait %full, %parity
@@ -89,7 +89,7 @@ const std::string multicast = replaced(kernel(32, 8224, "%in: !ptx.tensor_map, %
     %ab = arith.addi %a, %b : i32
     %next = arith.addi %s, %ab : i32
     ptx.warp_barrier
-    ptx.mbarrier_arrive %empty if %one {inCtas = 2 : i32}
+    ptx.mbarrier_arrive %empty if %one scope cluster {inCtas = 2 : i32}
     scf.yield %next : i32
   }
   %row = arith.muli %r, %c128 : i32
@@ -114,14 +114,54 @@ TEST(Simulate, Multicast) {
     EXPECT_EQ(uint32_t(out[i]), 3 * (a + b)) << i;
   }
   // The other CTA has not signaled that it has read the old values.
-  std::string alone = replaced(without(multicast, " {inCtas = 2 : i32}"), "init %empty, 2", "init %empty, 1");
+  std::string alone = replaced(without(multicast, " scope cluster {inCtas = 2 : i32}"), "init %empty, 2", "init %empty, 1");
   expectError(alone, run, "race: ");
-  expectError(unmarked(without(multicast, " {inCtas = 2 : i32}")), run, "deadlock");
+  expectError(unmarked(without(multicast, " scope cluster {inCtas = 2 : i32}")), run, "deadlock");
+  // Threads have read the old values: an arrival, or a wait, in the scope of a CTA does not order that for another CTA.
+  expectError(unmarked(replaced(multicast, "%other scope cluster", "%other")), run, "race: writes bytes that warp 0 read");
+  expectError(unmarked(replaced(multicast, "%one scope cluster", "%one")), run, "race: writes bytes that warp 0 read");
   std::string meeting = "  ptx.cluster_arrive\n  ptx.cluster_wait";
   std::string unmade = multicast, ended = multicast;
   expectError(unmarked(unmade.replace(unmade.find(meeting), meeting.size(), "  ptx.barrier")), run, "mbarrier");
   expectError(unmarked(ended.erase(ended.rfind(meeting), meeting.size())), run, "has ended, and its shared memory with it");
   expectError(replaced(multicast, "multicast = 3", "multicast = 7"), run, "the multicast names a CTA that the cluster does not have");
+}
+
+TEST(Simulate, AnArrivalInTheScopeOfTheClusterPublishesSharedMemory) {
+  // The second CTA stores to its shared memory and arrives in the first one, which reads there.
+  std::string text = replaced(kernel(32, 64, "%out: i64", R"(
+  %base = ptx.shared_base
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %bar = arith.addi %base, %c16 : i32
+  %rank = ptx.cluster_rank
+  %isFirst = arith.cmpi eq, %rank, %c0 : i32
+  %one = ptx.elect
+  ptx.mbarrier_init %bar, 1 if %one
+  ptx.mbarrier_init_fence
+  ptx.cluster_arrive {relaxed}
+  ptx.cluster_wait
+  scf.if %isFirst {
+    ptx.mbarrier_wait %bar, %c0 scope cluster
+    %v = ptx.load_block %base, %c1 -> i32
+    ptx.store_global %out, %v if %one : i32
+  } else {
+    ptx.store_shared %base, %c16 if %one : i32
+    ptx.mbarrier_arrive %bar if %one scope cluster {inCtas = 2 : i32, toFirst}
+  }
+  ptx.cluster_arrive
+  ptx.cluster_wait)"),
+                              "sharedBytes = 64", "sharedBytes = 64, cluster = 2");
+  std::vector<int32_t> out(1);
+  Launch run;
+  run.pointer(out).grid = {2, 1, 1};
+  ASSERT_EQ(simulateText(text, run), "");
+  EXPECT_EQ(out[0], 16);
+  expectError(replaced(text, "%one scope cluster", "%one"), run, "race: reads bytes that CTA 1 of the cluster wrote");
+  expectError(replaced(text, "%c0 scope cluster", "%c0"), run, "race: reads bytes that CTA 1 of the cluster wrote");
+  EXPECT_EQ(simulateText(without(text, ", toFirst"), run), "");
+  EXPECT_EQ(simulateText(replaced(text, "scope cluster\n    %v", "scope gpu\n    %v"), run), "not parsed");
 }
 
 /// Each CTA adds 2^24, 1 and -2^24 to its four words by TMA: 0 or 1, as the copies overtake each other.

@@ -44,13 +44,7 @@ const std::string loadedByTma = inCluster(kernel(32, 4096, "%in: !ptx.tensor_map
   %bar = arith.addi %base, %c2048 : i32
   %rank = ptx.cluster_rank
   %there = arith.xori %rank, %c1 : i32
-  %one = ptx.elect
-  ptx.mbarrier_init %bar, 1 if %one
-  ptx.mbarrier_init_fence
-  ptx.warp_barrier
-  ptx.mbarrier_expect %bar, 1024 if %one
-  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one
-  ptx.mbarrier_wait %bar, %c0
+)" + std::string("  %one = ptx.elect\n") + loadByTma() + R"(  ptx.mbarrier_wait %bar, %c0
   ptx.cluster_arrive // FIRST
   ptx.cluster_wait
   %v = ptx.load_block %base, %there -> i32
@@ -113,6 +107,34 @@ TEST(SimulateOrder, ABarriersNextUseOrdersNoWarpOfTheLastOne) {
 }
 
 // ---- global memory
+
+TEST(SimulateOrder, AStoreHasOneValueForEachAddress) {
+  auto text = [](const std::string &value) { return inWarps(2, "%out: i64", "  ptx.store_global %out, " + value + " : i32"); };
+  std::vector<int32_t> out(1);
+  Launch run;
+  run.pointer(out).checkRaces = true;
+  expectNever(text("%c3"), run);
+  expectAlways(text("%lane"), run, "another thread writes another value");
+  expectAlways(text("%w"), run, "another thread writes another value");
+}
+
+TEST(SimulateOrder, UnrolledCopiesOfAStoreAreStoresOfTheirOwn) {
+  // Two operations of one line: two parts of one tile's store, or the copies of an unrolled store.
+  auto text = [](int64_t second) {
+    auto store = [](const std::string &value, int64_t tile) {
+      return "    ptx.store_global %out, " + value + " if %first {tile = " + std::to_string(tile) + " : i32} : i32 loc(\"line\")\n";
+    };
+    return inWarps(2, "%out: i64",
+                   "  %first = arith.cmpi eq, %lane, %c0 : i32\n  scf.if %w0 {\n" + store("%c3", 0) + "  } else {\n" +
+                       store("%c4", second) + "  }\n");
+  };
+  std::vector<int32_t> out(1);
+  Launch run;
+  run.pointer(out).checkRaces = true;
+  expectAlways(text(1), run, "nothing orders the two accesses");
+  expectAlways(text(0), run, "another thread writes another value");
+  expectNever(replaced(text(0), "%c4 if", "%c3 if"), run);
+}
 
 TEST(SimulateOrder, EachOfManyReadersIsKept) {
   // Warps 0, 1 and 2 load a word; warp 3 meets two of them, and stores to it.
@@ -267,12 +289,7 @@ TEST(SimulateOrder, LoadsKnowWhatWasBeforeTheirIssue) {
   %leader = ptx.elect
   %one = arith.andi %isFirst, %leader : i1
   %two = arith.andi %isOther, %leader : i1
-  ptx.mbarrier_init %bar, 1 if %leader
-  ptx.mbarrier_init_fence
-  ptx.warp_barrier
-  ptx.mbarrier_expect %bar, 1024 if %one
-  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one
-  ptx.cluster_arrive
+)" + loadByTma("ptx.warp_barrier", "%leader") + R"(  ptx.cluster_arrive
   ptx.cluster_wait
   ptx.store_global %x, %c1 if %two : i32
   ptx.cluster_arrive

@@ -57,16 +57,19 @@ TEST(SimulateRules, ParitiesAreZeroOrOne) {
   expectText(text, noArguments, "the parity of a phase is 0 or 1, not 2");
 }
 
-TEST(SimulateRules, EachPhaseIsSeenBeforeTheNextOneCompletes) {
+TEST(SimulateRules, EachPhaseIsSeenBeforeAnArrivalInTheNextOne) {
   std::string twice =
       "  ptx.mbarrier_arrive %bar if %one\n  ptx.mbarrier_wait %bar, %c0\n  ptx.barrier\n  ptx.mbarrier_arrive %bar if %one\n"
       "  ptx.mbarrier_wait %bar, %c1\n";
   EXPECT_EQ(simulateText(withBarrier(1, twice), noArguments), "");
-  std::string rule = "phase 1 of the mbarrier completes, and no wait has seen phase 0 complete";
+  std::string rule = "arrives in phase 1 of the mbarrier, and no wait has seen phase 0 complete";
   expectText(withBarrier(1, without(twice, "  ptx.mbarrier_wait %bar, %c0\n")), noArguments, rule);
   std::string thrice = twice + "  ptx.barrier\n  ptx.mbarrier_arrive %bar if %one\n  ptx.mbarrier_wait %bar, %c0\n";
   EXPECT_EQ(simulateText(withBarrier(1, thrice), noArguments), "");
-  expectText(withBarrier(1, without(thrice, "  ptx.mbarrier_wait %bar, %c1\n")), noArguments, "phase 2 of the mbarrier completes");
+  expectText(withBarrier(1, without(thrice, "  ptx.mbarrier_wait %bar, %c1\n")), noArguments, "arrives in phase 2 of the mbarrier");
+  // Not even an arrival that does not complete the next phase may come first.
+  std::string both = replaced(without(twice, "  ptx.mbarrier_wait %bar, %c0\n"), "if %one\n", "if %one {count = 2 : i32}\n");
+  expectText(withBarrier(2, without(both, "  ptx.mbarrier_wait %bar, %c1\n")), noArguments, rule);
 }
 
 TEST(SimulateRules, BarriersAreInitializedFirst) {
@@ -114,13 +117,7 @@ const std::string tmaCopy = kernel(32, 4096, "%in: !ptx.tensor_map, %out: !ptx.t
   %c0 = arith.constant 0 : i32
   %c2048 = arith.constant 2048 : i32
   %bar = arith.addi %base, %c2048 : i32
-  %one = ptx.elect
-  ptx.mbarrier_init %bar, 1 if %one
-  ptx.mbarrier_init_fence
-  ptx.warp_barrier
-  ptx.mbarrier_expect %bar, 1024 if %one
-  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one
-  ptx.mbarrier_wait %bar, %c0
+)" + std::string("  %one = ptx.elect\n") + loadByTma() + R"(  ptx.mbarrier_wait %bar, %c0
   ptx.tma_store %out [%c0, %c0] from %base if %one
   ptx.tma_commit
   ptx.tma_wait 0

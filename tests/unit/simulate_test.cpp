@@ -386,12 +386,7 @@ const std::string tmaCopy = kernel(64, 16384, "%in: !ptx.tensor_map, %out: !ptx.
   %isFirst = arith.cmpi eq, %w, %c0 : i32
   %leader = ptx.elect
   %one = arith.andi %isFirst, %leader : i1
-  ptx.mbarrier_init %bar, 1 if %one
-  ptx.mbarrier_init_fence
-  ptx.barrier
-  ptx.mbarrier_expect %bar, 1024 if %one
-  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one
-  ptx.mbarrier_wait %bar, %c0
+)" + loadByTma("ptx.barrier") + R"(  ptx.mbarrier_wait %bar, %c0
   %t = ptx.thread_id
   %c16 = arith.constant 16 : i32
   %off = arith.muli %t, %c16 : i32

@@ -34,8 +34,7 @@ struct PrintContext {
   ModuleOp module;
   Operation *function;
   const GpuTarget &target;
-  bool flushesExp2;
-  bool convertsInPairs = false; ///< packs pairs of converted accumulators (pairs.cpp)
+  bool pairsConversions; ///< packs pairs of values that become 16-bit floats (pairs.cpp), as ptx.kernel says
 
   Value i32(int64_t value) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value))); }
   Value i64(uint64_t value) { return LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }

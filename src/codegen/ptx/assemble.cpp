@@ -107,9 +107,8 @@ std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target
   return runPtxas(program, folder, ptx, target, options, problem);
 }
 
-std::string withMinCtas(std::string ptx, int64_t ctas) {
-  ptx.insert(ptx.find('\n', ptx.find(".reqntid ")), "\n.minnctapersm " + std::to_string(ctas));
-  return ptx;
+std::string minCtasOption(int64_t ctas) {
+  return " -minnctapersm=" + std::to_string(ctas);
 }
 
 } // namespace tilewright

@@ -71,7 +71,7 @@ static void changeFrame(tt::FuncOp function, ptx::KernelAttr kernel) {
   function.erase();
 }
 
-static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target, bool flushesExp2) {
+static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const GpuTarget &target) {
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   if (!kernel) return bug(function, "it has no number of threads");
   if (function.isExternal() || !function.getResultTypes().empty()) return bug(function, "a kernel has a body and no results");
@@ -83,15 +83,15 @@ static LogicalResult lowerKernel(ModuleOp module, tt::FuncOp function, const Gpu
   if (gpu::findOtherCtaGroup(function)) return bug(function, "all tcgen05 operations of a kernel have one cta_group");
   for (BlockArgument argument : function.getBody().getArguments())
     if (isa<ptx::TensorMapType>(argument.getType())) argument.setType(LLVM::LLVMPointerType::get(module.getContext()));
-  if (failed(lowerPtx(module, function, target, flushesExp2))) return failure();
+  if (failed(lowerPtx(module, function, target))) return failure();
   changeFrame(function, kernel);
   return success();
 }
 
-LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target, bool flushesExp2) {
+LogicalResult lowerPtxToLlvm(ModuleOp module, const GpuTarget &target) {
   SmallVector<tt::FuncOp> functions(module.getOps<tt::FuncOp>());
   for (tt::FuncOp function : functions)
-    if (failed(lowerKernel(module, function, target, flushesExp2))) return failure();
+    if (failed(lowerKernel(module, function, target))) return failure();
   module.walk([](scf::ForOp loop) { loop->setAttr(tt::kernelLoopName, UnitAttr::get(loop.getContext())); });
   return lowerToLlvm(module);
 }

@@ -12,8 +12,7 @@ namespace tilewright {
 struct GpuTarget;
 
 /// Turns each kernel of the module into an llvm.func for generatePtx. A kernel is a tt.func with the attribute `ptx.kernel`; its body is
-/// scf, arith, cf, ub and ptx on scalars. Instructions that the target or PTX lacks are errors on their operations. `flushesExp2`: exp2
-/// returns 0 instead of a denormal.
-llvm::LogicalResult lowerPtxToLlvm(mlir::ModuleOp module, const GpuTarget &target, bool flushesExp2);
+/// scf, arith, cf, ub and ptx on scalars. Instructions that the target or PTX lacks are errors on their operations.
+llvm::LogicalResult lowerPtxToLlvm(mlir::ModuleOp module, const GpuTarget &target);
 
 } // namespace tilewright

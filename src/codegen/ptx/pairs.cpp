@@ -2,9 +2,8 @@
 // way. The GPU can compute both at once:
 //   before: %x = arith.mulf %a, %s : bf16    %y = arith.mulf %b, %s : bf16    ptx.pack %x, %y
 //   after:  arith.mulf (%a, %b), (%s, %s) : vector<2xbf16>
-// If accumulators are converted to 16 bits one by one, ptxas pairs the conversions itself. It then sees a use of the accumulators between
-// the MMAs, and serializes them (C7514, in kernels that reallocate registers between warps). These kernels convert pairs from the start.
-// A value without a partner is paired with zero.
+// A kernel with `pairConversions` (lower-to-threads decides) converts f32 values to 16 bits in pairs. A value without a partner is paired
+// with zero.
 #include "codegen/ptx/asm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +32,7 @@ static Value constantAsF32(PrintContext &at, Value value) {
 }
 
 Value convertedPair(PrintContext &at, Value low, Value high) {
-  if (!at.convertsInPairs) return {};
+  if (!at.pairsConversions) return {};
   Value first = unconvertedOf(low), second = unconvertedOf(high);
   if (!first && !second) return {};
   if (!first) first = constantAsF32(at, low);

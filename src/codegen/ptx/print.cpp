@@ -221,8 +221,7 @@ static LogicalResult lower(ptx::SpecialOp op, PrintContext &at) {
     else
       return bug(op, "there is no " + name + " of f64");
   } else if (type.isF32()) {
-    bool flushes = op.getKind() == ptx::Unit::ex2 && at.flushesExp2;
-    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + (flushes ? ".approx.ftz.f32" : ".approx.f32");
+    name = op.getKind() == ptx::Unit::sqrt_rn ? "sqrt.rn.f32" : name + (op.getFlushes() ? ".approx.ftz.f32" : ".approx.f32");
   } else {
     return bug(op, "there is no " + name + " of " + mlirText(type));
   }
@@ -415,22 +414,20 @@ static LogicalResult printOne(Operation *op, PrintContext &at) {
 
 namespace tilewright {
 
-LogicalResult lowerPtx(ModuleOp module, Operation *function, const GpuTarget &target, bool flushesExp2) {
-  ptx_print::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target, flushesExp2};
+LogicalResult lowerPtx(ModuleOp module, Operation *function, const GpuTarget &target) {
+  auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
+  ptx_print::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target,
+                             kernel && kernel.getPairConversions()};
   SmallVector<Operation *> operations;
-  bool multiplies = false, reallocatesRegisters = false;
   function->walk([&](Operation *op) {
     if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect()) || isa<arith::FPToSIOp, arith::FPToUIOp>(op)) operations.push_back(op);
-    multiplies |= isa<ptx::WgmmaOp>(op);
-    reallocatesRegisters |= isa<ptx::MaxRegistersOp>(op);
   });
-  at.convertsInPairs = multiplies && reallocatesRegisters;
   for (Operation *op : operations) {
     at.b.setInsertionPoint(op);
     at.b.setLoc(op->getLoc());
     if (failed(ptx_print::printOne(op, at))) return failure();
   }
-  if (at.convertsInPairs) ptx_print::convertNextToZeros(at);
+  if (at.pairsConversions) ptx_print::convertNextToZeros(at);
   return success();
 }
 

@@ -13,6 +13,6 @@ namespace tilewright {
 struct GpuTarget;
 
 /// Replaces every ptx operation inside `function`. Arguments of type !ptx.tensor_map are already !llvm.ptr.
-llvm::LogicalResult lowerPtx(mlir::ModuleOp module, mlir::Operation *function, const GpuTarget &target, bool flushesExp2);
+llvm::LogicalResult lowerPtx(mlir::ModuleOp module, mlir::Operation *function, const GpuTarget &target);
 
 } // namespace tilewright

@@ -2,6 +2,7 @@
 //     ptx.load_global %a if %p -> f16, f16, f16, f16        asm "@$3 ld.global.v2.b32 {$0, $1}, [$2];": two values share a word
 #include "codegen/ptx/asm.h"
 #include "gpu/machine/atomic_order.h"
+#include "gpu/machine/mbarrier_scope.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
 
@@ -303,28 +304,33 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// Arrives at the barriers of all CTAs of the cluster, which have the same address in each. A release in CTA scope is enough: only MMAs
-/// have read the memory that another CTA's TMA overwrites, and they have completed. For a release in cluster scope ptxas adds a GPU-wide
-/// fence (MEMBAR.ALL.GPU), which would delay each warp twice per iteration.
-static LogicalResult arriveInCtas(ptx::MbarrierArriveOp op, PrintContext &at, int64_t blocks) {
+/// Arrives at the barriers of other CTAs, which have the same address in each.
+static LogicalResult arriveInCtas(ptx::MbarrierArriveOp op, PrintContext &at, int64_t ctas, StringRef semantics, StringRef fence) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);
   std::string address = code.in(op.getBarrier()), predicate = code.when(op.getPredicate());
-  std::string text = "{ .reg .b32 there; ";
-  for (int64_t block = 0; block < blocks; ++block)
-    text += "mapa.shared::cluster.u32 there, " + address + ", " + std::to_string(block) + "; " + predicate +
-            "mbarrier.arrive.release.cta.shared::cluster.b64 _, [there]; ";
+  std::string text = "{ .reg .b32 there; " + fence.str();
+  for (int64_t cta = 0; cta < ctas; ++cta)
+    text += "mapa.shared::cluster.u32 there, " + address + ", " + std::to_string(cta) + "; " + predicate + "mbarrier.arrive" +
+            semantics.str() + ".shared::cluster.b64 _, [there]; ";
   code.emit(text + "}", Effect::writes);
   replace(op, {});
   return success();
 }
 
-/// Older GPUs take one arrival at a time.
+/// Older GPUs take one arrival at a time. For a release in cluster scope ptxas would add a fence of the whole GPU (MEMBAR.ALL.GPU), which
+/// waits for all stores of the warp. A fence of what is in shared memory, and a relaxed arrival, release the same shared memory.
 static LogicalResult lower(ptx::MbarrierArriveOp op, PrintContext &at) {
   if (op.getCount() != 1 && failed(need(op, at, at.target.mbarrierTransactions))) return failure();
   std::string count = op.getCount() == 1 ? "" : ", " + std::to_string(op.getCount());
-  if (std::optional<uint32_t> ctas = op.getInCtas()) return arriveInCtas(op, at, *ctas);
-  return onBarrier(op, at, "mbarrier.arrive.shared::cta.b64 _,", op.getBarrier(), count, op.getPredicate());
+  bool inCluster = op.getScope() == ptx::Scope::cluster;
+  if (inCluster && failed(need(op, at, ptx::hasSharedFences(at.target)))) return failure();
+  StringRef fence = inCluster ? "fence.release.sync_restrict::shared::cta.cluster; " : "";
+  if (std::optional<uint32_t> ctas = op.getInCtas())
+    return arriveInCtas(op, at, op.getToFirst() ? 1 : *ctas, inCluster ? ".relaxed.cluster" : ".release.cta", fence);
+  if (inCluster) Asm(at).emit(fence.rtrim().str(), Effect::writes);
+  return onBarrier(op, at, std::string("mbarrier.arrive") + (inCluster ? ".relaxed.cluster" : "") + ".shared::cta.b64 _,", op.getBarrier(),
+                   count, op.getPredicate());
 }
 /// try_wait suspends the thread for a limited time and may then fail, so it is repeated; labels in braces are local. Older GPUs only have
 /// test_wait.
@@ -332,8 +338,13 @@ static LogicalResult lower(ptx::MbarrierWaitOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.mbarrier))) return failure();
   Asm code(at);
   std::string address = code.address(op.getBarrier()), parity = code.in(op.getParity());
-  std::string name = at.target.mbarrierTransactions ? "mbarrier.try_wait" : "mbarrier.test_wait";
-  code.emit("{ .reg .pred done; again: " + name + ".parity.shared::cta.b64 done, " + address + ", " + parity + "; @!done bra.uni again; }",
+  std::string name = at.target.mbarrierTransactions ? "mbarrier.try_wait" : "mbarrier.test_wait", semantics, fence;
+  if (op.getScope() == ptx::Scope::cluster) {
+    if (failed(need(op, at, ptx::hasSharedFences(at.target)))) return failure();
+    semantics = ".relaxed.cluster", fence = " fence.acquire.sync_restrict::shared::cluster.cluster;";
+  }
+  code.emit("{ .reg .pred done; again: " + name + ".parity" + semantics + ".shared::cta.b64 done, " + address + ", " + parity +
+                "; @!done bra.uni again;" + fence + " }",
             Effect::writes);
   replace(op, {});
   return success();

@@ -44,7 +44,7 @@ struct AssemblerProblem {
 };
 /// Assembles `ptx`; `options`: more command-line options for ptxas. Null, with the reason in `problem`, if there is no ptxas or it fails.
 std::optional<Cubin> assemblePtx(const std::string &ptx, const GpuTarget &target, const std::string &options, AssemblerProblem &problem);
-/// Returns the PTX of a kernel without a promise of CTAs per SM with one (minnctapersm).
-std::string withMinCtas(std::string ptx, int64_t ctas);
+/// The option of ptxas that promises so many CTAs per SM, for PTX without such a promise (minnctapersm).
+std::string minCtasOption(int64_t ctas);
 
 } // namespace tilewright

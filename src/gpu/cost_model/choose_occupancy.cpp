@@ -70,8 +70,9 @@ void chooseOccupancy(tt::FuncOp kernel) {
   Contents contents = contentsOf(kernel);
   int64_t minCtas = minCtasOf(contents);
   bool tryMoreCtas = minCtas == 0 && !contents.hasMmas; // MMAs fill an SM with one CTA
-  kernel->setAttr(ptx::kernelName, ptx::KernelAttr::get(kernel.getContext(), launch.getThreads(), launch.getSharedBytes(),
-                                                        launch.getCluster(), launch.getMaxRegisters(), minCtas, tryMoreCtas));
+  kernel->setAttr(ptx::kernelName,
+                  ptx::KernelAttr::get(kernel.getContext(), launch.getThreads(), launch.getSharedBytes(), launch.getCluster(),
+                                       launch.getMaxRegisters(), minCtas, tryMoreCtas, launch.getPairConversions()));
 }
 
 int64_t ctasThatNearlyFit(const CtaResources &cta, const GpuTarget &target) {

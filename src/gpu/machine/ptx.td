@@ -29,10 +29,12 @@ def Ptx_Kernel : AttrDef<PtxDialect, "Kernel"> {
   let mnemonic = "kernel";
   let summary = "launch parameters of a kernel; the attribute `ptx.kernel` of its tt.func. Its body is scf, arith, ub and ptx on scalars; "
                 "its arguments are i64 (pointers too), smaller integers and floats, then tensor maps. choose-occupancy sets `minCtas`, the CTAs "
-                "per SM that the kernel promises ptxas (0: none), and `tryMoreCtas`: if one more CTA nearly fits on an SM, ptxas runs again";
+                "per SM that the kernel promises ptxas (0: none), and `tryMoreCtas`: if one more CTA nearly fits on an SM, ptxas runs again. "
+                "`pairConversions`: f32 values become 16-bit floats in pairs (codegen/ptx/pairs.cpp)";
   let parameters = (ins "int64_t":$threads, "int64_t":$sharedBytes, DefaultValuedParameter<"int64_t", "1">:$cluster,
                         DefaultValuedParameter<"int64_t", "0">:$maxRegisters, DefaultValuedParameter<"int64_t", "0">:$minCtas,
-                        DefaultValuedParameter<"bool", "false">:$tryMoreCtas);
+                        DefaultValuedParameter<"bool", "false">:$tryMoreCtas,
+                        DefaultValuedParameter<"bool", "false">:$pairConversions);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -62,8 +64,7 @@ def Ptx_Format : PtxEnum<"Format", "element format",
    I32EnumAttrCase<"e5m2", 4>, I32EnumAttrCase<"s8", 5>, I32EnumAttrCase<"u8", 6>, I32EnumAttrCase<"f32", 7>, I32EnumAttrCase<"s32", 8>,
    I32EnumAttrCase<"f64", 9>, I32EnumAttrCase<"e2m3", 10>, I32EnumAttrCase<"e3m2", 11>, I32EnumAttrCase<"e2m1", 12>,
    I32EnumAttrCase<"ue8m0", 13>, I32EnumAttrCase<"ue4m3", 14>]>;
-// Functions with a hardware instruction. approx: PTX's .approx (f32), with denormals flushed if PTX has only .ftz. ex2 flushes them, too:
-// the variant without flushing takes four instructions.
+// Functions with a hardware instruction. approx: PTX's .approx (f32), with denormals flushed if PTX has only .ftz.
 def Ptx_Unit : PtxEnum<"Unit", "special function",
   [I32EnumAttrCase<"ex2", 0>, I32EnumAttrCase<"lg2", 1>, I32EnumAttrCase<"rsqrt", 2>, I32EnumAttrCase<"rcp", 3>,
    I32EnumAttrCase<"sqrt", 4>, I32EnumAttrCase<"sin", 5>, I32EnumAttrCase<"cos", 6>, I32EnumAttrCase<"tanh", 7>,
@@ -131,10 +132,11 @@ def Ptx_LoadGlobalOp : PtxOp<"load_global", [AttrSizedOperandSegments, DeclareOp
   let hasVerifier = 1;
 }
 def Ptx_StoreGlobalOp : PtxOp<"store_global", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
-  let summary = "stores values to global memory";
+  let summary = "stores values to global memory. `tile`: the number of the store of a tile in the kernel; each operation with this number "
+                "stores some of the tile's elements. Without it, the operation is a store of its own";
   let arguments = (ins I64:$address, Variadic<AnyType>:$values, Optional<I1>:$predicate,
                        DefaultValuedAttr<Ptx_Cache, "::tilewright::ptx::Cache::none">:$cache,
-                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict);
+                       DefaultValuedAttr<Ptx_Eviction, "::tilewright::ptx::Eviction::normal">:$evict, OptionalAttr<I32Attr>:$tile);
   let assemblyFormat = "$address `,` $values (`if` $predicate^)? attr-dict `:` type($values)";
   let hasVerifier = 1;
 }
@@ -285,15 +287,21 @@ def Ptx_MbarrierExpectOp : PtxEffect<"mbarrier_expect"> {
   let assemblyFormat = "$barrier `,` $bytes (`if` $predicate^)? attr-dict";
 }
 def Ptx_MbarrierArriveOp : PtxEffect<"mbarrier_arrive"> {
-  let summary = "mbarrier.arrive: `count` arrivals. `inCtas`, the number of CTAs of the cluster: arrives at the same barrier in each of them";
+  let summary = "mbarrier.arrive: `count` arrivals. `inCtas`, the number of CTAs of the cluster: arrives at the same barrier in each of them; "
+                "with `toFirst`, only in the first one. `scope`: the threads that see what the thread has done before, cta or cluster. With cta, "
+                "threads of another CTA learn of completed asynchronous operations alone";
   let arguments = (ins I32:$barrier, DefaultValuedAttr<Ptx_Arrivals, "1">:$count, Optional<I1>:$predicate,
-                       OptionalAttr<ConfinedAttr<I32Attr, [IntMinValue<2>]>>:$inCtas);
-  let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict";
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntMinValue<2>]>>:$inCtas,
+                       DefaultValuedAttr<Ptx_Scope, "::tilewright::ptx::Scope::cta">:$scope, UnitAttr:$toFirst);
+  let assemblyFormat = "$barrier (`if` $predicate^)? (`scope` $scope^)? attr-dict";
+  let hasVerifier = 1;
 }
 def Ptx_MbarrierWaitOp : PtxEffect<"mbarrier_wait"> {
-  let summary = "spins until the phase of this parity has completed (a new mbarrier passes a wait for parity 1)";
-  let arguments = (ins I32:$barrier, I32:$parity);
-  let assemblyFormat = "$barrier `,` $parity attr-dict";
+  let summary = "spins until the phase of this parity has completed (a new mbarrier passes a wait for parity 1). `scope`: of the arrivals that "
+                "it is ordered after, cta or cluster";
+  let arguments = (ins I32:$barrier, I32:$parity, DefaultValuedAttr<Ptx_Scope, "::tilewright::ptx::Scope::cta">:$scope);
+  let assemblyFormat = "$barrier `,` $parity (`scope` $scope^)? attr-dict";
+  let hasVerifier = 1;
 }
 def Ptx_TmaLoadOp : PtxEffect<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "copies a box of a tensor to shared memory (128-byte aligned; with a swizzle, to its pattern) and reports its bytes to an "
@@ -320,7 +328,9 @@ def Ptx_TmaWaitOp : PtxEffect<"tma_wait"> {
   let assemblyFormat = "$pending attr-dict";
 }
 def Ptx_FenceAsyncOp : PtxEffect<"fence_async"> {
-  let summary = "fence.proxy.async.shared::cta: orders this thread's accesses to shared memory before later ones of TMA and wgmma";
+  let summary = "fence.proxy.async.shared::cta: orders this thread's accesses to shared memory before later ones of TMA and wgmma. "
+                "`interleavedStores`: interleave-stores reorders the stores before it";
+  let arguments = (ins UnitAttr:$interleavedStores);
   let assemblyFormat = "attr-dict";
 }
 
@@ -385,8 +395,8 @@ include "gpu/machine/tcgen05.td"
 
 def Ptx_SpecialOp : PtxOp<"special", [Pure, SameOperandsAndResultType]> {
   let summary = "special functions of f32 (rcp, rsqrt, sqrt, sqrt_rn also f64); floor, ceil, trunc and rint (to even) are exact, of f32 "
-                "and f64";
-  let arguments = (ins Ptx_Unit:$kind, AnyFloat:$value);
+                "and f64. `flushes`: ex2 returns 0 instead of a denormal, in one instruction instead of four";
+  let arguments = (ins Ptx_Unit:$kind, AnyFloat:$value, UnitAttr:$flushes);
   let results = (outs AnyFloat:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($value)";
 }

@@ -5,7 +5,7 @@
 //
 // A warp that has to wait yields to the scheduler, which runs the other warps in a random order from the seed. Some warps run far ahead of
 // the rest. If no warp makes progress in a whole round and no TMA instruction is pending, the CTA is deadlocked.
-#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/registers.h"
 #include "gpu/machine/simulate_program.h"
 #include "gpu/machine/tcgen05.h"
 #include "ir/location.h"
@@ -95,8 +95,9 @@ public:
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
       program.ops.push_back(&op);
-      std::pair kind(op.getLoc().getAsOpaquePointer(), op.getName().getAsOpaquePointer());
-      program.firstAt.push_back(firstAt.try_emplace(kind, step.number).first->second);
+      auto store = dyn_cast<ptx::StoreGlobalOp>(op);
+      std::optional<uint32_t> tile = store ? store.getTile() : std::nullopt;
+      program.storeOf.push_back(tile ? firstOfStore.try_emplace(*tile, step.number).first->second : step.number);
       if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
       for (Value operand : op.getOperands())
@@ -118,7 +119,7 @@ private:
   Program &program;
   HandlerTable table;
   DenseMap<Value, int32_t> numbers;
-  DenseMap<std::pair<const void *, const void *>, uint32_t> firstAt; // by location and kind: the op
+  DenseMap<uint32_t, uint32_t> firstOfStore; // by the number of a tile's store: its first op
 };
 } // namespace
 
@@ -345,12 +346,11 @@ static void enterWarp(uint32_t low, uint32_t high) {
   swapcontext(&warp->context, warp->scheduler);
 }
 
-/// Returns the registers of a thread when its CTA starts: those that ptxas may use.
+/// Returns the registers of a thread when its CTA starts: those that ptxas may use. An SM of each GPU with setmaxnreg has as many.
 static int64_t registersAtStart(ptx::KernelAttr kernel) {
   if (kernel.getMaxRegisters()) return kernel.getMaxRegisters();
-  constexpr int64_t registersPerSM = 65536;
-  int64_t registers = registersPerSM / (kernel.getThreads() * std::max<int64_t>(kernel.getMinCtas(), 1));
-  return std::min(registers / registerStep * registerStep, maxMaxnreg);
+  int64_t ctas = std::max<int64_t>(kernel.getMinCtas(), 1);
+  return std::min(registersForOccupancy(ctas, kernel.getThreads(), GpuTarget()), maxMaxnreg);
 }
 
 void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {

@@ -100,12 +100,15 @@ constexpr int64_t maxOfMbarrier = (1 << 20) - 1; // bytes that a phase counts
 
 void completePhase(Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.transactions != 0) return;
-  join(barrier.completed, barrier.arriving);
-  barrier.arriving.clear();
-  for (auto [into, from] : llvm::zip(barrier.completedOthers, barrier.arrivingOthers)) {
+  auto take = [](Clock &into, Clock &from) {
     join(into, from);
     from.clear();
-  }
+  };
+  take(barrier.completed, barrier.arriving);
+  for (auto [into, from] : llvm::zip(barrier.completedOthers, barrier.arrivingOthers))
+    take(into, from);
+  for (auto [into, from] : llvm::zip(barrier.completedCluster, barrier.arrivingCluster))
+    take(into, from);
   barrier.pending = barrier.count;
   ++barrier.phase;
   auto count = [&](Clock &clock, int64_t component) {
@@ -165,6 +168,8 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
     barrier.count = barrier.pending = count;
     barrier.arrivingOthers.resize(warp.cta.cluster.ctas.size());
     barrier.completedOthers.resize(warp.cta.cluster.ctas.size());
+    barrier.arrivingCluster.resize(warp.cta.cluster.ctas.size());
+    barrier.completedCluster.resize(warp.cta.cluster.ctas.size());
     barrier.component = warp.cta.components++;
     barrier.initWarp = uint16_t(warp.index);
     barrier.initEpoch = warp.clock[size_t(warp.index)];
@@ -194,11 +199,10 @@ static bool fenceInits(Warp &warp, const Step &) {
   return true;
 }
 
-/// Reports a phase that completes before a wait has seen the one before: a waiting thread cannot tell which phase it sees. The ISA's text
-/// is stricter: not even an arrival in the next phase may come first. Nothing can be wrong with an mbarrier that no thread waits for.
+/// Reports an arrival in a phase before a wait has seen the one before: a waiting thread could not tell which phase it sees.
 static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrier &barrier) {
   return warp.fail(step,
-                   "phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier completes, and no wait has seen phase " +
+                   "arrives in phase " + llvm::Twine(barrier.seen + 1) + " of the mbarrier, and no wait has seen phase " +
                        llvm::Twine(barrier.seen) + " complete (PTX ISA 9.7.13.15.4)",
                    lane);
 }
@@ -206,8 +210,7 @@ static bool failUnseen(Warp &warp, const Step &step, int64_t lane, const Mbarrie
 bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &barrier, const std::vector<Clock> &known, int64_t count) {
   if (barrier.pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
-  bool completes = barrier.pending == count && !barrier.transactions;
-  if (barrier.isWaitedFor && completes && barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
+  if (barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
   join(barrier.arriving, known[size_t(cta.rank)]);
   for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
     join(into, from);
@@ -217,24 +220,39 @@ bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &
   return true;
 }
 
+/// Returns what an arrival in the scope of a CTA tells threads of other CTAs: of asynchronous operations that have completed.
+static std::vector<Clock> withoutAccesses(const Cluster &cluster, std::vector<Clock> known) {
+  for (auto [clock, cta] : llvm::zip(known, cluster.ctas))
+    std::fill_n(clock.begin(), std::min(clock.size(), cta->warps.size()), 0);
+  return known;
+}
+
 /// Executes a lane's arrival at a barrier of `cta`.
-static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64_t count, int64_t bytes) {
+static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64_t count, int64_t bytes, ptx::Scope scope) {
   if (&cta != &warp.cta && cta.isDone())
     return warp.fail(step, "CTA " + llvm::Twine(cta.rank) + " of the cluster has ended, and its shared memory with it", lane);
   Mbarrier *barrier = findBarrier(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
   if (!barrier) return false;
   if (!addTransactions(warp, step, lane, *barrier, bytes)) return false;
-  return arriveWith(warp, step, lane, cta, *barrier, warp.knownOfAll(), count);
+  std::vector<Clock> known = warp.knownOfAll();
+  if (&cta != &warp.cta) {
+    if (scope == ptx::Scope::cluster)
+      for (auto [into, from] : llvm::zip(barrier->arrivingCluster, known))
+        join(into, from);
+    known = withoutAccesses(cta.cluster, std::move(known));
+  }
+  return arriveWith(warp, step, lane, cta, *barrier, known, count);
 }
 
-/// Executes arrivals in the warp's own CTA, or in all CTAs of the cluster.
-static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes, bool inAll) {
+/// Executes arrivals in the CTAs of which `isTarget` is true.
+static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes, ptx::Scope scope,
+                   llvm::function_ref<bool(const Cta &)> isTarget) {
   uint32_t acts = warp.lanesWhere(step, predicate);
   if (!acts) return true;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(acts >> lane & 1)) continue;
     for (const auto &cta : warp.cta.cluster.ctas)
-      if ((inAll || cta.get() == &warp.cta) && !arriveAt(warp, step, lane, *cta, count, bytes)) return false;
+      if (isTarget(*cta) && !arriveAt(warp, step, lane, *cta, count, bytes, scope)) return false;
   }
   ++warp.clock[size_t(warp.index)];
   return true;
@@ -242,29 +260,36 @@ static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t coun
 
 static bool mbarrierExpect(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierExpectOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes(), /*inAll=*/false);
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes(), ptx::Scope::cta,
+                [&](const Cta &cta) { return &cta == &warp.cta; });
 }
 static bool mbarrierArrive(Warp &warp, const Step &step) {
   auto op = cast<ptx::MbarrierArriveOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0, op.getInCtas().has_value());
+  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0, op.getScope(), [&](const Cta &cta) {
+    if (op.getToFirst()) return cta.rank == 0;
+    return op.getInCtas() || &cta == &warp.cta;
+  });
 }
 
 static bool mbarrierWait(Warp &warp, const Step &step) {
+  bool seesCluster = cast<ptx::MbarrierWaitOp>(step.op).getScope() == ptx::Scope::cluster;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!warp.active(lane)) continue;
     uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;
-    barrier->isWaitedFor = true;
     if (parity > 1) return warp.fail(step, "the parity of a phase is 0 or 1, not " + llvm::Twine(parity), lane);
     auto passed = [&] { return (barrier->phase & 1) != parity; };
     std::string what = "parity " + std::to_string(parity) + " of the mbarrier at byte " + std::to_string(address - sharedBase);
     if (!passed() && !warp.waitUntil(step, what, passed)) return false;
-    if (barrier->phase > barrier->seen + 1) return failUnseen(warp, step, lane, *barrier);
     barrier->seen = barrier->phase;
     join(warp.clock, barrier->completed);
-    for (const auto &other : warp.cta.cluster.ctas)
-      if (other.get() != &warp.cta) join(warp.others[size_t(other->rank)], barrier->completedOthers[size_t(other->rank)]);
+    for (const auto &other : warp.cta.cluster.ctas) {
+      size_t rank = size_t(other->rank);
+      Clock &known = other.get() == &warp.cta ? warp.clock : warp.others[rank];
+      if (&known != &warp.clock) join(known, barrier->completedOthers[rank]);
+      if (seesCluster) join(known, barrier->completedCluster[rank]);
+    }
   }
   return true;
 }

@@ -83,7 +83,7 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
   uint64_t address = access.pointer & interp::addressMask;
   std::optional<AccessHistory::Clash> clash = launch.history->note(
       access.program.value_or(program), {address, access.bytes, access.writes, access.isForAll, step.number, launch.stores});
-  if (!clash || clash->sameStore) return true;
+  if (!clash || clash->sameStore) return true; // noteGlobal compares the values of one store
   std::array<int64_t, 3> grid = launch.clusters;
   const SimulatedMemory *range = rangeOf(cta.options, access.pointer);
   int64_t other = clash->program;
@@ -121,14 +121,21 @@ bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t
 bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access) {
   if (!noteLaunch(step, lane, access)) return false;
   uint64_t address = access.pointer & interp::addressMask;
-  uint32_t where = access.writes ? cta.program.firstAt[step.number] : step.number;
+  uint32_t where = cta.program.storeOf[step.number];
   std::optional<AccessHistory::Clash> clash = cta.cluster.touched.note(
       agentOf(cta.rank, index), clock[size_t(index)], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
       [&](uint32_t agent, uint32_t time) {
         if (!access.issued) return knows(agent, time);
         return !(agent & tmaStoreAgents) && sim::at((*access.issued)[agent >> 24], agent & 0xffffff) >= time;
       });
-  if (!clash || clash->sameStore) return true;
+  if (!clash) return true;
+  if (clash->sameStore) {
+    if (!access.value || !cta.options.checkRaces) return true;
+    auto earlier = reinterpret_cast<const uint8_t *>(clash->address);
+    const uint8_t *value = static_cast<const uint8_t *>(access.value) + (clash->address - address);
+    if (!std::memcmp(earlier, value, size_t(clash->bytes))) return true;
+    return fail(step, "race: another thread writes another value to " + hex(clash->address) + " in this store", lane);
+  }
   bool same = access.value && clash->wrote && !std::memcmp(reinterpret_cast<void *>(address), access.value, size_t(access.bytes));
   return same || failTouched(step, lane, access.pointer, access.bytes, *clash); // in any order, the bytes are the same
 }

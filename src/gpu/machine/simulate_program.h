@@ -87,7 +87,7 @@ struct Program {
   Body body;
   int64_t values = 0;
   std::vector<mlir::Operation *> ops;
-  std::vector<uint32_t> firstAt; // for each op: the first one of its kind and location; those of one tile's store share it
+  std::vector<uint32_t> storeOf; // for each op: the first one of the same store of a tile, or itself
   ptx::KernelAttr kernel;
   bool usesWgmma = false;
 };
@@ -140,12 +140,12 @@ struct Mbarrier {
   uint32_t phase = 0; // the current phase
   int64_t component = 0;
   Clock arriving, completed;
-  std::vector<Clock> arrivingOthers, completedOthers; // the arriving warps' clocks for the CTAs of the cluster
+  std::vector<Clock> arrivingOthers, completedOthers;   // the arriving warps' clocks for the CTAs of the cluster
+  std::vector<Clock> arrivingCluster, completedCluster; // of warps of other CTAs, for waits in the scope of the cluster
   std::map<int64_t, int64_t> mirrors; // by rank of another CTA: the component of its clocks that counts the phases of this barrier
   uint32_t seen = 0;                  // completed phases when a wait passed last
   uint32_t filled = 0;                // the last phase with bytes of a TMA load, counted from 1
   uint32_t filledBy = 0;              // the op of that load
-  bool isWaitedFor = false;
   bool fenced = false;
   int64_t fence = -1;      // component of its CTA's clocks: mbarrier_init_fences of the warp that initialized it
   uint32_t fenceCount = 0; // of them, that make it visible

@@ -148,10 +148,12 @@ static bool unpack(Warp &warp, const Step &step) {
 // ---- special functions and conversions
 
 static bool special(Warp &warp, const Step &step) {
-  ptx::Unit kind = cast<ptx::SpecialOp>(step.op).getKind();
+  auto op = cast<ptx::SpecialOp>(step.op);
+  ptx::Unit kind = op.getKind();
+  bool flushes = op.getFlushes();
   return floats(warp, step, [&](double a, double) -> double {
     switch (kind) {
-    case ptx::Unit::ex2: return a < -126 ? 0 : std::exp2(a);
+    case ptx::Unit::ex2: return flushes && a < -126 ? 0 : std::exp2(a);
     case ptx::Unit::lg2: return std::log2(a);
     case ptx::Unit::rsqrt: return 1 / std::sqrt(a);
     case ptx::Unit::rcp: return 1 / a;

@@ -63,6 +63,23 @@ LogicalResult TmaStoreOp::verify() {
   return verifyRank(*this, getCoordinates().size());
 }
 
+//===---------------------------------------------------------------------------------------------------- mbarriers
+
+static LogicalResult verifyScope(Operation *op, Scope scope) {
+  if (scope == Scope::cta || scope == Scope::cluster) return success();
+  return op->emitOpError("has the scope of a CTA or of a cluster: an mbarrier synchronizes no other threads");
+}
+
+LogicalResult MbarrierArriveOp::verify() {
+  if (getToFirst() && !getInCtas()) return emitOpError("arrives in the first CTA only if it names the CTAs of the cluster");
+  if (getInCtas() && getCount() != 1) return emitOpError("arrives once in each CTA of the cluster");
+  return verifyScope(*this, getScope());
+}
+
+LogicalResult MbarrierWaitOp::verify() {
+  return verifyScope(*this, getScope());
+}
+
 //===------------------------------------------------------------------------------------------------------ matrices
 
 LogicalResult WgmmaOp::verify() {

@@ -1,13 +1,16 @@
 // Interleaves stores with their producers. Threads may compute an MMA operand from tiles in shared memory. It is stored, fenced and made
 // visible at the end. ptxas computes all of it and then stores, so shared memory is idle first and the arithmetic units are idle after.
-// This pass interleaves the two:
+// interleave-stores interleaves the two, before each ptx.fence_async with `interleavedStores`:
 //   before: load a    load b    load c    compute    store a'    store b'    store c'    fence
 //   after:  load a    load b    compute   store a'   warp barrier    load c    compute   store b'    warp barrier    compute    store c'
 //   fence
 // A warp barrier follows the stores of each group, because no store moves across it. The loads of the next group come before the stores
 // of this one.
-#include "gpu/thread/shared.h"
+#include "gpu/machine/ptx.h"
+#include "gpu/passes.h"
+#include "ir/tt.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -90,13 +93,17 @@ private:
 };
 } // namespace
 
-void interleaveStores(ThreadContext &t) {
-  Block *block = t.b.getInsertionBlock();
-  if (block->empty()) return;
-  OpBuilder::InsertionGuard guard(t.b);
-  Operation *end = ptx::WarpBarrierOp::create(t.b);
-  StoreInterleaver(end->getPrevNode()).reorder(t.b, end);
-  end->erase();
+LogicalResult interleaveStores(ModuleOp module) {
+  SmallVector<ptx::FenceAsyncOp> fences;
+  module.walk([&](ptx::FenceAsyncOp fence) {
+    if (fence.getInterleavedStores()) fences.push_back(fence);
+  });
+  OpBuilder b(module.getContext());
+  for (ptx::FenceAsyncOp fence : fences) {
+    StoreInterleaver(fence->getPrevNode()).reorder(b, fence);
+    fence.setInterleavedStores(false);
+  }
+  return success();
 }
 
 } // namespace tilewright::gpu

@@ -3,14 +3,13 @@
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
 // Layouts say which thread holds which element, and each operation is lowered according to its types. The lowering decides what depends on
 // the instructions of one thread: which accesses to global memory need a barrier between them (memory.cpp), which matrix descriptors a loop
-// recomputes (wgmma.cpp), and which stores and arithmetic alternate (interleave_stores.cpp).
+// recomputes (wgmma.cpp).
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/math.h"
-#include "gpu/thread/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,6 +70,17 @@ static void prefetchMaps(ImplicitLocOpBuilder &b, Value thread, ValueRange argum
     ptx::PrefetchTensorMapOp::create(b, map);
 }
 
+/// True if accumulators of wgmma become 16-bit floats in pairs: one by one, ptxas would pair the conversions itself. It then sees a use of
+/// the accumulators between the MMAs, and serializes them (C7514, in kernels that reallocate registers between warps).
+static bool pairsConversions(tt::FuncOp kernel) {
+  bool multiplies = false, reallocatesRegisters = false;
+  kernel.walk([&](Operation *op) {
+    multiplies |= isa<ptx::WgmmaOp>(op);
+    reallocatesRegisters |= isa<ptx::MaxRegistersOp>(op);
+  });
+  return multiplies && reallocatesRegisters;
+}
+
 static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, const GpuTarget &target) {
   ThreadContext t(source.getLoc(), config, target);
   SmallVector<Type> arguments;
@@ -98,14 +108,14 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
     return failure();
   }
   tt::ReturnOp::create(t.b, ValueRange());
-  if (t.usesTensorMemory) overlapTensorLoads(lowered), pipelineTensorStores(lowered);
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
   int64_t warps = t.partitions ? t.partitions.firstWarp(config.getWarps(), t.partitions.getPartitions().size()) : config.getWarps();
   int64_t minCtas = t.partitions ? minCtasWithPartitions(t.partitions, config, target, t.sharedBytes) : 0;
-  lowered->setAttr(ptx::kernelName, ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.sharedBytes, config.getCtas(),
-                                                         config.getMaxRegisters(), minCtas, /*tryMoreCtas=*/false));
+  lowered->setAttr(ptx::kernelName,
+                   ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.sharedBytes, config.getCtas(), config.getMaxRegisters(),
+                                        minCtas, /*tryMoreCtas=*/false, pairsConversions(lowered)));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();

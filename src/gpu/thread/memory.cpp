@@ -259,6 +259,7 @@ static LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   Value first = performs(t, op.getPtr().getType());
   const ThreadValues &addresses = t.get(op.getPtr());
   size_t width = widthOf(op);
+  IntegerAttr tile = t.b.getI32IntegerAttr(static_cast<int32_t>(t.tileStores++));
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;
     Value predicate = first;
@@ -266,7 +267,7 @@ static LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
     SmallVector<Value> values;
     for (size_t i = 0; i < width; ++i)
       values.push_back(toMemory(t, t.get(op.getValue())[reg + i]));
-    ptx::StoreGlobalOp::create(t.b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()));
+    ptx::StoreGlobalOp::create(t.b, addresses[reg], values, predicate, cacheOf(op.getCache()), evictionOf(op.getEvict()), tile);
   }
   return success();
 }

@@ -5,12 +5,11 @@
 //   after:  f0 ex2 0 f1    ex2 1 f2 cvt 0  st 0    ex2 2 f3 cvt 1  st 1    ex2 3 cvt 2  st 2    cvt 3  st 3
 // Between two stores, all operands are known at first, and the special functions alternate with the other operations. Barriers may stand
 // between the stores: an MMA reads the first ones while the last ones are computed.
-//
-// The other way round, a reduction of what a thread loads from tensor memory starts with the first half, while the second one is loaded:
-//   before: ld 0 ld 1   wait   max 0 max 1          after: ld 0   wait   ld 1 max 0   wait   max 1
-#include "gpu/thread/shared.h"
+#include "gpu/machine/ptx.h"
+#include "gpu/passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -149,38 +148,11 @@ private:
   std::vector<Part> parts;
 };
 
-/// Moves what combines values of earlier loads before the wait for the last ones.
-void combineBefore(ptx::Tcgen05WaitOp wait) {
-  DenseSet<Value> known; // loaded by then, or combined from such values
-  Operation *op = wait->getPrevNode();
-  while (isa_and_nonnull<ptx::Tcgen05LdOp>(op) || (op && isMemoryEffectFree(op)))
-    op = op->getPrevNode();
-  auto earlier = dyn_cast_or_null<ptx::Tcgen05WaitOp>(op);
-  if (!earlier || earlier.getKind() != ptx::TensorWait::ld) return; // all are waited for together
-  for (op = op->getPrevNode(); isa_and_nonnull<ptx::Tcgen05LdOp>(op) || (op && isMemoryEffectFree(op)); op = op->getPrevNode())
-    if (isa<ptx::Tcgen05LdOp>(op)) known.insert_range(op->getResults());
-  for (Operation *each = wait->getNextNode(); each && isMemoryEffectFree(each);) {
-    Operation *next = each->getNextNode();
-    bool combines = each->getNumOperands() > 1 && llvm::all_of(each->getOperands(), [&](Value value) { return known.contains(value); });
-    if (combines) {
-      known.insert_range(each->getResults());
-      each->moveBefore(wait);
-    }
-    each = next;
-  }
-}
-
 } // namespace
 
-void overlapTensorLoads(Operation *kernel) {
-  kernel->walk([&](ptx::Tcgen05WaitOp wait) {
-    if (wait.getKind() == ptx::TensorWait::ld && isa<scf::ForOp>(wait->getParentOp())) combineBefore(wait);
-  });
-}
-
-void pipelineTensorStores(Operation *kernel) {
+LogicalResult pipelineTensorStores(ModuleOp module) {
   SmallVector<ptx::Tcgen05StOp> firsts;
-  kernel->walk([&](ptx::Tcgen05StOp store) {
+  module.walk([&](ptx::Tcgen05StOp store) {
     Operation *before = store->getPrevNode();
     while (before && !isa<ptx::Tcgen05StOp>(before) && isBetweenStores(before))
       before = before->getPrevNode();
@@ -189,6 +161,7 @@ void pipelineTensorStores(Operation *kernel) {
   });
   for (ptx::Tcgen05StOp first : firsts)
     if (TensorStorePipeline pipeline(first); pipeline.pays()) pipeline.reorder();
+  return success();
 }
 
 } // namespace tilewright::gpu

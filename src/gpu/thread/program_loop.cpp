@@ -3,9 +3,10 @@
 //   after:  scf.while %i = 0, %x, %y, %z = block ids, true { condition }
 //           do { wait: response %i - 4 is read    clc_try_cancel    A    wait: response %i    clc_query    arrive: it is read }
 // All warps of the CTA, and of its cluster, read the same response, so all of them execute the same programs. The first CTA of a cluster
-// asks, and all get the response.
+// asks, and all get the response. So only its threads wait until all warps have read a response, and the warps arrive at its barriers.
 #include "gpu/schedule/program_loop.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/mbarrier_scope.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
@@ -36,17 +37,31 @@ static Response responseOf(ThreadContext &t, ttg::ClcProgramOp op, Value iterati
           arith::AndIOp::create(t.b, round, t.i32(1))};
 }
 
+/// In a cluster: true in the first CTA. Null without one.
+static Value isFirstCta(ThreadContext &t) {
+  if (t.config.getCtas() == 1) return {};
+  Value rank = ptx::ClusterRankOp::create(t.b, t.b.getI32Type());
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(0));
+}
+
+/// Waits until all warps of the cluster have read a response. The first CTA does.
+static void waitUntilRead(ThreadContext &t, Value isFirst, Value empty, Value parity) {
+  OpBuilder::InsertionGuard guard(t.b);
+  ptx::Scope scope = ptx::Scope::cta;
+  if (isFirst) {
+    t.b.setInsertionPointToStart(scf::IfOp::create(t.b, isFirst, /*withElseRegion=*/false).thenBlock());
+    scope = ptx::scopeAcrossCtas(t.target);
+  }
+  ptx::MbarrierWaitOp::create(t.b, empty, parity, scope);
+}
+
 /// One thread asks for a program, once all warps have read the response that was there.
 static void ask(ThreadContext &t, const Response &response) {
-  ptx::MbarrierWaitOp::create(t.b, response.empty, arith::XOrIOp::create(t.b, response.parity, t.i32(1)));
+  Value isFirst = isFirstCta(t);
+  waitUntilRead(t, isFirst, response.empty, arith::XOrIOp::create(t.b, response.parity, t.i32(1)));
   Value asks = isFirstThread(t);
   ptx::MbarrierExpectOp::create(t.b, response.full, clcResponseBytes, asks);
-  bool isForAll = t.config.getCtas() != 1;
-  if (isForAll) {
-    Value rank = ptx::ClusterRankOp::create(t.b, t.b.getI32Type());
-    asks = arith::AndIOp::create(t.b, asks, arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(0)));
-  }
-  ptx::ClcTryCancelOp::create(t.b, response.address, response.full, asks, isForAll);
+  ptx::ClcTryCancelOp::create(t.b, response.address, response.full, logicalAnd(t, asks, isFirst), /*multicast=*/bool(isFirst));
 }
 
 /// Reads a response: whether there is another program, and its ids.
@@ -58,8 +73,10 @@ static SmallVector<Value> read(ThreadContext &t, const Response &response) {
   ptx::FenceAsyncOp::create(t.b); // before the next response comes through the async proxy
   ptx::WarpBarrierOp::create(t.b);
   Value isFirstLane = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
-  IntegerAttr ctas = t.config.getCtas() != 1 ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
-  ptx::MbarrierArriveOp::create(t.b, response.empty, 1, isFirstLane, ctas);
+  bool isCluster = t.config.getCtas() != 1;
+  IntegerAttr ctas = isCluster ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+  ptx::Scope scope = isCluster ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
+  ptx::MbarrierArriveOp::create(t.b, response.empty, 1, isFirstLane, ctas, scope, /*toFirst=*/isCluster);
   return next;
 }
 
@@ -97,9 +114,9 @@ LogicalResult lowerProgramLoop(ThreadContext &t, scf::ForOp loop, ttg::ClcProgra
   t.sinceBarrier.add(t.sinceBarrier.takeSince(before));
   t.scatter(loop.getResults(), fresh.getResults().drop_front(own));
   if (!op.getAsks() || t.config.getCtas() == 1) return success();
-  // Other CTAs arrive at the barriers of this one: it must not end before.
+  // Other CTAs arrive at the barriers of the first one: it must not end before.
   Response last = responseOf(t, op, arith::SubIOp::create(t.b, fresh.getResult(0), t.i32(1)));
-  ptx::MbarrierWaitOp::create(t.b, last.empty, last.parity);
+  waitUntilRead(t, isFirstCta(t), last.empty, last.parity);
   return success();
 }
 

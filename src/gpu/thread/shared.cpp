@@ -5,6 +5,7 @@
 #include "gpu/thread/shared.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/layout/verify_plan.h"
+#include "gpu/machine/mbarrier_scope.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/lowering_table.h"
@@ -298,8 +299,7 @@ static LogicalResult lowerCtaBarrier(ThreadContext &t, ttg::CtaBarrierOp op) {
 }
 
 static LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
-  if (op.getInterleavedStores()) interleaveStores(t);
-  if (t.target.tma) ptx::FenceAsyncOp::create(t.b); // older GPUs have no TMA
+  if (t.target.tma) ptx::FenceAsyncOp::create(t.b, op.getInterleavedStores()); // older GPUs have no TMA
   return success();
 }
 
@@ -434,9 +434,19 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
   firstWarp ? inFirstWarp(t, emit) : emit();
 }
 
+/// Returns the scope of waits: that of a cluster if warps of other CTAs arrive at the barriers.
+static ptx::Scope scopeOfArrivals(ThreadContext &t, Value barriers) {
+  bool fromOtherCtas = llvm::any_of(barriers.getUsers(), [](Operation *user) {
+    auto arrive = dyn_cast<ttg::BarrierArriveOp>(user);
+    return arrive && (arrive.getInAllCtas() || arrive.getToFirstCta());
+  });
+  return fromOtherCtas ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
+}
+
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   Value barrier = op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
-  inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity())); });
+  ptx::Scope scope = scopeOfArrivals(t, op.getBarriers());
+  inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity()), scope); });
   if (op.getTensorMemory()) fenceTensorMemory(t, ptx::TensorFence::after);
   return success();
 }
@@ -450,8 +460,10 @@ static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp o
     if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
     Value barrier =
         op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
-    IntegerAttr ctas = op.getInAllCtas() ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
-    ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas);
+    bool inOtherCtas = op.getInAllCtas() || op.getToFirstCta();
+    IntegerAttr ctas = inOtherCtas ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+    ptx::Scope scope = inOtherCtas ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
+    ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas, scope, op.getToFirstCta());
   });
   return success();
 }

@@ -18,11 +18,5 @@ ThreadValues unpacked(ThreadContext &t, Value word, Type element);
 /// addresses) out of the loop, and keeps each in a register. Adding this zero to an address stops that. Null if the buffer changes with
 /// the loop, or if there are few such values. Implemented in wgmma.cpp.
 Value loopVariantZero(ThreadContext &t, mlir::Operation *op, Value buffer);
-/// If the next operation follows stores of values computed from tiles in shared memory: interleaves the stores with their producers
-/// (interleave_stores.cpp).
-void interleaveStores(ThreadContext &t);
-/// Pipelines what loops compute by special functions and store to tensor memory (pipeline_tensor_stores.cpp).
-void pipelineTensorStores(mlir::Operation *kernel);
-void overlapTensorLoads(mlir::Operation *kernel);
 
 } // namespace tilewright::gpu

@@ -50,6 +50,7 @@ struct ThreadContext {
   bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
   std::list<ThreadValues> missing;                          ///< poison, for uses of values that have no scalars: bugs
   bool usesTensorMemory = false;                            ///< the kernel has an allocation of tensor memory
+  uint32_t tileStores = 0;                                  ///< stores of tiles so far: the next one's number (ptx.store_global)
   int64_t sharedBytes = 0; ///< that allocate-shared has reserved, or scratch memory that operations have requested
 
   // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8

@@ -316,7 +316,7 @@ def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
 }
 def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
   let summary = "orders previous shared-memory accesses of threads before later accesses of TMA and wgmma. `interleavedStores`: the stores "
-                "before it do not alias the loads that they depend on, so lower-to-threads interleaves them";
+                "before it do not alias the loads that they depend on, so interleave-stores reorders them";
   let arguments = (ins UnitAttr:$interleavedStores);
   let assemblyFormat = "attr-dict";
 }
@@ -342,9 +342,10 @@ def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
 
 def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let summary = "each warp arrives once; its reads, and those of its completed MMAs, happen before. `inAllCtas`: it arrives at the barriers "
-                "of all CTAs of the cluster. `firstWarp`: only the first warp arrives, which issues all MMAs that read the stage. "
-                "`perWarpGroup`: as in barrier_wait";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp, UnitAttr:$perWarpGroup);
+                "of all CTAs of the cluster. `toFirstCta`: only at that of the cluster's first CTA, whose threads alone wait. `firstWarp`: only "
+                "the first warp arrives, which issues all MMAs that read the stage. `perWarpGroup`: as in barrier_wait";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp,
+      UnitAttr:$perWarpGroup, UnitAttr:$toFirstCta);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
 }
 

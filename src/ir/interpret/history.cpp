@@ -61,7 +61,7 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
   std::optional<Clash> clash;
   auto compare = [&](const Seen &earlier, bool wrote) {
     if (!clash && !(earlier.atomic && access.atomic) && !isOrdered(earlier))
-      clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false};
+      clash = Clash{earlier.program, earlier.where, wrote, bool(earlier.atomic), false, 0, 0};
   };
   // A read replaces one that is before it. A byte may have thousands of programs as readers, so two of them are kept: if the storing one is
   // among them, the other one remains. Agents are few, and a store may be after some of them: all are kept.
@@ -99,7 +99,8 @@ std::optional<AccessHistory::Clash> AccessHistory::note(uint32_t agent, uint32_t
         compare(read, false);
       for (const Seen &read : cell.more)
         compare(read, false);
-      if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true};
+      if (!clash && sameStore) clash = Clash{cell.write.program, access.where, true, false, true, at, 0};
+      if (sameStore && clash->sameStore) clash->bytes = int64_t(at + uint64_t(page.cellBytes) - clash->address);
       cell.write = seen;
       cell.execution = access.execution;
       cell.reads[0] = cell.reads[1] = Seen();

@@ -37,6 +37,8 @@ public:
     bool wrote = false;
     bool atomic = false;
     bool sameStore = false; // another element of the same store, an error only if the values differ
+    uint64_t address = 0;   // of a store's earlier element: the bytes of both
+    int64_t bytes = 0;
   };
   /// What an agent has seen of other agents' releases, and what one of its fences releases.
   using Clock = llvm::DenseMap<uint32_t, uint32_t>; // a vector clock: the known time of each program

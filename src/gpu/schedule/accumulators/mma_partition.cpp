@@ -225,7 +225,8 @@ private:
       assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0], paired));
       ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
-      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/paired);
+      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/false, /*firstWarp=*/false, /*perWarpGroup=*/false,
+                                   /*toFirstCta=*/paired);
       auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
       SmallVector<Value> next{stage, parity};
       if (its.scales) next.push_back(loop.getResults().back());
