@@ -304,7 +304,7 @@ def next_to_other_dots(q_ptr, k_ptr, v_ptr, w_ptr, n_ptr, o_ptr, keys, FORM: tl.
     tl.store(o_ptr + rows * HEAD + columns, total)
 
 
-@pytest.mark.parametrize("form, times", [("around", 2), ("loaded bound", 3), ("branch", 3)])
+@pytest.mark.parametrize("form, times", [("around", 2), ("loaded bound", 3), ("loaded bound", 0), ("branch", 3)])
 def test_next_to_other_dots(form, times):
     m, n, head, keys = 128, 64, 64, 200
     rng = np.random.default_rng(3)

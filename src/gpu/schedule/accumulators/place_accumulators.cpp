@@ -20,6 +20,7 @@
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/shared_memory/operation_spans.h"
 #include "gpu/schedule/stage_index.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "ir/zeros.h"
@@ -57,6 +58,7 @@ public:
       if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) waits.push_back(wait);
     });
     if (mmas.empty()) return success();
+    synchronizeCopies();
     findWebs();
     TensorColumns columns = place();
     if (columns.used() > target.tensorColumns)
@@ -81,6 +83,23 @@ public:
   }
 
 private:
+  /// The first warp waits for a copy that only MMAs read. If these are in a loop or a branch, they may not run. Then a barrier has to tell
+  /// the other warps that the copy has arrived: they may use its bytes again.
+  void synchronizeCopies() {
+    auto mayBeSkipped = [](ttg::BarrierWaitOp wait, Operation *user) {
+      auto load = dyn_cast<ttg::TmaLoadOp>(user);
+      return load && llvm::any_of(accessesOf(allocOf(load.getBuffer())), [&](Operation *access) {
+               return isa<ttg::MmaAsyncOp>(access) && access->getBlock() != wait->getBlock();
+             });
+    };
+    function.walk([&](ttg::BarrierWaitOp wait) {
+      bool isSkipped = llvm::any_of(wait.getBarriers().getUsers(), [&](Operation *user) { return mayBeSkipped(wait, user); });
+      if (!wait.getFirstWarp() || !isSkipped) return;
+      b.setInsertionPointAfter(wait);
+      ttg::CtaBarrierOp::create(b, wait.getLoc());
+    });
+  }
+
   //===-------------------------------------------------------------------------------------------------------------- webs
 
   void unite(Value one, Value other) { classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); }
