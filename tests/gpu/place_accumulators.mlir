@@ -8,15 +8,15 @@
 // A carried sum stays in tensor memory. An MMA is still in flight at the loop's wait, so two barriers tell the MMAs apart.
 // CHECK-LABEL: tt.func @carried
 // CHECK: %[[memory:.*]] = ttg.tensor_alloc 64
-// CHECK: %[[tile:.*]] = ttg.tensor_tile %[[memory]], 0 : <128x64xf32>
-// CHECK: %[[barriers:.*]] = ttg.alloc_barriers : <2>
+// CHECK-DAG: %[[tile:.*]] = ttg.tensor_tile %[[memory]], 0 : <128x64xf32>
+// CHECK-DAG: %[[barriers:.*]] = ttg.alloc_barriers : <2>
 // CHECK: ttg.tensor_store %{{.*}}, %[[tile]]
-// CHECK: %[[count:.*]] = scf.for {{.*}} iter_args(%[[n:.*]] = %{{.*}}) -> (i32)
+// CHECK: %[[loop:.*]]:2 = scf.for {{.*}} iter_args({{.*}}, %[[n:.*]] = %{{.*}}) -> ({{.*}}, i32)
 // CHECK: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[tile]] if %true{{.*}} to %[[barriers]] : !ttg.barriers<2> at %[[n]]
 // CHECK: %[[next:.*]] = arith.addi %[[n]], %{{.*}} : i32
 // CHECK: ttg.tcgen05_wait 1 of %[[barriers]] at %[[next]]
-// CHECK: scf.yield %[[next]] : i32
-// CHECK: ttg.tcgen05_wait 0 of %[[barriers]] at %[[count]]
+// CHECK: scf.yield %{{.*}}, %[[next]] : {{.*}}, i32
+// CHECK: ttg.tcgen05_wait 0 of %[[barriers]] at %[[loop]]#1
 // CHECK: %[[sum:.*]] = ttg.tensor_load %[[tile]]
 // CHECK: "use"(%[[sum]])
 // CHECK: ttg.tensor_free %[[memory]]
@@ -81,7 +81,7 @@ tt.func @invariant(%n: i32) attributes {ttg.config = #config} {
 // CHECK: ttg.tensor_alloc 128
 // CHECK-DAG: ttg.tensor_tile %{{.*}}, 0
 // CHECK-DAG: ttg.tensor_tile %{{.*}}, 64
-// CHECK: ttg.alloc_barriers : <2>
+// CHECK-DAG: ttg.alloc_barriers : <2>
 // CHECK: scf.for {{.*}} -> (tensor<128x64xf32, #{{.*}}>, i32)
 // CHECK: arith.mulf
 // CHECK: %[[after:.*]] = scf.if %{{.*}} -> (i32)

@@ -229,3 +229,100 @@ def test_two_early_dots(n, down, warps, hidden, stages):
     middle = gate / (1 + np.exp(-gate)) * up
     expected = middle @ d.astype(np.float64)
     assert np.all(np.abs(y - expected) <= np.abs(middle) @ np.abs(d.astype(np.float64)) * 2.0**-10)
+
+
+@triton.jit
+def scores_of_previous(q_ptr, k_ptr, v_ptr, o_ptr, keys, M: tl.constexpr, N: tl.constexpr, HEAD: tl.constexpr):
+    """Each iteration uses the scores of the previous one, and computes those of the next one: its first dot starts from zero."""
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, HEAD)[None, :]
+    q = tl.load(q_ptr + rows * HEAD + columns)
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    acc = tl.zeros((M, HEAD), tl.float32)
+    scores = tl.full((M, N), 1.0, tl.float32)
+    for start in range(0, keys, N):
+        weights = (scores * 0.5).to(tl.float16)
+        scores = tl.dot(q, ks.load([start, 0]).T)
+        acc = tl.dot(weights, vs.load([start, 0]), acc * 0.5)
+    tl.store(o_ptr + rows * HEAD + columns, acc + tl.sum(scores, 1)[:, None])
+
+
+def integers(rng, *shape):
+    return (rng.integers(-2, 3, shape) / 4).astype(np.float16)
+
+
+def blocks(k, v, n):
+    """The blocks of keys and values, with zeros at the end."""
+    padding = ((0, -len(k) % n), (0, 0))
+    k, v = (np.pad(x.astype(np.float64), padding).reshape(-1, n, x.shape[1]) for x in (k, v))
+    return zip(k, v)
+
+
+@pytest.mark.parametrize("keys", [64, 300, 512])
+@pytest.mark.parametrize("m, n, head, warps, stages", [(128, 64, 64, 4, 2), (128, 64, 64, 4, 3), (128, 128, 128, 4, 2), (256, 64, 64, 8, 2)])
+def test_scores_of_previous_iteration(m, n, head, warps, stages, keys):
+    rng = np.random.default_rng(3)
+    q, k, v = integers(rng, m, head), integers(rng, keys, head), integers(rng, keys, head)
+    out = np.full((m, head), np.nan, np.float32)
+    with device("sm_100a"):
+        scores_of_previous[1,](q, k, v, out, keys, m, n, head, num_warps=warps, num_stages=stages)
+    acc, scores = np.zeros((m, head)), np.ones((m, n))
+    for keys_of_block, values in blocks(k, v, n):
+        weights = (scores * 0.5).astype(np.float16).astype(np.float64)
+        scores = q.astype(np.float64) @ keys_of_block.T
+        acc = acc * 0.5 + weights @ values
+    np.testing.assert_allclose(out, acc + scores.sum(1, keepdims=True), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def next_to_other_dots(q_ptr, k_ptr, v_ptr, w_ptr, n_ptr, o_ptr, keys, FORM: tl.constexpr, M: tl.constexpr, N: tl.constexpr, HEAD: tl.constexpr):
+    """A chain of dots, and other dots: in a loop around it, or after it, in a loop or a branch that a warp of its own cannot compute."""
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, HEAD)[None, :]
+    q = tl.load(q_ptr + rows * HEAD + columns)
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    w_ptrs = w_ptr + tl.arange(0, HEAD)[:, None] * HEAD + columns
+    w = tl.load(w_ptrs)
+    total = tl.zeros((M, HEAD), tl.float32)
+    for i in range(0, 2 if FORM == "around" else 1):
+        acc = tl.zeros((M, HEAD), tl.float32)
+        for start in range(0, keys, N):
+            scores = tl.dot(q, ks.load([start, 0]).T)
+            acc = tl.dot((scores * 0.5).to(tl.float16), vs.load([start, 0]), acc)
+        if FORM == "around":
+            total = tl.dot((acc * 0.25).to(tl.float16), w, total * 0.5)
+        else:
+            total = acc
+    if FORM == "loaded bound":
+        w = tl.load(w_ptrs)
+        for i in range(0, tl.load(n_ptr)):
+            total = tl.dot((total * 0.25).to(tl.float16), w, total * 0.5)
+    if FORM == "branch":
+        if tl.max(tl.max(total, 1), 0) > 0:
+            for i in range(0, keys // N):
+                total = tl.dot((total * 0.25).to(tl.float16), w, total * 0.5)
+    tl.store(o_ptr + rows * HEAD + columns, total)
+
+
+@pytest.mark.parametrize("form, times", [("around", 2), ("loaded bound", 3), ("loaded bound", 0), ("branch", 3)])
+def test_next_to_other_dots(form, times):
+    m, n, head, keys = 128, 64, 64, 200
+    rng = np.random.default_rng(3)
+    q, k, v, w = (integers(rng, length, head) for length in (m, keys, keys, head))
+    out = np.full((m, head), np.nan, np.float32)
+    arguments = (q, k, v, w, np.array([times], np.int32), out, keys, form, m, n, head)
+    with device("sm_100a"):
+        next_to_other_dots[1,](*arguments, num_warps=4, num_stages=2)
+    acc, weights = np.zeros((m, head)), w.astype(np.float64)
+    for keys_of_block, values in blocks(k, v, n):
+        acc += (q.astype(np.float64) @ keys_of_block.T * 0.5).astype(np.float16).astype(np.float64) @ values
+
+    def multiplied(tile, total):
+        return total * 0.5 + (tile * 0.25).astype(np.float16).astype(np.float64) @ weights
+
+    total = np.zeros((m, head)) if form == "around" else acc
+    for _ in range(times):
+        total = multiplied(acc if form == "around" else total, total)
+    np.testing.assert_allclose(out, total, rtol=1e-3, atol=1e-3)
+    compiled = next_to_other_dots.warmup(*arguments, grid=(1,), arch="sm_100a", num_warps=4, num_stages=2)
+    assert partitions(compiled.asm["ttgir"]) == [1]

@@ -3,6 +3,7 @@
 // dv and dk are live throughout, s and p until x is packed, dq after that. The count is dv + dk + the larger one of s + p and dq.
 #include "gpu/cost_model/accumulators.h"
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/live_ranges.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -88,6 +89,14 @@ int64_t registersOf(Type tile) {
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
+bool isInTensorMemory(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile || tile.getRank() != 2 || tile.getElementTypeBitWidth() != registerBits || tile.getDimSize(0) < tcgen05MinRows) return false;
+  Layout layout = ttg::layoutOf(tile);
+  int64_t warps = int64_t(1) << layout.bits(Axis::warp);
+  return warps % warpsOfGroup == 0 && layout == Layout::tensorMemory(ttg::shapeOf(tile), warps);
+}
+
 /// True if threads write the operand in an iteration: then its MMA starts after them.
 static bool isWrittenByThreads(Value operand, Block *body) {
   ttg::AllocOp alloc = allocOf(operand);
@@ -115,7 +124,7 @@ static Operation *lastUse(ttg::MmaAsyncOp mma, Block *body) {
   return last;
 }
 
-int64_t accumulatorsOf(scf::ForOp loop) {
+int64_t accumulatorsOf(scf::ForOp loop, bool loadedSums) {
   Block *body = loop.getBody();
   int64_t liveThroughout = 0;
   SmallVector<LiveRange> ranges;
@@ -123,7 +132,13 @@ int64_t accumulatorsOf(scf::ForOp loop) {
     int64_t registers = mmaRegisters(mma);
     if (mma.getPromotionInterval()) registers += std::min(registers, registersOfPromotedPart);
     Operation *last = mma->getBlock() == body ? lastUse(mma, body) : nullptr;
-    if (!last || isa<BlockArgument>(mma.getC())) {
+    bool isCarried = !last || isa<BlockArgument>(mma.getC());
+    if (isInTensorMemory(mma.getType()) && !loadedSums) {
+      auto wait = llvm::find_if(mma->getUsers(), [](Operation *user) { return isa<ttg::MmaAsyncWaitOp>(user); });
+      if (!isCarried && wait != mma->user_end()) ranges.push_back({*wait, last->getNextNode(), registers});
+      return;
+    }
+    if (isCarried) {
       liveThroughout += registers;
       return;
     }
@@ -159,7 +174,7 @@ int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool 
 }
 
 bool limitsToOneCtaPerSM(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
-  return !fitOnSM(2, config.getWarps() << laneBits, accumulatorsOf(loop) + otherRegisters, target);
+  return !fitOnSM(2, config.getWarps() << laneBits, accumulatorsOf(loop, /*loadedSums=*/true) + otherRegisters, target);
 }
 
 } // namespace tilewright::gpu

@@ -25,8 +25,12 @@ bool accumulatorsFit(tt::FuncOp function, const GpuTarget &target, llvm::functio
 
 /// Returns the registers of a thread for a tile with a layout.
 int64_t registersOf(mlir::Type tile);
-/// Returns the registers of a thread for the results of a loop's wgmmas, as many as are live at one time.
-int64_t accumulatorsOf(mlir::scf::ForOp loop);
+/// True if MMAs compute the tile in tensor memory.
+bool isInTensorMemory(mlir::Type tile);
+/// Returns the registers of a thread for the results of a loop's MMAs, as many as are live at one time. Those in tensor memory take
+/// registers from the wait to the last use only, and none if the loop carries them. `loadedSums`: but with those that threads load after
+/// the loop, which count for the registers of the kernel.
+int64_t accumulatorsOf(mlir::scf::ForOp loop, bool loadedSums = false);
 /// Returns the registers for MMAs by mma.sync or by threads, with their operands, as if all were live at one time.
 int64_t registersOfMmas(mlir::scf::ForOp loop);
 /// Returns the registers of a thread that are left for tiles. `warpSpecialized`: a producer warp gives registers to this thread.

@@ -5,7 +5,6 @@
 #include "gpu/ttg/copied_boxes.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"
-#include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -65,24 +64,23 @@ static std::string notPipelinedText(Operation *load) {
 static std::string depthText(Value buffer) {
   ttg::AllocOp alloc = allocOf(buffer);
   int64_t depth = alloc ? alloc.getType().getDepth() : 1;
-  return depth > 1 ? ", in " + std::to_string(depth) + " stages" : ", without prefetching";
+  return depth > 1 ? ", in " + countText(depth, "stage") : ", without prefetching";
 }
 
 void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
   ttg::ConfigAttr config = ttg::configOf(kernel);
-  std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
-  stagesWanted = config.getStages();
+  GpuTarget target = targetOf(kernel);
   name = kernel.getName().str();
-  sharedMax = target ? target->sharedBytes : 0;
+  sharedMax = target.sharedBytes;
   heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +
-            std::to_string(stagesWanted);
+            std::to_string(config.getStages());
   heading += remarkText(kernel, "choose-warps-and-ctas");
   if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) heading += "; no warp specialization: " + why.str();
   llvm::SmallPtrSet<const void *, 16> reported; // a loop and its prologue of copies have the same location
   auto add = [&](Operation *op, const std::string &text) {
     if (!reported.insert(op->getLoc().getAsOpaquePointer()).second) return;
-    for (FoundRemark &remark : accesses) // several, if a loop was unrolled
-      if (remark.location == op->getLoc()) remark.text += text;
+    for (FoundAccess &access : accesses) // several, if a loop was unrolled
+      if (access.location == op->getLoc()) access.copies += text;
   };
   tiles.afterBuffers = true;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -103,8 +101,8 @@ void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
           bool buffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
           if (buffered) add(op, "; through registers to shared memory" + notPipelinedText(op));
         })
-        .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, *target); })
-        .Case([&](ttg::AllocOp o) { seeBuffer(o, *target); })
+        .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o, target); })
+        .Case([&](ttg::AllocOp o) { seeBuffer(o, target); })
         .Case([&](ttg::MmaAsyncOp o) { seeOperand(o); })
         .Case([&](scf::ForOp o) { seeLoop(o); });
   });
@@ -139,7 +137,7 @@ void Explainer::Impl::seePart(ttg::Tcgen05MmaOp op) {
 void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
-    if (dot.location == op->getLoc() && dot.a == OperandPlace::shared) dot.a = OperandPlace::dequantizedInRegisters;
+    if (dot.location == op->getLoc() && dot.a == OperandStorage::shared) dot.a = OperandStorage::dequantizedInRegisters;
 }
 
 static std::string sharedAccessText(const Layout &layout, const SharedLayout &shared, const std::optional<MatrixPlan> &matrix) {
@@ -161,7 +159,7 @@ void Explainer::Impl::seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &ta
     text += countText(plan.shuffle->shuffles(), "shuffle") + " within warps";
   } else if (plan.scratch) {
     const ScratchPlan &scratch = *plan.scratch;
-    text += "through " + std::to_string(scratch.shared.bytes()) + " bytes of shared memory, written " +
+    text += "through " + countText(scratch.shared.bytes(), "byte") + " of shared memory, written " +
             sharedAccessText(from, scratch.shared,
                              matricesWritten(from, scratch.shared, tile.getElementType(), scratch.storeMatrix.has_value())) +
             ", read " + sharedAccessText(to, scratch.shared, matricesRead(to, scratch.shared, tile.getElementType()));
@@ -176,8 +174,8 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op, const GpuTarget &target) {
   SharedLayout shared = type.getLayout().layout();
   auto offset = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   std::string text = tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + ", " +
-                     (type.getDepth() > 1 ? std::to_string(type.getDepth()) + " stages, " : "") +
-                     std::to_string(type.getDepth() * stageBytes(op)) + " bytes" +
+                     (type.getDepth() > 1 ? countText(type.getDepth(), "stage") + ", " : "") +
+                     countText(type.getDepth() * stageBytes(op), "byte") +
                      (offset ? " at offset " + std::to_string(offset.getInt()) : std::string()) + ", " + swizzleText(shared) + ":";
   std::vector<std::string> parts;
   for (Operation *access : accessesOf(op)) {

@@ -44,18 +44,18 @@ static RemarkSection section(const Explainer::Impl &impl, const char *title, con
   return section;
 }
 
-static const char *placeText(OperandPlace place) {
-  switch (place) {
-  case OperandPlace::shared: return "in shared memory";
-  case OperandPlace::registers: return "in registers";
-  case OperandPlace::tensorMemory: return "in tensor memory";
-  case OperandPlace::dequantizedInRegisters: return "dequantized in registers";
+static const char *storageText(OperandStorage storage) {
+  switch (storage) {
+  case OperandStorage::shared: return "in shared memory";
+  case OperandStorage::registers: return "in registers";
+  case OperandStorage::tensorMemory: return "in tensor memory";
+  case OperandStorage::dequantizedInRegisters: return "dequantized in registers";
   }
 }
 
 /// "A and B in shared memory", or "A in registers, B in shared memory".
 static std::string operandText(const FoundDot &dot) {
-  std::string a = placeText(dot.a), b = placeText(dot.b);
+  std::string a = storageText(dot.a), b = storageText(dot.b);
   std::string starts;
   if (dot.firstColumns)
     starts = ", starts when " + std::to_string(dot.firstColumns) + " of " + countText(dot.columns, "column") + " of A are stored";
@@ -68,6 +68,13 @@ static RemarkSection dotSection(const Explainer::Impl &impl) {
   for (const FoundDot &dot : impl.dots)
     section.remarks.push_back(
         {impl.lineOf(dot.location), dot.tiles + ": " + dot.instruction + ", " + operandText(dot) + dot.reason + dot.split});
+  return section;
+}
+
+static RemarkSection accessSection(const Explainer::Impl &impl) {
+  RemarkSection section{"Memory", {}};
+  for (const FoundAccess &access : impl.accesses)
+    section.remarks.push_back({impl.lineOf(access.location), access.text + access.copies});
   return section;
 }
 
@@ -87,7 +94,7 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
 Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   Explanation made;
   made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
-  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + std::to_string(impl->sharedMax) + " bytes");
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + countText(impl->sharedMax, "byte"));
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
@@ -95,14 +102,15 @@ Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   if (artifact.spillBytes > 0) made.sections.push_back(impl->tiles.spilled());
   made.sections.push_back(dotSection(*impl));
   made.sections.push_back(section(*impl, "Loops", impl->loops));
-  made.sections.push_back(section(*impl, "Memory", impl->accesses));
+  made.sections.push_back(accessSection(*impl));
   made.sections.push_back(section(*impl, "Reductions", impl->reductions));
   made.sections.push_back(section(*impl, "Conversions between layouts", impl->conversions));
   made.sections.push_back(section(*impl, "Buffers in shared memory", impl->buffers));
   for (size_t i = 0; i < impl->tiles.all.size(); ++i)
     made.layouts.push_back(impl->tiles.picture(i, impl->file));
   made.timelines = impl->timelines;
-  made.waste = impl->waste;
+  for (const FoundAccess &access : impl->accesses)
+    if (access.waste > 1) made.waste.push_back({impl->lineOf(access.location), access.waste});
   return made;
 }
 

@@ -8,10 +8,9 @@
 #include "gpu/explain/explain.h"
 #include "gpu/explain/layouts.h"
 #include "gpu/tiles/axis_info.h"
+#include "support/target.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <map>
 
 namespace tilewright::gpu {
 
@@ -21,31 +20,39 @@ struct FoundRemark {
   std::string text;
 };
 
+/// An access to memory.
+struct FoundAccess {
+  mlir::Location location;
+  std::string text;        ///< "128x64 f16 from x_ptr in L7: ..."
+  double waste = 1;        ///< the sectors that it takes, compared with those that would suffice
+  std::string copies = {}; ///< what TMA or cp.async copies, and how far ahead: steps after assign-layouts decide that
+};
+
 /// Where a dot reads an operand. A dequantize partition decides later than assign-layouts.
-enum class OperandPlace { shared, registers, tensorMemory, dequantizedInRegisters };
+enum class OperandStorage { shared, registers, tensorMemory, dequantizedInRegisters };
 
 /// How a dot is computed.
 struct FoundDot {
   mlir::Location location;
-  std::string tiles;                     ///< the types of its operands and its result
-  std::string instruction;               ///< "wgmma m64n256k16"
-  std::string reason;                    ///< why there is no better instruction; "" for the best one
-  std::string split;                     ///< across the CTAs of a cluster
-  OperandPlace a = OperandPlace::shared; ///< of the first operand
-  OperandPlace b = OperandPlace::shared; ///< of the second one
-  bool hasScales = false;                ///< in the same place as the operands
-  int64_t firstColumns = 0, columns = 0; ///< of A: the MMA starts when the first ones are stored; 0: when all are
+  std::string tiles;                         ///< the types of its operands and its result
+  std::string instruction;                   ///< "wgmma m64n256k16"
+  std::string reason;                        ///< why there is no better instruction; "" for the best one
+  std::string split;                         ///< across the CTAs of a cluster
+  OperandStorage a = OperandStorage::shared; ///< of the first operand
+  OperandStorage b = OperandStorage::shared; ///< of the second one
+  bool hasScales = false;                    ///< in the same place as the operands
+  int64_t firstColumns = 0, columns = 0;     ///< of A: the MMA starts when the first ones are stored; 0: when all are
 };
 
 struct Explainer::Impl {
   std::string name, file, heading;
-  int64_t sharedMax = 0, stagesWanted = 0;
+  int64_t sharedMax = 0;
   TileLayouts tiles;
   std::vector<Timeline> timelines;
-  std::vector<AccessWaste> waste;
-  std::map<std::pair<SourceLine, std::string>, std::string> steps; // strides of the pointers of a line to an argument
+  llvm::DenseMap<mlir::Location, std::string> steps; ///< strides of the pointers of an access
   std::vector<FoundDot> dots;
-  std::vector<FoundRemark> accesses, reductions, loops, conversions, buffers;
+  std::vector<FoundAccess> accesses;
+  std::vector<FoundRemark> reductions, loops, conversions, buffers;
 
   SourceLine lineOf(mlir::Location location) const { return sourceLineOf(location, file); }
 
@@ -60,11 +67,11 @@ struct Explainer::Impl {
 
 private:
   void nameLayouts(tt::FuncOp kernel);
-  void visitDot(tt::DotOp dot);
-  void visitScaledDot(tt::DotScaledOp dot);
+  void seeDot(tt::DotOp dot);
+  void seeScaledDot(tt::DotScaledOp dot);
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
-  std::string accessText(mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);
+  void seeSectors(FoundAccess &found, mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);
   void seeOperand(ttg::MmaAsyncOp op);
   void seePart(ttg::Tcgen05MmaOp op);
   void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target);
@@ -72,6 +79,8 @@ private:
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);
 };
 
+/// Returns the GPU that an operation's kernel is compiled for.
+GpuTarget targetOf(mlir::Operation *op);
 /// Returns the pass's remarks about an operation after "; ", or "".
 std::string remarkText(mlir::Operation *op, llvm::StringRef pass);
 /// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.

@@ -14,6 +14,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <bit>
+#include <map>
 
 using namespace mlir;
 
@@ -68,8 +69,8 @@ void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
     if (!isa<scf::ForOp, scf::IfOp>(op))
       for (Value result : op->getResults())
         tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), worth);
-    if (auto dot = dyn_cast<tt::DotOp>(op)) visitDot(dot);
-    if (auto dot = dyn_cast<tt::DotScaledOp>(op)) visitScaledDot(dot);
+    if (auto dot = dyn_cast<tt::DotOp>(op)) seeDot(dot);
+    if (auto dot = dyn_cast<tt::DotScaledOp>(op)) seeScaledDot(dot);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
     if (moves) seeAccess(op, axes);
   });
@@ -81,12 +82,13 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
   kernel.walk([&](Operation *op) {
     if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
     Value pointer = op->getOperand(0);
-    if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[{lineOf(op->getLoc()), baseOf(pointer)}] = text;
+    if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[op->getLoc()] = text;
   });
 }
 
-static GpuTarget targetOf(Operation *op) {
-  return *gpuTarget(ttg::configOf(op->getParentOfType<tt::FuncOp>()).getTarget().getValue());
+GpuTarget targetOf(Operation *op) {
+  auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
+  return *gpuTarget(ttg::configOf(kernel).getTarget().getValue());
 }
 
 /// Returns the instruction for operands of this width.
@@ -95,7 +97,7 @@ static std::string mmaOf(Operation *dot, int64_t bits) {
   return bits == 8 ? "mma.sync m8n8k16" : "mma.sync m16n8k" + std::to_string(128 / bits);
 }
 
-void Explainer::Impl::visitDot(tt::DotOp dot) {
+void Explainer::Impl::seeDot(tt::DotOp dot) {
   auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
   Type a = dot.getA().getType(), b = dot.getB().getType();
   int64_t step = 256 / ttg::memoryBits(a);
@@ -105,18 +107,18 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   case ttg::MmaKind::wgmma:
     found.instruction = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
     if (!choice.getAInRegisters()) break;
-    found.a = OperandPlace::registers;
+    found.a = OperandStorage::registers;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
     break;
   case ttg::MmaKind::tcgen05:
     found.instruction = "tcgen05.mma m" + std::to_string(std::min(ttg::shapeOf(a)[0], tensorMemoryLanes)) + "n" +
                         std::to_string(choice.getColumns()) + "k" + std::to_string(step);
     if (!choice.getAInRegisters()) break;
-    found.a = OperandPlace::tensorMemory;
+    found.a = OperandStorage::tensorMemory;
     break;
   case ttg::MmaKind::mma:
     found.instruction = mmaOf(dot, ttg::memoryBits(a));
-    found.a = found.b = OperandPlace::registers;
+    found.a = found.b = OperandStorage::registers;
     tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
     tiles.families.push_back({ttg::layoutOf(b), "operand B of " + found.instruction});
     break;
@@ -130,21 +132,21 @@ void Explainer::Impl::visitDot(tt::DotOp dot) {
   dots.push_back(std::move(found));
 }
 
-void Explainer::Impl::visitScaledDot(tt::DotScaledOp dot) {
+void Explainer::Impl::seeScaledDot(tt::DotScaledOp dot) {
   ScaledMma mma = *scaledMma(dot, targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
   tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
   std::string depth = std::to_string(a.depth());
   std::string instruction = "mma.sync m16n8k";
   if (mma.tcgen05) instruction = "tcgen05.mma m128n" + std::to_string(std::min(b.outer(), tcgen05MaxColumns)) + "k";
-  OperandPlace place = mma.tcgen05 ? OperandPlace::shared : OperandPlace::registers;
+  OperandStorage storage = mma.tcgen05 ? OperandStorage::shared : OperandStorage::registers;
   FoundDot found{dot.getLoc(),
                  std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
                      std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
                  instruction + std::to_string(mma.k()) + " " + std::string(nameOf(mma.kind)),
                  "",
                  splitText(dot),
-                 place,
-                 place,
+                 storage,
+                 storage,
                  /*hasScales=*/mma.tcgen05 || mma.vector};
   if (!mma.tcgen05) {
     tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
@@ -191,34 +193,33 @@ void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
       .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = verbOf(o.getReduce()); });
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile) return; // a scalar
-  std::string text = tileText(type) + verb;
+  FoundAccess found{op->getLoc(), tileText(type) + verb};
   if (pointer) { // a descriptor's map is not complete yet
-    size_t before = waste.size();
-    text += baseOf(pointer) + accessText(op, pointer, mask, axes) + splitText(op);
-    auto found = steps.find({lineOf(op->getLoc()), baseOf(pointer)});
-    if (waste.size() > before && found != steps.end()) text += "; " + found->second;
-    text += remarkText(op, "form-descriptors");
+    found.text += baseOf(pointer);
+    seeSectors(found, op, pointer, mask, axes);
+    found.text += splitText(op);
+    std::string strides = found.waste > 1 ? steps.lookup(op->getLoc()) : "";
+    found.text += (strides.empty() ? "" : "; " + strides) + remarkText(op, "form-descriptors");
   }
-  accesses.push_back({op->getLoc(), text});
+  accesses.push_back(std::move(found));
 }
 
-/// Returns " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
-std::string Explainer::Impl::accessText(Operation *op, Value pointers, Value mask, const AxisAnalysis &axes) {
+/// Adds " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
+void Explainer::Impl::seeSectors(FoundAccess &found, Operation *op, Value pointers, Value mask, const AxisAnalysis &axes) {
   Layout layout = ttg::layoutOf(pointers.getType());
   AccessProperties properties = accessProperties(axes, pointers, mask);
   auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  int64_t elementBytes = properties.bytes, sectors = accessSectors(properties, layout);
   bool isAtomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op), isUnaligned = op->hasAttr(ttg::unalignedName);
   bool isNarrowed = !isAtomic && !isUnaligned && accessProperties(axes, pointers, Value()).vectorLimit > properties.vectorLimit;
   int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
-  int64_t bytes = each * elementBytes * lanes, needed = std::max<int64_t>(1, bytes / 32);
-  if (sectors > needed) waste.push_back({lineOf(op->getLoc()), static_cast<double>(sectors) / static_cast<double>(needed)});
-  return " in " + tiles.nameOf(layout) + ": " + countText(layout.registersPerThread() / each, "access", "accesses") + " of " +
-         countText(each * elementBytes, "byte") + " a thread; each access of a warp takes " + countText(bytes, "byte") + " from " +
-         countText(sectors, "sector") + " of 32 bytes" +
-         (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
-         (isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
-         (isNarrowed && layout.registersPerThread() > each ? "; a wider access would need one mask value for all its elements" : "");
+  int64_t bytes = each * properties.bytes, warpBytes = bytes * lanes, accesses = layout.registersPerThread() / each;
+  int64_t sectors = accessSectors(properties, layout), needed = std::max<int64_t>(1, warpBytes / sectorBytes);
+  found.waste = static_cast<double>(std::max(sectors, needed)) / static_cast<double>(needed);
+  found.text += " in " + tiles.nameOf(layout) + ": " + countText(accesses, "access", "accesses") + " of " + countText(bytes, "byte") +
+                " a thread; each access of a warp takes " + countText(warpBytes, "byte") + " from " + countText(sectors, "sector") +
+                " of 32 bytes" + (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
+                (isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
+                (isNarrowed && accesses > 1 ? "; a wider access would need one mask value for all its elements" : "");
 }
 
 } // namespace tilewright::gpu

@@ -200,14 +200,12 @@ scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
   return fresh;
 }
 
-/// The branch with more results; the caller appends what `place`'s side yields, the other side yields `passed`.
-static scf::IfOp withMoreResults(scf::IfOp branch, Operation *place, ValueRange passed) {
+scf::IfOp withMoreResults(scf::IfOp branch, TypeRange more) {
   OpBuilder b(branch);
   SmallVector<Type> types(branch.getResultTypes());
-  llvm::append_range(types, passed.getTypes());
+  llvm::append_range(types, more);
   auto fresh = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
   fresh->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
-  bool inThen = branch.getThenRegion().isAncestor(place->getParentRegion());
   for (auto [from, to] : {std::pair{&branch.getThenRegion(), &fresh.getThenRegion()}, {&branch.getElseRegion(), &fresh.getElseRegion()}}) {
     if (from->empty()) {
       if (to->front().empty()) {
@@ -218,15 +216,12 @@ static scf::IfOp withMoreResults(scf::IfOp branch, Operation *place, ValueRange 
       to->takeBody(*from);
     }
   }
-  Operation *other = (inThen ? fresh.elseBlock() : fresh.thenBlock())->getTerminator();
-  other->insertOperands(other->getNumOperands(), passed);
   branch->replaceAllUsesWith(fresh->getResults().take_front(branch->getNumResults()));
   branch->erase();
   return fresh;
 }
 
-/// The loop with more values carried through its condition.
-static scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
+scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
   OpBuilder b(loop);
   SmallVector<Value> all(loop.getInits());
   llvm::append_range(all, inits);
@@ -263,7 +258,11 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
       state = SmallVector<Value>(fresh.getRegionIterArgs().take_back(count));
       op = fresh;
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      op = withMoreResults(branch, place, state);
+      bool inThen = branch.getThenRegion().isAncestor(place->getParentRegion());
+      auto fresh = withMoreResults(branch, ValueRange(state).getTypes());
+      Operation *other = (inThen ? fresh.elseBlock() : fresh.thenBlock())->getTerminator();
+      other->insertOperands(other->getNumOperands(), state);
+      op = fresh;
     } else {
       auto fresh = withMoreCarried(cast<scf::WhileOp>(op), state);
       state = SmallVector<Value>(fresh.getAfterArguments().take_back(count));

@@ -39,6 +39,10 @@ private:
 
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
+/// The same; the condition passes the new values on.
+mlir::scf::WhileOp withMoreCarried(mlir::scf::WhileOp loop, mlir::ValueRange inits);
+/// The branch with both sides and more results; the caller appends what each side yields for them. The old one is gone.
+mlir::scf::IfOp withMoreResults(mlir::scf::IfOp branch, mlir::TypeRange types);
 /// State that survives all iterations of all loops around `op`: it starts as `initial` at the function's entry, and at `op`, `update`
 /// computes its next value from its present one. Loops and branches around `op` are replaced. Returns the state after all of them.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> carryState(mlir::Operation *op, llvm::ArrayRef<mlir::Value> initial,

@@ -6,23 +6,23 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static Value i32(OpBuilder &b, Location loc, int64_t value) {
+Value i32Constant(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
 Value stageAround(OpBuilder &b, Location loc, Value stageIndex, int64_t by, int64_t stages) {
   by = (by % stages + stages) % stages;
   if (by == 0) return stageIndex;
-  Value sum = b.createOrFold<arith::AddIOp>(loc, stageIndex, i32(b, loc, by)), limit = i32(b, loc, stages);
+  Value sum = b.createOrFold<arith::AddIOp>(loc, stageIndex, i32Constant(b, loc, by)), limit = i32Constant(b, loc, stages);
   Value wraps = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, sum, limit);
   return b.createOrFold<arith::SelectOp>(loc, wraps, b.createOrFold<arith::SubIOp>(loc, sum, limit), sum);
 }
 
 /// The stage after one, and whether it is the first one again.
 static std::pair<Value, Value> following(OpBuilder &b, Location loc, Value stageIndex, int64_t stages) {
-  Value next = arith::AddIOp::create(b, loc, stageIndex, i32(b, loc, 1));
-  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32(b, loc, stages));
-  return {arith::SelectOp::create(b, loc, wraps, i32(b, loc, 0), next), wraps};
+  Value next = arith::AddIOp::create(b, loc, stageIndex, i32Constant(b, loc, 1));
+  Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, i32Constant(b, loc, stages));
+  return {arith::SelectOp::create(b, loc, wraps, i32Constant(b, loc, 0), next), wraps};
 }
 
 Value nextStage(OpBuilder &b, Location loc, Value stageIndex, int64_t stages) {

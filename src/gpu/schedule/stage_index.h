@@ -10,6 +10,7 @@
 
 namespace tilewright::gpu {
 
+mlir::Value i32Constant(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
 /// (stage + by) mod stages, for 0 <= stage < stages and |by| <= stages.
 mlir::Value stageAround(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stageIndex, int64_t by, int64_t stages);
 /// The stage after one.

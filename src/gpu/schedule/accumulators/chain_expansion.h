@@ -7,19 +7,17 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <tuple>
-
 namespace tilewright::gpu {
 
 class ChainExpansion {
 public:
   ChainExpansion(tt::FuncOp function, ttg::ConfigAttr config, ChainPlan &plan)
-      : function(function), config(config), plan(plan), b(function.getContext()) {}
+      : function(function), config(config), plan(plan), memory(function, plan.columns), b(function.getContext()) {}
   llvm::LogicalResult run();
 
 private:
-  /// Where an MMA of the loop has its operands and results, and its barriers: one for each tile of results and each row group.
-  struct Place {
+  /// The tiles of an MMA of the loop, and its barriers: one for each tile of results and each row group.
+  struct MmaResources {
     mlir::Value result, operand;           ///< tiles of tensor memory: of results, and of operand A
     mlir::Value done;                      ///< barriers: it is complete
     llvm::SmallVector<mlir::Value> ready;  ///< barriers, for each part of K: threads have written its operands
@@ -39,23 +37,19 @@ private:
 
   // ---- the loop (chain_partition.cpp)
   llvm::LogicalResult partition(mlir::scf::ForOp of, ChainLoop &chain);
-  void allocate();
-  mlir::Value tileAt(mlir::Type of, int64_t column, int64_t depth, int64_t blockColumns);
-  mlir::Value allocBarriers(int64_t count, int64_t arrivals);
+  MmaResources allocate(size_t number);
+  mlir::Value factorBuffer(size_t number);
   void hoistBuffers();
   void erase();
-  bool hasCorrection(const ChainedMma &mma) const { return plan.hasCorrection && mma.factors; }
 
   // ---- both sides (chain_partition.cpp)
   mlir::Value i32(mlir::Location loc, int64_t value);
   std::pair<mlir::Value, mlir::Value> stageAt(mlir::Location loc, mlir::Value number, int64_t depth);
   mlir::Value stageOf(size_t number, mlir::Value stage);
-  int64_t operandDepthOf(const ChainedMma &mma) const { return mma.columnsOf ? its->depthOf(its->mmas[*mma.columnsOf]) : 1; }
   mlir::Value operandAt(size_t number, mlir::Value iteration);
   mlir::DenseI32ArrayAttr rangeOfPart(size_t number, size_t part);
   mlir::Value barrierOf(mlir::Location loc, mlir::Value stage, int64_t group);
-  mlir::Operation *waitFor(mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity);
-  bool startsFromZero(const ChainedMma &mma) const;
+  mlir::Operation *waitFor(mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity, bool perWarpGroup = false);
 
   // ---- threads (chain_threads.cpp)
   void storeInits();
@@ -64,7 +58,6 @@ private:
   mlir::Value waitForPreviousGroup(size_t number);
   void waitForReaders();
   void waitForPrevious(mlir::Location loc, size_t number);
-  bool hasOtherTile(size_t number) const;
   void waitInGroup(mlir::Location loc, mlir::Value barriers, mlir::Value stage, mlir::Value parity);
   void arriveInGroup(mlir::Location loc, mlir::Value barriers, mlir::Value stage);
   void loadResult(size_t number);
@@ -76,33 +69,33 @@ private:
   // ---- the MMA partition (chain_mmas.cpp)
   void assign(mlir::Operation *op);
   void issue();
-  void issueLate(Iteration &its, size_t number, int64_t group, mlir::Value isLater);
-  void issueEarly(Iteration &its, int64_t group);
+  void issueLate(Iteration &iteration, size_t number, int64_t group, mlir::Value isLater);
+  void issueEarly(Iteration &iteration, int64_t group);
   void issueNext(Iteration &next, mlir::Value exists, mlir::Value before, int64_t group);
   void waitForColumns(mlir::Value count, int64_t group);
-  void waitForCopies(Iteration &its, const ChainedMma &mma);
-  void multiply(Iteration &its, size_t number, int64_t group, mlir::Value result, mlir::Value accumulate,
+  void waitForCopies(Iteration &iteration, const ChainedMma &mma);
+  void multiply(Iteration &iteration, size_t number, int64_t group, mlir::Value result, mlir::Value accumulate,
                 mlir::DenseI32ArrayAttr kRange = {});
-  void commit(Iteration &its, size_t number, int64_t group, mlir::Value stage);
+  void commit(Iteration &iteration, size_t number, int64_t group, mlir::Value stage);
   Iteration thisIteration();
   Iteration nextIteration(mlir::Location loc);
-  static mlir::Value stageFor(const Iteration &its, mlir::Value index);
-  mlir::Value forIteration(const Iteration &its, mlir::Value buffer);
+  static mlir::Value stageFor(const Iteration &iteration, mlir::Value index);
+  mlir::Value forIteration(const Iteration &iteration, mlir::Value buffer);
   void inBranch(mlir::Location loc, mlir::Value condition, llvm::function_ref<void()> emit);
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
   ChainPlan &plan;
+  TensorMemory memory;
+  const mlir::Value zero = memory.zero();
   mlir::OpBuilder b;
-  llvm::DenseMap<std::tuple<int64_t, int64_t, mlir::Type>, mlir::Value> tiles; ///< by column, depth and type
-  llvm::DenseMap<std::pair<mlir::Type, int64_t>, mlir::Value> factorBuffers;   ///< by type and number in the loop
-  mlir::Value address, zero;
+  llvm::DenseMap<size_t, mlir::Value> factorBuffers; ///< by their number in the plan
 
   // The loop that is being partitioned.
   mlir::scf::ForOp loop;
-  ChainLoop *its = nullptr;
-  llvm::SmallVector<Place> places; ///< of its MMAs
-  mlir::Value count;               ///< of iterations, in all runs of the loop
+  ChainLoop *chain = nullptr;
+  llvm::SmallVector<MmaResources> resources; ///< of its MMAs
+  mlir::Value count;                         ///< of iterations, in all runs of the loop
 };
 
 } // namespace tilewright::gpu

@@ -24,7 +24,7 @@ void ChainExpansion::assign(Operation *op) {
 ChainExpansion::Iteration ChainExpansion::thisIteration() {
   Iteration iteration;
   iteration.count = count;
-  for (auto &[barriers, wait] : its->fullWaits)
+  for (auto &[barriers, wait] : chain->fullWaits)
     iteration.full[barriers] = {wait.getIndex(), wait.getParity(), wait.getIndex()};
   return iteration;
 }
@@ -51,7 +51,7 @@ void ChainExpansion::issue() {
   Iteration now = thisIteration(), next;
   Value existsLater;
   Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
-  if (its->prefetches || its->interleaves) {
+  if (chain->prefetches || chain->interleaves) {
     Iteration first = now;
     inBranch(loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound()), [&] {
       for (int64_t group = 0; group < plan.rowGroups; ++group)
@@ -59,7 +59,7 @@ void ChainExpansion::issue() {
     });
     next = nextIteration(loc);
     existsLater = LoopIterations(loop).existsLater(b, 1);
-    for (int64_t group = 0; its->prefetches && group < plan.rowGroups; ++group)
+    for (int64_t group = 0; chain->prefetches && group < plan.rowGroups; ++group)
       issueNext(next, existsLater, before, group);
   } else {
     for (int64_t group = 0; group < plan.rowGroups; ++group) {
@@ -68,24 +68,24 @@ void ChainExpansion::issue() {
     }
   }
   Value isLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
-  ChainedMma &last = *llvm::find_if(llvm::reverse(its->mmas), [](ChainedMma &each) { return !each.isEarly; });
+  ttg::MmaAsyncOp last = chain->mmas[chain->lastLate].op;
   for (int64_t group = 0; group < plan.rowGroups; ++group) {
-    for (auto [number, mma] : llvm::enumerate(its->mmas)) {
+    for (auto [number, mma] : llvm::enumerate(chain->mmas)) {
       if (mma.isEarly) continue;
-      b.setInsertionPoint(plan.rowGroups == 1 ? mma.op : last.op); // operands of all row groups are known there
+      b.setInsertionPoint(plan.rowGroups == 1 ? mma.op : last); // operands of all row groups are known there
       issueLate(now, number, group, isLater);
     }
-    if (its->interleaves) issueNext(next, existsLater, count, group);
+    if (chain->interleaves) issueNext(next, existsLater, count, group);
   }
 }
 
 /// Waits until no late MMA of iteration `of` reads an operand that is in the columns of an early MMA's result. The hardware orders no such
 /// pair of MMAs (PTX ISA 9.7.16.6.2).
 void ChainExpansion::waitForColumns(Value of, int64_t group) {
-  for (auto [mma, place] : llvm::zip(its->mmas, places)) {
+  for (auto [mma, resource] : llvm::zip(chain->mmas, resources)) {
     if (!mma.columnsOf) continue;
     Location loc = mma.op.getLoc();
-    assign(waitFor(loc, place.done, barrierOf(loc, zero, group), stageAt(loc, of, 1).second));
+    assign(waitFor(loc, resource.done, barrierOf(loc, zero, group), stageAt(loc, of, 1).second));
   }
 }
 
@@ -98,26 +98,26 @@ void ChainExpansion::issueNext(Iteration &next, Value exists, Value before, int6
 }
 
 void ChainExpansion::issueLate(Iteration &iteration, size_t number, int64_t group, Value isLater) {
-  ChainedMma &mma = its->mmas[number];
+  ChainedMma &mma = chain->mmas[number];
   Location loc = loop.getLoc();
   auto constant = [&](bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)).getResult(); };
   waitForCopies(iteration, mma);
   auto [stage, parity] = stageAt(loc, iteration.count, 1);
-  Value accumulate = mma.inPlace ? (startsFromZero(mma) ? isLater : constant(true)) : constant(!tt::isZeros(mma.op.getC()));
-  for (auto [part, ready] : llvm::enumerate(places[number].ready)) {
+  Value accumulate = mma.isInPlace() && !mma.storesInit ? isLater : constant(!tt::isZeros(mma.op.getC()));
+  for (auto [part, ready] : llvm::enumerate(resources[number].ready)) {
     assign(waitFor(loc, ready, barrierOf(loc, stage, group), parity));
-    multiply(iteration, number, group, places[number].result, part ? constant(true) : accumulate, rangeOfPart(number, part));
+    multiply(iteration, number, group, resources[number].result, part ? constant(true) : accumulate, rangeOfPart(number, part));
   }
   commit(iteration, number, group, stage);
 }
 
 /// The early MMAs of one iteration and row group.
 void ChainExpansion::issueEarly(Iteration &iteration, int64_t group) {
-  for (auto [number, mma] : llvm::enumerate(its->mmas)) {
+  for (auto [number, mma] : llvm::enumerate(chain->mmas)) {
     if (!mma.isEarly) continue;
     Location loc = mma.op.getLoc();
     waitForCopies(iteration, mma);
-    Value stage = stageAt(loc, iteration.count, its->depthOf(mma)).first;
+    Value stage = stageAt(loc, iteration.count, mma.result.depth).first;
     Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
     multiply(iteration, number, group, stageOf(number, stage), no);
     commit(iteration, number, group, stage);
@@ -139,7 +139,7 @@ void ChainExpansion::waitForCopies(Iteration &iteration, const ChainedMma &mma) 
 /// Issues an MMA, or a part of one.
 void ChainExpansion::multiply(Iteration &iteration, size_t number, int64_t group, Value result, Value accumulate,
                               DenseI32ArrayAttr kRange) {
-  ChainedMma &mma = its->mmas[number];
+  ChainedMma &mma = chain->mmas[number];
   Location loc = mma.op.getLoc();
   Value operand = operandAt(number, iteration.count);
   Value first = operand ? operand : forIteration(iteration, mma.op.getA()), second = forIteration(iteration, mma.op.getB());
@@ -150,10 +150,10 @@ void ChainExpansion::multiply(Iteration &iteration, size_t number, int64_t group
 
 /// Commits say that an MMA is complete, and release the copies that it is the last to read.
 void ChainExpansion::commit(Iteration &iteration, size_t number, int64_t group, Value stage) {
-  Location loc = its->mmas[number].op.getLoc();
-  assign(ttg::Tcgen05CommitOp::create(b, loc, places[number].done, barrierOf(loc, stage, group)));
+  Location loc = chain->mmas[number].op.getLoc();
+  assign(ttg::Tcgen05CommitOp::create(b, loc, resources[number].done, barrierOf(loc, stage, group)));
   if (group + 1 != plan.rowGroups) return;
-  for (auto [arrive, after] : its->releases)
+  for (auto [arrive, after] : chain->releases)
     if (after == number) assign(ttg::Tcgen05CommitOp::create(b, loc, arrive.getBarriers(), stageFor(iteration, arrive.getIndex())));
 }
 

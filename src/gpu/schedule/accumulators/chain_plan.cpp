@@ -1,5 +1,6 @@
 #include "gpu/schedule/accumulators/chain_plan.h"
 
+#include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
@@ -19,13 +20,18 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ttg::BufferType factorBufferOf(const ChainedMma &mma) {
-  auto factors = cast<RankedTensorType>(mma.factors.getType());
-  auto layout = SharedLayout::rowMajor(ttg::shapeOf(factors), factors.getElementTypeBitWidth(), {0});
-  return ttg::BufferType::get(factors.getContext(), 2, factors.getElementType(), ttg::SharedAttr::get(factors.getContext(), layout));
+namespace {
+
+/// Two tiles of the factors of a sum.
+ttg::BufferType bufferOf(Value factors) {
+  auto type = cast<RankedTensorType>(factors.getType());
+  auto layout = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {0});
+  return ttg::BufferType::get(type.getContext(), 2, type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
 }
 
-namespace {
+RankedTensorType operandInRegisters(const ChainedMma &mma) {
+  return dyn_cast<RankedTensorType>(ttg::MmaAsyncOp(mma.op).getA().getType());
+}
 
 ttg::StageOp stageOf(Value buffer) {
   return tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
@@ -48,28 +54,24 @@ bool copiesCanPrefetch(ChainLoop &its) {
 class ChainPlanner {
 public:
   ChainPlanner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), sums(function, config.getWarps()) {}
+      : function(function), config(config), target(target), sums(function) {}
 
   Result<ChainPlan> run() {
-    if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
-    if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
     if (config.getCtas() != 1) return Failure{"the program has several CTAs"};
-    bool all = true;
+    bool hasScales = false;
     function.walk([&](ttg::MmaAsyncOp mma) {
-      auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
-      all &= loop && !mma.getScales();
-      if (loop) plan.loops[loop].mmas.emplace_back().op = mma;
+      hasScales |= mma.getScales().has_value();
+      plan.loops[mma->getParentOp()].mmas.emplace_back().op = mma;
     });
+    if (hasScales) return Failure{"a dot has block scales"};
     function.walk([&](ttg::TmaLoadOp load) {
       if (ttg::partitionOf(load) == ttg::Partition::producer) plan.fullBarriers[allocOf(load.getBuffer())] = load.getBarriers();
     });
-    if (plan.loops.empty()) return Failure{"no loop has a dot"};
-    if (!all) return Failure{"a dot stands outside a for loop, or has block scales"};
     for (auto &[op, its] : plan.loops)
       if (Result<void> planned = planLoop(cast<scf::ForOp>(op), its); !planned) return Failure{planned.error()};
     chooseRowGroups();
     if (!placeResults()) return Failure{"the results do not fit in tensor memory"};
-    plan.hasCorrection = paysCorrection();
+    planCorrection();
     choosePingPong();
     chooseParts();
     return std::move(plan);
@@ -92,9 +94,10 @@ private:
         return Failure{"a loop reads several stages in an iteration"};
     for (size_t i = 0; i < its.mmas.size(); ++i)
       if (Result<void> planned = planMma(loop, its, i); !planned) return planned;
-    // The loads of early results come before a token to an MMA of the same iteration.
     auto last = llvm::find_if(llvm::reverse(its.mmas), [](ChainedMma &each) { return !each.isEarly; });
     if (last == its.mmas.rend()) return Failure{"threads compute no operand and no sum of a loop's dots"};
+    its.lastLate = static_cast<size_t>(&*last - its.mmas.begin());
+    // The threads' arrival for the last late MMA also says that they have loaded the early results of the same iteration.
     bool precede =
         llvm::all_of(its.mmas, [&](ChainedMma &each) { return !each.isEarly || !each.wait || each.wait->isBeforeInBlock(last->op); });
     return precede ? Result<void>() : Failure{"threads need a result after the last dot that they compute an operand of"};
@@ -103,8 +106,9 @@ private:
   Result<void> planMma(scf::ForOp loop, ChainLoop &its, size_t number) {
     ChainedMma &mma = its.mmas[number];
     if (mma.op.getUseC()) return Failure{"a dot adds to its sum under a condition"};
-    if (Result<void> planned = planSum(loop, mma); !planned) return planned;
-    bool needsThreads = isa<RankedTensorType>(mma.op.getA().getType()) || (!tt::isZeros(mma.op.getC()) && !mma.inPlace);
+    if (!isInTensorMemory(mma.op.getType())) return Failure{"the threads of a sum are not those of its lanes of tensor memory"};
+    bool isInPlace = sums.isInPlace(mma.op.getCMutable());
+    bool needsThreads = operandInRegisters(mma) || (!tt::isZeros(mma.op.getC()) && !isInPlace);
     mma.lastReader = int64_t(number);
     for (Value buffer : mma.op.buffers()) {
       ttg::AllocOp alloc = allocOf(buffer);
@@ -129,27 +133,27 @@ private:
         needsThreads = storesOperands = true;
       }
     }
-    mma.isEarly = !needsThreads && !mma.inPlace;
-    if (mma.inPlace && !needsThreads) return Failure{"a dot accumulates, and threads compute nothing for it"}; // that would tell their pace
+    if (isInPlace && !needsThreads) return Failure{"a dot accumulates, and threads compute nothing for it"}; // that would tell their pace
+    mma.isEarly = !needsThreads;
+    return isInPlace ? planSumInPlace(loop, mma) : planSum(loop, mma);
+  }
+
+  /// A sum that only MMAs change.
+  Result<void> planSumInPlace(scf::ForOp loop, ChainedMma &mma) {
+    auto carried = dyn_cast<BlockArgument>(mma.op.getC());
+    if (!carried || carried.getOwner() != loop.getBody()) return Failure{"a dot adds to the result of another one"};
+    mma.carried = carried.getArgNumber() - loop.getNumInductionVars();
+    mma.storesInit = !tt::isZeros(loop.getTiedLoopInit(carried)->get());
     return {};
   }
 
-  /// Finds where the sum comes from, and where threads need it.
+  /// Finds where threads need the result, and whether the loop carries it in tensor memory.
   Result<void> planSum(scf::ForOp loop, ChainedMma &mma) {
     Value d = mma.op.getD();
-    auto type = cast<RankedTensorType>(d.getType());
-    if (ttg::layoutOf(type) != Layout::tensorMemory(ttg::shapeOf(type), config.getWarps()) || type.getElementTypeBitWidth() != registerBits)
-      return Failure{"the threads of a sum are not those of its lanes of tensor memory"};
-    if (sums.isInPlace(mma.op.getCMutable())) {
-      auto carried = dyn_cast<BlockArgument>(mma.op.getC());
-      if (!carried || carried.getOwner() != loop.getBody()) return Failure{"a dot adds to the result of another one"};
-      mma.inPlace = carried.getArgNumber() - loop.getNumInductionVars();
-      return {};
-    }
     mma.wait = d.hasOneUse() ? dyn_cast<ttg::MmaAsyncWaitOp>(*d.getUsers().begin()) : ttg::MmaAsyncWaitOp();
     if (!mma.wait || mma.wait->getBlock() != loop.getBody()) return Failure{"a dot's result is not waited for once, in its iteration"};
     Value passed = mma.wait.getResults()[llvm::find(mma.wait.getTiles(), d) - mma.wait.getTiles().begin()];
-    if (!passed.hasOneUse()) return {};
+    if (mma.isEarly || !passed.hasOneUse()) return {}; // an early MMA may run an iteration ahead
     auto yield = dyn_cast<scf::YieldOp>(*passed.getUsers().begin());
     if (!yield || yield->getParentOp() != loop) return {};
     unsigned number = passed.getUses().begin()->getOperandNumber();
@@ -157,8 +161,10 @@ private:
     bool isRescaled = !carried.use_empty() && llvm::all_of(carried.getUsers(), [&](Operation *user) {
       return user->getBlock() == loop.getBody() && user->isBeforeInBlock(mma.op);
     });
-    if (isRescaled) mma.rescaled = number;
-    if (isRescaled) mma.factors = rowFactors(carried, mma.op.getC());
+    if (!isRescaled) return {};
+    mma.isRescaled = mma.storesInit = true;
+    mma.carried = number;
+    mma.factors = rowFactors(carried, mma.op.getC());
     return {};
   }
 
@@ -192,7 +198,7 @@ private:
   void shareColumns(ChainLoop &its) {
     llvm::SmallDenseSet<size_t> taken;
     for (ChainedMma &mma : its.mmas) {
-      auto operand = dyn_cast<RankedTensorType>(mma.op.getA().getType());
+      RankedTensorType operand = operandInRegisters(mma);
       if (!operand || plan.rowGroups * warpsOfGroup != config.getWarps()) continue;
       for (auto [number, early] : llvm::enumerate(its.mmas)) {
         auto result = cast<RankedTensorType>(early.op.getType());
@@ -205,19 +211,30 @@ private:
     }
   }
 
-  static int64_t columnsOf(const ChainLoop &its) {
-    int64_t all = 0;
-    for (const ChainedMma &mma : its.mmas) {
-      ttg::MmaAsyncOp op = mma.op;
-      all += tensorColumnsOf(op.getType()) * its.depthOf(mma);
-      if (isa<RankedTensorType>(op.getA().getType()) && !mma.columnsOf) all += tensorColumnsOf(op.getA().getType());
+  /// Gives results and operands their columns. Returns the number of columns.
+  static int64_t placeTiles(ChainLoop &its) {
+    TensorColumns columns;
+    for (ChainedMma &mma : its.mmas) {
+      mma.result = tensorTileOf(mma.op.getType(), mma.isEarly && its.prefetches ? 2 : 1);
+      columns.take(mma.result);
+      RankedTensorType operand = operandInRegisters(mma);
+      if (!operand) continue;
+      mma.operand = tensorTileOf(operand);
+      if (!mma.columnsOf) {
+        columns.take(*mma.operand);
+        continue;
+      }
+      const TensorTile &shared = its.mmas[*mma.columnsOf].result;
+      auto type =
+          ttg::TensorMemoryType::get(operand.getContext(), operand.getShape(), operand.getElementType(), shared.type.getBlockColumns());
+      mma.operand = {type, shared.depth, shared.column};
     }
-    return all;
+    return columns.allocated();
   }
 
   /// Loops use the same columns, one after the other. True if there are not more than `limit`.
   bool place(bool prefetches, bool shares, int64_t limit) {
-    int64_t most = minTensorColumns;
+    plan.columns = 0;
     for (auto &[op, its] : plan.loops) {
       bool canPrefetch = copiesCanPrefetch(its);
       its.prefetches = prefetches && canPrefetch;
@@ -225,9 +242,8 @@ private:
       for (ChainedMma &mma : its.mmas)
         mma.columnsOf.reset();
       if (shares) shareColumns(its);
-      most = std::max(most, columnsOf(its));
+      plan.columns = std::max(plan.columns, placeTiles(its));
     }
-    plan.columns = int64_t(llvm::PowerOf2Ceil(uint64_t(most)));
     return plan.columns <= limit;
   }
 
@@ -241,20 +257,27 @@ private:
     return (twoCtas && placeIn(target.tensorColumns / 2)) || placeIn(target.tensorColumns);
   }
 
-  /// A second CTA on the SM would compute while this one corrects its sums. The partition's registers would make it impossible.
-  bool paysCorrection() {
-    int64_t bytes = planShared(function).bytes;
-    llvm::SetVector<std::pair<ttg::BufferType, int64_t>> buffers;
+  /// A second CTA on the SM would compute while this one corrects its sums. The correction partition's registers would make it impossible.
+  void planCorrection() {
+    int64_t sharedBytes = planShared(function).bytes, factorBytes = 0;
+    if (2 * plan.columns <= target.tensorColumns && 2 * sharedBytes <= target.sharedBytes) return;
+    llvm::SetVector<std::pair<ttg::BufferType, int64_t>> buffers; // by their number in a loop: loops use the same ones
+    SmallVector<std::pair<ChainedMma *, size_t>> corrected;
     for (auto &[loop, its] : plan.loops) {
       int64_t number = 0;
-      for (ChainedMma &mma : its.mmas)
-        if (mma.factors) buffers.insert({factorBufferOf(mma), number++});
+      for (ChainedMma &mma : its.mmas) {
+        if (!mma.factors) continue;
+        std::pair<ttg::BufferType, int64_t> buffer(bufferOf(mma.factors), number++);
+        buffers.insert(buffer);
+        corrected.emplace_back(&mma, llvm::find(buffers, buffer) - buffers.begin());
+      }
     }
-    int64_t factorBytes = 0;
     for (auto [type, number] : buffers)
       factorBytes += type.getDepth() * type.paddedTileBytes();
-    bool oneCta = 2 * plan.columns > target.tensorColumns || 2 * bytes > target.sharedBytes;
-    return factorBytes && oneCta && bytes + factorBytes + tensorBarrierBytes <= target.sharedBytes;
+    if (sharedBytes + factorBytes + tensorBarrierBytes > target.sharedBytes) return;
+    plan.factorBuffers = llvm::map_to_vector(buffers, [](auto buffer) { return buffer.first; });
+    for (auto [mma, buffer] : corrected)
+      mma->factorBuffer = buffer;
   }
 
   /// If threads wait for a late and an early MMA in each iteration, row groups that compute special functions at the same time slow each
@@ -267,7 +290,7 @@ private:
 
   /// True if threads compute operand A from special functions of as many elements.
   static bool computesSpecialFunctions(const ChainedMma &mma) {
-    auto operand = dyn_cast<RankedTensorType>(ttg::MmaAsyncOp(mma.op).getA().getType());
+    RankedTensorType operand = operandInRegisters(mma);
     if (!operand) return false;
     llvm::SetVector<Operation *> slice;
     BackwardSliceOptions options;
@@ -286,7 +309,7 @@ private:
   void chooseParts() {
     for (auto &[op, its] : plan.loops)
       for (ChainedMma &mma : its.mmas) {
-        auto operand = dyn_cast<RankedTensorType>(mma.op.getA().getType());
+        RankedTensorType operand = operandInRegisters(mma);
         if (!operand) continue;
         auto depth = static_cast<int32_t>(operand.getDimSize(1));
         int64_t bits = operand.getElementTypeBitWidth(), step = std::max(8 * mmaDepthBytes, registersOfStoredPart * registerBits) / bits;

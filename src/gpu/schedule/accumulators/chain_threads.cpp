@@ -18,17 +18,14 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 void ChainExpansion::storeInits() {
-  for (auto [mma, place] : llvm::zip(its->mmas, places)) {
-    if (!mma.rescaled && !(mma.inPlace && !startsFromZero(mma))) continue;
-    ttg::TensorStoreOp::create(b, loop.getLoc(), loop.getInitArgs()[mma.rescaled ? *mma.rescaled : *mma.inPlace], place.result,
-                               DenseI32ArrayAttr());
-  }
+  for (auto [mma, resource] : llvm::zip(chain->mmas, resources))
+    if (mma.storesInit)
+      ttg::TensorStoreOp::create(b, loop.getLoc(), loop.getInitArgs()[*mma.carried], resource.result, DenseI32ArrayAttr());
 }
 
 /// A wait for results or operands, of the thread's row group.
 void ChainExpansion::waitInGroup(Location loc, Value barriers, Value stage, Value parity) {
-  ttg::BarrierWaitOp::create(b, loc, barriers, barrierOf(loc, stage, 0), parity, /*firstWarp=*/false, /*tensorMemory=*/true,
-                             /*perWarpGroup=*/plan.rowGroups > 1);
+  waitFor(loc, barriers, barrierOf(loc, stage, 0), parity, /*perWarpGroup=*/plan.rowGroups > 1);
 }
 
 void ChainExpansion::arriveInGroup(Location loc, Value barriers, Value stage) {
@@ -38,43 +35,43 @@ void ChainExpansion::arriveInGroup(Location loc, Value barriers, Value stage) {
 
 void ChainExpansion::expandThreads() {
   waitForReaders();
-  for (size_t number = 0; number < its->mmas.size(); ++number) {
-    ChainedMma &mma = its->mmas[number];
-    if (places[number].factorBuffer)
+  for (size_t number = 0; number < chain->mmas.size(); ++number) {
+    ChainedMma &mma = chain->mmas[number];
+    if (mma.factorBuffer)
       sendFactors(number);
-    else if (mma.rescaled)
+    else if (mma.isRescaled)
       loadRescaled(number);
     else if (mma.wait)
       loadResult(number);
     if (!mma.isEarly) writeOperands(number);
   }
-  for (ttg::MmaAsyncWaitOp wait : its->waits) {
+  for (ttg::MmaAsyncWaitOp wait : chain->waits) {
     wait.replaceAllUsesWith(wait.getTiles());
     wait.erase();
   }
 }
 
 void ChainExpansion::writeOperands(size_t number) {
-  ChainedMma &mma = its->mmas[number];
-  Place &place = places[number];
+  ChainedMma &mma = chain->mmas[number];
+  MmaResources &resource = resources[number];
   Location loc = mma.op.getLoc();
   b.setInsertionPoint(mma.op);
-  Value operand = operandAt(number, count), next = place.pingPong ? waitForPreviousGroup(number) : Value();
-  for (size_t part = 0; part < place.ready.size(); ++part) {
+  Value operand = operandAt(number, count), next = resource.pingPong ? waitForPreviousGroup(number) : Value();
+  for (size_t part = 0; part < resource.ready.size(); ++part) {
     if (operand) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand, rangeOfPart(number, part));
-    if (part == 0 && hasOtherTile(number)) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
-    bool storesSum = part == 0 && !mma.inPlace && !mma.factors && !tt::isZeros(mma.op.getC());
-    if (storesSum) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), place.result, DenseI32ArrayAttr());
-    arriveInGroup(loc, place.ready[part], zero);
+    if (part == 0 && mma.hasOtherTile()) waitForPrevious(loc, number); // `ready` counts the arrivals of one iteration
+    bool storesSum = part == 0 && !mma.isInPlace() && !mma.factors && !tt::isZeros(mma.op.getC());
+    if (storesSum) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), resource.result, DenseI32ArrayAttr());
+    arriveInGroup(loc, resource.ready[part], zero);
     // The thread program has this arrival after the special functions of the last part (pipelineTensorStores).
-    if (next && part == 0) ttg::BarrierArriveOp::create(b, loc, place.pingPong, next, Value());
+    if (next && part == 0) ttg::BarrierArriveOp::create(b, loc, resource.pingPong, next, Value());
   }
 }
 
 /// Waits until the previous row group has computed its operand: for the first one, in the previous iteration. Returns the number of the
 /// next group.
 Value ChainExpansion::waitForPreviousGroup(size_t number) {
-  Location loc = its->mmas[number].op.getLoc();
+  Location loc = chain->mmas[number].op.getLoc();
   Value next, isFirst;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -84,7 +81,7 @@ Value ChainExpansion::waitForPreviousGroup(size_t number) {
     next = arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, group, i32(loc, 1)), i32(loc, plan.rowGroups - 1));
   }
   Value parity = arith::XOrIOp::create(b, loc, stageAt(loc, count, 1).second, isFirst);
-  ttg::BarrierWaitOp::create(b, loc, places[number].pingPong, zero, parity, /*firstWarp=*/false, /*tensorMemory=*/false,
+  ttg::BarrierWaitOp::create(b, loc, resources[number].pingPong, zero, parity, /*firstWarp=*/false, /*tensorMemory=*/false,
                              /*perWarpGroup=*/true);
   return next;
 }
@@ -103,10 +100,10 @@ void ChainExpansion::waitForReaders() {
     Operation *&first = firsts[number];
     if (!first || op->isBeforeInBlock(first)) first = op;
   };
-  for (auto [number, mma] : llvm::enumerate(its->mmas)) {
+  for (auto [number, mma] : llvm::enumerate(chain->mmas)) {
     if (mma.isEarly) continue;
-    if (!hasOtherTile(number)) change(number, mma.op);
-    if (mma.rescaled && !places[number].factorBuffer) change(number, firstUser(loop.getRegionIterArg(*mma.rescaled)));
+    if (!mma.hasOtherTile()) change(number, mma.op);
+    if (mma.isRescaled && !mma.factorBuffer) change(number, firstUser(loop.getRegionIterArg(*mma.carried)));
     for (Value buffer : mma.op.buffers())
       for (Operation *access : accessesOf(allocOf(buffer)))
         if (loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(size_t(mma.lastReader), access);
@@ -121,22 +118,16 @@ void ChainExpansion::waitForReaders() {
 void ChainExpansion::waitForPrevious(Location loc, size_t number) {
   Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
   auto [stage, parity] = stageAt(loc, before, 1);
-  waitInGroup(loc, places[number].done, stage, parity);
-}
-
-/// Of two tiles of an operand in the columns of scores, the MMA of the previous iteration reads the other one. The MMA before that was
-/// complete before these scores were computed. The sum is the correction partition's.
-bool ChainExpansion::hasOtherTile(size_t number) const {
-  return operandDepthOf(its->mmas[number]) > 1 && places[number].factorBuffer;
+  waitInGroup(loc, resources[number].done, stage, parity);
 }
 
 void ChainExpansion::loadResult(size_t number) {
-  ChainedMma &mma = its->mmas[number];
+  ChainedMma &mma = chain->mmas[number];
   Location loc = mma.wait.getLoc();
   Value d = mma.op.getD();
   b.setInsertionPoint(mma.wait);
-  auto [stage, parity] = stageAt(loc, count, its->depthOf(mma));
-  waitInGroup(loc, places[number].done, stage, parity);
+  auto [stage, parity] = stageAt(loc, count, mma.result.depth);
+  waitInGroup(loc, resources[number].done, stage, parity);
   Value loaded = ttg::TensorLoadOp::create(b, loc, d.getType(), stageOf(number, stage));
   for (auto [tile, passed] : llvm::zip(mma.wait.getTiles(), mma.wait.getResults()))
     if (tile == d) passed.replaceAllUsesWith(loaded);
@@ -144,13 +135,13 @@ void ChainExpansion::loadResult(size_t number) {
 
 /// The sum is in tensor memory from one iteration to the next one.
 void ChainExpansion::loadRescaled(size_t number) {
-  ChainedMma &mma = its->mmas[number];
-  BlockArgument sum = loop.getRegionIterArg(*mma.rescaled);
+  ChainedMma &mma = chain->mmas[number];
+  BlockArgument sum = loop.getRegionIterArg(*mma.carried);
   b.setInsertionPoint(firstUser(sum));
   if (mma.factors) {
-    ttg::TensorScaleOp::create(b, mma.op.getLoc(), mma.factors, places[number].result, IntegerAttr());
+    ttg::TensorScaleOp::create(b, mma.op.getLoc(), mma.factors, resources[number].result, IntegerAttr());
   } else {
-    Value loaded = ttg::TensorLoadOp::create(b, mma.op.getLoc(), sum.getType(), places[number].result);
+    Value loaded = ttg::TensorLoadOp::create(b, mma.op.getLoc(), sum.getType(), resources[number].result);
     sum.replaceAllUsesWith(loaded);
   }
   loop.getTiedLoopYieldedValue(sum)->set(sum);
@@ -181,28 +172,29 @@ static void computeEarly(Value value, scf::ForOp loop) {
 /// Of two tiles, the consumers fill one for this iteration. The correction partition has read what the previous but one left there: it
 /// arrived at `ready` afterwards, and the consumers have waited for that MMA.
 void ChainExpansion::sendFactors(size_t number) {
-  ChainedMma &mma = its->mmas[number];
-  Place &place = places[number];
+  ChainedMma &mma = chain->mmas[number];
+  MmaResources &resource = resources[number];
   Location loc = mma.op.getLoc();
-  BlockArgument sum = loop.getRegionIterArg(*mma.rescaled);
+  BlockArgument sum = loop.getRegionIterArg(*mma.carried);
   loop.getTiedLoopYieldedValue(sum)->set(sum);
   computeEarly(mma.factors, loop);
   b.setInsertionPointAfterValue(mma.factors);
   auto [stage, parity] = stageAt(loc, count, 2);
-  Value tile = ttg::StageOp::create(b, loc, withDepth(cast<ttg::BufferType>(place.factorBuffer.getType()), 1), place.factorBuffer, stage);
+  Value tile =
+      ttg::StageOp::create(b, loc, withDepth(cast<ttg::BufferType>(resource.factorBuffer.getType()), 1), resource.factorBuffer, stage);
   ttg::StoreSharedOp::create(b, loc, mma.factors, tile);
-  arriveInGroup(loc, place.factorsFull, stage);
+  arriveInGroup(loc, resource.factorsFull, stage);
   for (int64_t group = 0; group < plan.rowGroups; ++group)
     correct(number, tile, stage, parity, group);
 }
 
 /// The correction partition multiplies the rows of one row group.
 void ChainExpansion::correct(size_t number, Value factors, Value stage, Value parity, int64_t group) {
-  ChainedMma &mma = its->mmas[number];
-  Place &place = places[number];
+  ChainedMma &mma = chain->mmas[number];
+  MmaResources &resource = resources[number];
   Location loc = mma.op.getLoc();
   auto mark = [&](Operation *op) { ttg::setPartition(op, ttg::Partition::correction); };
-  mark(waitFor(loc, place.factorsFull, barrierOf(loc, stage, group), parity));
+  mark(waitFor(loc, resource.factorsFull, barrierOf(loc, stage, group), parity));
   Dims shape = ttg::shapeOf(mma.op.getType());
   IntegerAttr block;
   if (plan.rowGroups > 1) {
@@ -221,20 +213,18 @@ void ChainExpansion::correct(size_t number, Value factors, Value stage, Value pa
   Value loaded = ttg::LoadSharedOp::create(b, loc, type, factors);
   mark(loaded.getDefiningOp());
   Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
-  mark(waitFor(loc, place.done, barrierOf(loc, zero, group), stageAt(loc, before, 1).second));
-  mark(ttg::TensorScaleOp::create(b, loc, loaded, place.result, block));
-  mark(ttg::BarrierArriveOp::create(b, loc, place.ready.front(), barrierOf(loc, zero, group), Value()));
+  mark(waitFor(loc, resource.done, barrierOf(loc, zero, group), stageAt(loc, before, 1).second));
+  mark(ttg::TensorScaleOp::create(b, loc, loaded, resource.result, block));
+  mark(ttg::BarrierArriveOp::create(b, loc, resource.ready.front(), barrierOf(loc, zero, group), Value()));
 }
 
 /// After the loop: its sums.
 void ChainExpansion::loadResults() {
-  for (auto [mma, place] : llvm::zip(its->mmas, places)) {
-    if (!mma.rescaled && !mma.inPlace) continue;
-    Value result = loop.getResult(mma.rescaled ? *mma.rescaled : *mma.inPlace);
-    if (result.use_empty()) continue;
-    Value sum = ttg::TensorLoadOp::create(b, loop.getLoc(), result.getType(), place.result);
-    bool isStored = mma.rescaled || !startsFromZero(mma); // before the loop
-    result.replaceAllUsesWith(isStored ? sum : sumOrInit(b, loop, *mma.inPlace, sum));
+  for (auto [mma, resource] : llvm::zip(chain->mmas, resources)) {
+    if (!mma.carried || loop.getResult(*mma.carried).use_empty()) continue;
+    Value result = loop.getResult(*mma.carried);
+    Value sum = ttg::TensorLoadOp::create(b, loop.getLoc(), result.getType(), resource.result);
+    result.replaceAllUsesWith(mma.storesInit ? sum : sumOrInit(b, loop, *mma.carried, sum));
   }
 }
 

@@ -1,8 +1,10 @@
 // A warp of its own for the MMAs of loops that only accumulate.
 #pragma once
 
-#include "gpu/ttg/ttg.h"
+#include "gpu/schedule/accumulators/tensor_columns.h"
 #include "support/result.h"
+
+#include "llvm/ADT/MapVector.h"
 
 namespace tilewright {
 struct GpuTarget;
@@ -10,8 +12,27 @@ struct GpuTarget;
 
 namespace tilewright::gpu {
 
-/// Gives the MMAs of a warp-specialized kernel to a partition, if its loops do nothing but MMAs that accumulate in place from zero, of
-/// operands that a producer copies. Sets `ttg.partition` on the operations. The inner failure says why they get none: nothing has changed.
-mlir::FailureOr<Result<void>> partitionMmas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+/// A loop that only accumulates.
+struct AccumulationLoop {
+  llvm::SmallVector<ttg::MmaAsyncOp> mmas;
+  llvm::MapVector<unsigned, TensorTile> sums; ///< by the number of the loop's result
+  int64_t depth = 1;                          ///< tiles of each sum
+  int64_t scales = 0, scaleColumn = 0;        ///< columns of the scales of an MMA, and the first one
+  mlir::Value scaleColumns;                   ///< its address, in the expansion
+};
+
+struct AccumulationPlan {
+  llvm::MapVector<mlir::Operation *, AccumulationLoop> loops;
+  int64_t columns = 0; ///< of tensor memory
+  bool paired = false; ///< the MMAs are those of a pair of CTAs
+};
+
+/// True if the MMAs are those of a pair of CTAs.
+bool multipliesInPairs(tt::FuncOp function);
+/// Plans the MMA partition of a warp-specialized kernel whose loops do nothing but MMAs that accumulate in place from zero, of operands
+/// that a producer copies.
+Result<AccumulationPlan> planAccumulation(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+/// Gives the MMAs to a partition, as planned: sets `ttg.partition` on the operations.
+mlir::LogicalResult expandAccumulation(tt::FuncOp function, ttg::ConfigAttr config, AccumulationPlan plan);
 
 } // namespace tilewright::gpu

@@ -11,12 +11,16 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/chain_partition.h"
+#include "gpu/schedule/accumulators/chain_plan.h"
 #include "gpu/schedule/accumulators/mma_partition.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/shared_memory/operation_spans.h"
+#include "gpu/schedule/stage_index.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "ir/zeros.h"
@@ -35,18 +39,18 @@ namespace {
 
 /// Values that share a tile of tensor memory: accumulators, or the operand A of one MMA.
 struct Web {
-  RankedTensorType type;
-  int64_t first = INT64_MAX, last = 0; ///< operations from the first access to the last one
-  int64_t column = 0;
-  Value tile;
+  Type type;
+  OperationSpan live{INT64_MAX, 0}; ///< from the first access to the last one
+  TensorTile tile;
+  Value value;
 
-  int64_t columns() const { return tensorColumnsOf(type); }
+  int64_t columns() const { return tensorTileOf(type).columns(); }
 };
 
 class Placer {
 public:
-  Placer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), target(target), accumulators(function, config.getWarps()), b(function.getContext()) {}
+  Placer(tt::FuncOp function, const GpuTarget &target)
+      : function(function), target(target), accumulators(function), b(function.getContext()) {}
 
   LogicalResult run() {
     function.walk([&](Operation *op) {
@@ -54,16 +58,13 @@ public:
       if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) waits.push_back(wait);
     });
     if (mmas.empty()) return success();
+    synchronizeCopies();
     findWebs();
-    int64_t columns = place();
-    for (ttg::MmaAsyncOp mma : mmas)
-      scales = std::max(scales, scaleColumnsOf(mma));
-    scaleColumn = columns;
-    columns += setsOfScales * scales;
-    if (columns > target.tensorColumns)
+    TensorColumns columns = place();
+    if (columns.used() > target.tensorColumns)
       return refuse(function, Diag::outOfResources,
-                    {"columns of tensor memory", std::to_string(columns), std::to_string(target.tensorColumns)});
-    allocate(std::max<int64_t>(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(columns)))));
+                    {"columns of tensor memory", std::to_string(columns.used()), std::to_string(target.tensorColumns)});
+    allocate(columns);
     storeInits();
     for (ttg::MmaAsyncOp mma : mmas)
       multiply(mma);
@@ -72,22 +73,33 @@ public:
       replaceWait(wait);
     b.setInsertionPoint(zero.getDefiningOp()->getBlock()->getTerminator());
     ttg::Tcgen05WaitOp::create(b, function.getLoc(), barriers, zero, 0);
-    ttg::TensorFreeOp::create(b, function.getLoc(), address);
+    memory->free();
     int64_t ring = 1;
     countInFlight(function.getBody().front(), 0, ring);
     barriers.setType(ttg::BarriersType::get(b.getContext(), int64_t(llvm::PowerOf2Ceil(uint64_t(ring)))));
+    eraseMmas();
     numberMmas(function.getBody().front(), zero);
-    // They use one another's results only.
-    SmallVector<Operation *> replaced(mmas.begin(), mmas.end());
-    replaced.append(dropped.begin(), dropped.end());
-    for (Operation *op : replaced)
-      op->dropAllReferences();
-    for (Operation *op : replaced)
-      op->erase();
     return success();
   }
 
 private:
+  /// The first warp waits for a copy that only MMAs read. If these are in a loop or a branch, they may not run. Then a barrier has to tell
+  /// the other warps that the copy has arrived: they may use its bytes again.
+  void synchronizeCopies() {
+    auto mayBeSkipped = [](ttg::BarrierWaitOp wait, Operation *user) {
+      auto load = dyn_cast<ttg::TmaLoadOp>(user);
+      return load && llvm::any_of(accessesOf(allocOf(load.getBuffer())), [&](Operation *access) {
+               return isa<ttg::MmaAsyncOp>(access) && access->getBlock() != wait->getBlock();
+             });
+    };
+    function.walk([&](ttg::BarrierWaitOp wait) {
+      bool isSkipped = llvm::any_of(wait.getBarriers().getUsers(), [&](Operation *user) { return mayBeSkipped(wait, user); });
+      if (!wait.getFirstWarp() || !isSkipped) return;
+      b.setInsertionPointAfter(wait);
+      ttg::CtaBarrierOp::create(b, wait.getLoc());
+    });
+  }
+
   //===-------------------------------------------------------------------------------------------------------------- webs
 
   void unite(Value one, Value other) { classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); }
@@ -124,21 +136,19 @@ private:
   /// Operand A of an MMA is in tensor memory from right before the MMA until this is complete.
   void addOperand(ttg::MmaAsyncOp mma) {
     Web &web = operands[mma];
-    web.type = cast<RankedTensorType>(mma.getA().getType());
+    web.type = mma.getA().getType();
     // Without a wait in its block, the MMA may still run in the next iteration of a loop.
     Operation *end = endOf(mma),
               *from = isa<ttg::MmaAsyncWaitOp>(end) ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
-    web.first = spans.lookup(from).first;
-    web.last = spans.lookup(end).last;
+    web.live = {spans.lookup(from).first, spans.lookup(end).last};
   }
 
   /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
   void extend(Value value) {
     Web &web = webOf(value);
-    web.type = cast<RankedTensorType>(value.getType());
+    web.type = value.getType();
     auto touch = [&](Operation *op) {
-      web.first = std::min(web.first, spans.lookup(op).first);
-      web.last = std::max(web.last, spans.lookup(op).last);
+      web.live = {std::min(web.live.first, spans.lookup(op).first), std::max(web.live.last, spans.lookup(op).last)};
     };
     touch(isa<BlockArgument>(value) ? cast<BlockArgument>(value).getOwner()->getParentOp() : value.getDefiningOp());
     for (OpOperand &use : value.getUses()) {
@@ -173,46 +183,36 @@ private:
 
   Web &webOf(Value value) { return webs[classes.getLeaderValue(value.getAsOpaquePointer())]; }
 
-  /// Gives each web columns that no web has which is live at the same time, large webs first. Returns the number of columns.
-  int64_t place() {
-    SmallVector<Web *> order, placed;
+  /// Gives each web columns that no web has which is live at the same time, large webs first, and the scales columns of their own.
+  TensorColumns place() {
     for (auto &[leader, web] : webs)
       order.push_back(&web);
     for (auto &[mma, web] : operands)
       order.push_back(&web);
-    llvm::sort(order,
-               [](Web *x, Web *y) { return std::tuple(-x->columns(), x->first, x->last) < std::tuple(-y->columns(), y->first, y->last); });
-    int64_t columns = 0;
-    for (Web *web : order) {
-      for (Web *other : placed) // by column
-        if (other->first <= web->last && web->first <= other->last && other->column < web->column + web->columns())
-          web->column = std::max(web->column, other->column + other->columns());
-      columns = std::max(columns, web->column + web->columns());
-      placed.insert(llvm::upper_bound(placed, web, [](Web *x, Web *y) { return x->column < y->column; }), web);
+    SmallVector<Web *> largest(order);
+    llvm::sort(largest, [](Web *x, Web *y) {
+      return std::tuple(-x->columns(), x->live.first, x->live.last) < std::tuple(-y->columns(), y->live.first, y->live.last);
+    });
+    TensorColumns columns;
+    for (Web *web : largest) {
+      web->tile = tensorTileOf(web->type);
+      web->tile.column = columns.take(web->tile.columns(), web->live);
     }
+    for (ttg::MmaAsyncOp mma : mmas)
+      scales = std::max(scales, scaleColumnsOf(mma));
+    if (scales) scaleColumn = columns.take(setsOfScales * scales);
     return columns;
   }
 
   //===----------------------------------------------------------------------------------------------------------- operations
 
-  void allocate(int64_t columns) {
-    Location loc = function.getLoc();
-    b.setInsertionPointToStart(&function.getBody().front());
-    address = ttg::TensorAllocOp::create(b, loc, b.getI32Type(), static_cast<uint32_t>(columns));
-    auto allocateTile = [&](Web &web) {
-      auto type = ttg::TensorMemoryType::get(b.getContext(), web.type.getShape(), web.type.getElementType());
-      web.tile = ttg::TensorTileOp::create(b, loc, type, address, static_cast<uint32_t>(web.column));
-    };
-    for (auto &[leader, web] : webs)
-      allocateTile(web);
-    for (auto &[mma, web] : operands)
-      allocateTile(web);
-    zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    if (scales) {
-      Value column = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(scaleColumn)));
-      scaleColumns = arith::AddIOp::create(b, loc, address, column);
-    }
-    barriers = ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(b.getContext(), 1));
+  void allocate(const TensorColumns &columns) {
+    memory.emplace(function, columns.allocated());
+    zero = memory->zero();
+    for (Web *web : order)
+      web->value = memory->tile(web->tile);
+    barriers = memory->barriers(1);
+    if (scales) scaleColumns = memory->addressOf(scaleColumn); // before the barriers, which are initialized together
   }
 
   /// Stores what a carried accumulator starts from.
@@ -221,7 +221,7 @@ private:
       for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgsMutable()))
         if (accumulators.contains(argument) && !accumulators.isInPlace(init)) {
           b.setInsertionPoint(loop);
-          ttg::TensorStoreOp::create(b, loop.getLoc(), init.get(), webOf(argument).tile, DenseI32ArrayAttr());
+          ttg::TensorStoreOp::create(b, loop.getLoc(), init.get(), webOf(argument).value, DenseI32ArrayAttr());
         }
     });
   }
@@ -230,7 +230,7 @@ private:
 
   void multiply(ttg::MmaAsyncOp mma) {
     b.setInsertionPoint(mma);
-    Value tile = webOf(mma.getD()).tile, accumulate = mma.getUseC();
+    Value tile = webOf(mma.getD()).value, accumulate = mma.getUseC();
     if (!accumulators.isInPlace(mma.getCMutable())) {
       if (tt::isZeros(mma.getC()) && !accumulate)
         accumulate = boolean(mma.getLoc(), false);
@@ -241,8 +241,8 @@ private:
     Value a = mma.getA();
     if (isa<RankedTensorType>(a.getType())) {
       if (!isa<ttg::MmaAsyncWaitOp>(endOf(mma))) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, 0);
-      ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].tile, DenseI32ArrayAttr());
-      a = operands[mma].tile;
+      ttg::TensorStoreOp::create(b, mma.getLoc(), a, operands[mma].value, DenseI32ArrayAttr());
+      a = operands[mma].value;
     }
     if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
     ttg::Tcgen05MmaOp::create(b, mma.getLoc(), a, mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
@@ -262,7 +262,7 @@ private:
       if (!isa_and_nonnull<ttg::MmaAsyncWaitOp, scf::ForOp>(from))
         return bug(needed[0]->getOwner(), "it reads an MMA's result before a wait");
       b.setInsertionPointAfter(from);
-      Value loaded = ttg::TensorLoadOp::create(b, from->getLoc(), value.getType(), webOf(value).tile);
+      Value loaded = ttg::TensorLoadOp::create(b, from->getLoc(), value.getType(), webOf(value).value);
       for (OpOperand *use : needed)
         use->set(loaded);
     }
@@ -273,7 +273,7 @@ private:
     b.setInsertionPoint(wait);
     ttg::Tcgen05WaitOp::create(b, wait.getLoc(), barriers, zero, wait.getPending());
     for (auto [tile, result] : llvm::zip(wait.getTiles(), wait.getResults()))
-      result.replaceAllUsesWith(tile); // the remaining uses of an accumulator go when its loop is rebuilt
+      result.replaceAllUsesWith(tile); // the remaining uses of an accumulator go with the MMAs
     wait.erase();
   }
 
@@ -314,6 +314,14 @@ private:
 
   //===-------------------------------------------------------------------------------------------------------------- numbers
 
+  /// Erases the MMAs: what loops carry for an accumulator is the value that it starts from, which nothing uses.
+  void eraseMmas() {
+    for (ttg::MmaAsyncOp mma : mmas) {
+      mma.getD().replaceAllUsesWith(mma.getC());
+      mma.erase();
+    }
+  }
+
   static bool multiplies(Operation *op) {
     return op->walk([](ttg::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
@@ -321,102 +329,49 @@ private:
   /// Numbers the MMAs of a block from `count` on. Returns the number of the next one.
   Value numberMmas(Block &block, Value count) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) wait.getIssuedMutable().set(count);
-      if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
-        mma.getIssuedMutable().assign(count);
-        b.setInsertionPoint(mma);
-        if (mma.getScales()) mma.getScaleColumnsMutable().assign(scaleSetOf(b, mma.getLoc(), count, scaleColumns, scales));
-        b.setInsertionPointAfter(mma);
-        Value one = arith::ConstantOp::create(b, mma.getLoc(), b.getI32IntegerAttr(1));
-        count = b.createOrFold<arith::AddIOp>(mma.getLoc(), count, one);
-      }
-      if (auto loop = dyn_cast<scf::ForOp>(op)) count = numberLoop(loop, count);
-      if (auto branch = dyn_cast<scf::IfOp>(op)) count = numberBranch(branch, count);
-      if (auto loop = dyn_cast<scf::WhileOp>(op)) count = numberLoop(loop, count);
+      if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
+        wait.getIssuedMutable().set(count);
+      else if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op))
+        count = number(mma, count);
+      else if (!multiplies(&op))
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            numberMmas(inner, count);
+      else if (auto loop = dyn_cast<scf::ForOp>(op))
+        count = numberMmasOf(withMoreCarried(loop, count));
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        count = numberMmasOf(withMoreResults(branch, count.getType()), count);
+      else
+        count = numberMmasOf(withMoreCarried(cast<scf::WhileOp>(op), count));
     }
     return count;
   }
 
-  /// The loop without the accumulators that it carried, and with the number if it has MMAs.
-  Value numberLoop(scf::ForOp loop, Value count) {
-    bool counts = multiplies(loop);
-    SmallVector<unsigned> kept;
-    SmallVector<Value> inits;
-    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    for (BlockArgument argument : loop.getRegionIterArgs()) {
-      if (accumulators.contains(argument)) continue;
-      unsigned i = argument.getArgNumber() - loop.getNumInductionVars();
-      kept.push_back(i);
-      inits.push_back(loop.getInitArgs()[i]);
-    }
-    if (!counts && kept.size() == loop.getNumRegionIterArgs()) return numberMmas(*loop.getBody(), count), count;
-    if (counts) inits.push_back(count);
-    b.setInsertionPoint(loop);
-    auto made = scf::ForOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
-    made->setAttrs(loop->getAttrs());
-    Block *body = made.getBody();
-    body->clear();
-    body->getOperations().splice(body->end(), loop.getBody()->getOperations());
-    loop.getInductionVar().replaceAllUsesWith(made.getInductionVar());
-    for (auto [i, old] : llvm::enumerate(kept)) {
-      loop.getRegionIterArg(old).replaceAllUsesWith(made.getRegionIterArg(static_cast<unsigned>(i)));
-      loop.getResult(old).replaceAllUsesWith(made.getResult(static_cast<unsigned>(i)));
-    }
-    dropped.push_back(loop);
-    SmallVector<Value> yields = llvm::map_to_vector(kept, [&](unsigned i) -> Value { return yield.getOperand(i); });
-    yield.getResultsMutable().assign(yields);
-    Value after = numberMmas(*body, counts ? Value(made.getRegionIterArgs().back()) : count);
-    if (!counts) return count;
-    yield.getResultsMutable().append(after);
-    return made.getResults().back();
+  Value number(ttg::Tcgen05MmaOp mma, Value count) {
+    mma.getIssuedMutable().assign(count);
+    b.setInsertionPoint(mma);
+    if (mma.getScales()) mma.getScaleColumnsMutable().assign(scaleSetOf(b, mma.getLoc(), count, scaleColumns, scales));
+    b.setInsertionPointAfter(mma);
+    return b.createOrFold<arith::AddIOp>(mma.getLoc(), count, i32Constant(b, mma.getLoc(), 1));
   }
 
-  Value numberBranch(scf::IfOp branch, Value count) {
-    if (!multiplies(branch)) {
-      for (Region *region : branch.getRegions())
-        if (!region->empty()) numberMmas(region->front(), count);
-      return count;
-    }
-    SmallVector<Type> types(branch.getResultTypes());
-    types.push_back(b.getI32Type());
-    b.setInsertionPoint(branch);
-    auto made = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*addThenBlock=*/true, /*addElseBlock=*/true);
-    made->setAttrs(branch->getAttrs());
-    for (auto [from, to] : llvm::zip(branch.getRegions(), made.getRegions())) {
-      Block &block = to->front();
-      block.clear();
-      if (!from->empty()) block.getOperations().splice(block.end(), from->front().getOperations());
-      if (block.empty() || !block.back().hasTrait<OpTrait::IsTerminator>()) {
-        b.setInsertionPointToEnd(&block);
-        scf::YieldOp::create(b, branch.getLoc(), ValueRange());
-      }
-      Value after = numberMmas(block, count);
-      cast<scf::YieldOp>(block.getTerminator()).getResultsMutable().append(after);
-    }
-    branch.replaceAllUsesWith(made.getResults().drop_back());
-    branch.erase();
-    return made.getResults().back();
+  Value numberMmasOf(scf::ForOp loop) {
+    Value after = numberMmas(*loop.getBody(), loop.getRegionIterArgs().back());
+    cast<scf::YieldOp>(loop.getBody()->getTerminator()).getResultsMutable().append(after);
+    return loop.getResults().back();
   }
 
-  Value numberLoop(scf::WhileOp loop, Value count) {
-    SmallVector<Value> inits(loop.getInits());
-    SmallVector<Type> types(loop.getResultTypes());
-    inits.push_back(count);
-    types.push_back(b.getI32Type());
-    b.setInsertionPoint(loop);
-    auto made = scf::WhileOp::create(b, loop.getLoc(), types, inits);
-    made->setAttrs(loop->getAttrs());
-    for (auto [from, to] : llvm::zip(loop.getRegions(), made.getRegions()))
-      to->takeBody(*from);
-    Value before = made.getBefore().front().addArgument(b.getI32Type(), loop.getLoc());
-    Value after = made.getAfter().front().addArgument(b.getI32Type(), loop.getLoc());
-    before = numberMmas(made.getBefore().front(), before);
-    made.getConditionOp().getArgsMutable().append(before);
-    after = numberMmas(made.getAfter().front(), after);
-    made.getYieldOp().getResultsMutable().append(after);
-    loop.replaceAllUsesWith(made.getResults().drop_back());
-    loop.erase();
-    return made.getResults().back();
+  Value numberMmasOf(scf::IfOp branch, Value count) {
+    for (Region &region : branch->getRegions())
+      cast<scf::YieldOp>(region.front().getTerminator()).getResultsMutable().append(numberMmas(region.front(), count));
+    return branch.getResults().back();
+  }
+
+  Value numberMmasOf(scf::WhileOp loop) {
+    Value before = numberMmas(*loop.getBeforeBody(), loop.getBeforeArguments().back());
+    loop.getConditionOp()->setOperand(loop.getConditionOp()->getNumOperands() - 1, before);
+    loop.getYieldOp().getResultsMutable().append(numberMmas(*loop.getAfterBody(), loop.getAfterArguments().back()));
+    return loop.getResults().back();
   }
 
   tt::FuncOp function;
@@ -428,25 +383,49 @@ private:
   llvm::EquivalenceClasses<void *> classes;
   llvm::MapVector<void *, Web> webs;
   llvm::MapVector<Operation *, Web> operands;
+  SmallVector<Web *> order;
   OperationSpans spans;
-  SmallVector<scf::ForOp> dropped;
-  Value address, zero, barriers, scaleColumns;
+  std::optional<TensorMemory> memory;
+  Value zero, barriers, scaleColumns;
   int64_t scaleColumn = 0, scales = 0; ///< the first column of scales, and the columns of a set
 };
 
 } // namespace
 
-/// Places the accumulators. Returns which warps start the MMAs, for explain.
+/// Fails if no warp of its own can issue the kernel's MMAs, however they depend on what threads compute.
+static Result<void> checkMmaWarp(tt::FuncOp function) {
+  if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
+  if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
+  bool inLoops = true;
+  function.walk([&](ttg::MmaAsyncOp mma) { inLoops &= isa<scf::ForOp>(mma->getParentOp()); });
+  if (!inLoops) return Failure{"a dot stands outside a for loop"};
+  llvm::SetVector<Operation *> loops = loopsWithMmas(function);
+  if (loops.empty()) return Failure{"no loop has a dot"};
+  Skeleton program(function);
+  for (Operation *loop : loops) {
+    for (Operation *around = loop->getParentOp(); around; around = around->getParentOp())
+      if (loops.contains(around)) return Failure{"a loop with dots is in another one"};
+    program.keep(loop);
+  }
+  return program.isComputable() ? Result<void>() : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
+}
+
+/// Chooses which warp issues the MMAs, and places the accumulators. Returns the choice, for explain.
 static FailureOr<std::string> place(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  FailureOr<Result<void>> partitioned = partitionMmas(function, config, target);
-  if (failed(partitioned)) return failure();
-  if (*partitioned) return std::string("a warp of its own multiplies, while others store the last sums");
-  FailureOr<Result<void>> chained = partitionChainedMmas(function, config, target);
-  if (failed(chained)) return failure();
-  if (*chained) return std::string("a warp of its own multiplies, while others compute between the dots");
-  if (failed(Placer(function, config, target).run())) return failure();
-  std::string reason = partitioned->error();
-  if (chained->error() != reason) reason += "; " + chained->error();
+  std::string reason;
+  if (Result<void> possible = checkMmaWarp(function); !possible) {
+    reason = possible.error();
+  } else if (Result<AccumulationPlan> accumulation = planAccumulation(function, config, target)) {
+    if (failed(expandAccumulation(function, config, std::move(*accumulation)))) return failure();
+    return std::string("a warp of its own multiplies, while others store the last sums");
+  } else if (Result<ChainPlan> chains = planChains(function, config, target)) {
+    if (failed(expandChains(function, config, std::move(*chains)))) return failure();
+    return std::string("a warp of its own multiplies, while others compute between the dots");
+  } else {
+    reason = accumulation.error() + "; " + chains.error();
+  }
+  if (multipliesInPairs(function)) return bug(function, "the MMAs of its pair of CTAs get no partition: " + reason), failure();
+  if (failed(Placer(function, target).run())) return failure();
   return "the first warp of the threads starts each dot: " + reason;
 }
 

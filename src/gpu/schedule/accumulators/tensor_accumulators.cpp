@@ -1,6 +1,6 @@
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/loop_iterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,10 +9,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-TensorAccumulators::TensorAccumulators(tt::FuncOp function, int64_t warps) : warps(warps) {
+TensorAccumulators::TensorAccumulators(tt::FuncOp function) {
   function.walk([&](scf::ForOp loop) {
     for (BlockArgument argument : loop.getRegionIterArgs())
-      if (fits(argument.getType())) carried.insert(argument);
+      if (isInTensorMemory(argument.getType())) carried.insert(argument);
   });
   // A value leaves the set if one of its uses needs registers; then values that depend on it may leave, too.
   for (bool changed = true; changed;) {
@@ -54,14 +54,6 @@ int64_t TensorAccumulators::countSuperseding(Value value) const {
       count += maySupersede(use);
   }
   return count;
-}
-
-bool TensorAccumulators::fits(Type type) const {
-  auto tile = dyn_cast<RankedTensorType>(type);
-  if (!tile || warps % warpsOfGroup != 0 || tile.getRank() != 2 || tile.getElementTypeBitWidth() != 32 ||
-      tile.getDimSize(0) < tcgen05MinRows)
-    return false;
-  return ttg::layoutOf(tile) == Layout::tensorMemory(ttg::shapeOf(tile), warps);
 }
 
 /// True if the value may have a later one in its place after this use. Only one use can have that, and only in the loop that defines the
@@ -106,25 +98,6 @@ Value sumOrInit(OpBuilder &b, scf::ForOp loop, unsigned number, Value sum) {
   Value runs = LoopIterations(loop).existsIteration(b, 0);
   Value mask = tt::SplatOp::create(b, loop.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type(), type.getEncoding()), runs);
   return arith::SelectOp::create(b, loop.getLoc(), mask, sum, loop.getInitArgs()[number]);
-}
-
-int64_t tensorColumnsOf(Type tile) {
-  auto type = cast<RankedTensorType>(tile);
-  return ttg::TensorMemoryType::get(type.getContext(), type.getShape(), type.getElementType()).columns();
-}
-
-int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
-  if (!mma.getScales()) return 0;
-  ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
-  return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
-}
-
-Value scaleSetOf(OpBuilder &b, Location loc, Value number, Value first, int64_t columns) {
-  auto constant = [&](int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value))).getResult();
-  };
-  Value set = arith::AndIOp::create(b, loc, number, constant(setsOfScales - 1));
-  return arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, set, constant(columns)));
 }
 
 } // namespace tilewright::gpu

@@ -12,6 +12,7 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/accumulators/tensor_columns.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"
@@ -45,7 +46,7 @@ struct Columns {
 class Pairer {
 public:
   Pairer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), sums(function, config.getWarps()) {}
+      : function(function), config(config), target(target), sums(function) {}
 
   /// Finds the operands that are halved. The failure says why the CTAs do not multiply together.
   Result<void> plan() {
@@ -85,7 +86,7 @@ private:
     int64_t columns = 0;
     DenseMap<Operation *, int64_t> scales; // of one set, by loop
     for (ttg::MmaAsyncOp mma : mmas) {
-      columns += tensorColumnsOf(mma.getD().getType());
+      columns += tensorTileOf(mma.getD().getType()).columns();
       int64_t &most = scales[mma->getParentOp()], own = scaleColumnsOf(mma);
       columns += setsOfScales * std::max<int64_t>(own - most, 0);
       most = std::max(most, own);

@@ -92,17 +92,17 @@ bool staysInFlight(const LoopSchedule &schedule) {
 }
 
 bool hasTooManySums(const Kernel &kernel) {
-  if (kernel.groups() == 2 || kernel.target.tcgen05) return false; // in tensor memory, they take registers after the loop only
+  if (kernel.groups() == 2) return false;
   int64_t registers = registersForTiles(kernel.config, kernel.target, /*warpSpecialized=*/true);
   return llvm::any_of(kernel.loops, [&](const LoopSchedule &schedule) { return accumulatorsOf(schedule.loop) > registers; });
 }
 
 /// True if the sums of an MMA's instruction do not fit in the registers with which a CTA starts.
 bool hasTooLargeMma(const Kernel &kernel) {
-  if (kernel.target.tcgen05) return false; // they are in tensor memory
   int64_t warps = kernel.config.getWarps();
   auto isTooLarge = [&](ttg::MmaAsyncOp mma) {
     auto type = cast<RankedTensorType>(mma.getType());
+    if (isInTensorMemory(type)) return WalkResult::advance();
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), warps);
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
     bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), kernel.registers());

@@ -1,0 +1,77 @@
+#include "gpu/schedule/accumulators/tensor_columns.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/stage_index.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+TensorTile tensorTileOf(Type value, int64_t depth) {
+  auto tile = cast<RankedTensorType>(value);
+  return {ttg::TensorMemoryType::get(tile.getContext(), tile.getShape(), tile.getElementType()), depth};
+}
+
+int64_t TensorColumns::take(int64_t columns, OperationSpan live) {
+  int64_t first = 0;
+  for (const Block &other : taken)
+    if (other.live.first <= live.last && live.first <= other.live.last && other.first < first + columns) first = std::max(first, other.end);
+  taken.insert(llvm::upper_bound(taken, first, [](int64_t column, const Block &block) { return column < block.first; }),
+               {first, first + columns, live});
+  return first;
+}
+
+int64_t TensorColumns::used() const {
+  int64_t end = 0;
+  for (const Block &block : taken)
+    end = std::max(end, block.end);
+  return end;
+}
+
+int64_t TensorColumns::allocated() const {
+  return std::max(minTensorColumns, int64_t(llvm::PowerOf2Ceil(uint64_t(used()))));
+}
+
+TensorMemory::TensorMemory(tt::FuncOp function, int64_t columns, bool paired) : function(function), b(function.getContext()) {
+  b.setInsertionPointToStart(&function.getBody().front());
+  address = ttg::TensorAllocOp::create(b, function.getLoc(), b.getI32Type(), static_cast<uint32_t>(columns), paired);
+  zeroConstant = i32Constant(b, function.getLoc(), 0);
+}
+
+Value TensorMemory::tile(const TensorTile &tile) {
+  Value &made = tiles[{tile.type, tile.depth, tile.column}];
+  if (made) return made;
+  b.setInsertionPointAfter(zeroConstant.getDefiningOp());
+  return made = ttg::TensorTileOp::create(b, function.getLoc(), tile.type, address, static_cast<uint32_t>(tile.column),
+                                          static_cast<uint32_t>(tile.depth));
+}
+
+Value TensorMemory::barriers(int64_t count, int64_t arrivals) {
+  b.setInsertionPointAfter(zeroConstant.getDefiningOp());
+  return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count), static_cast<uint32_t>(arrivals));
+}
+
+Value TensorMemory::addressOf(int64_t column) {
+  b.setInsertionPointAfter(zeroConstant.getDefiningOp());
+  return arith::AddIOp::create(b, function.getLoc(), address, i32Constant(b, function.getLoc(), column));
+}
+
+void TensorMemory::free() {
+  OpBuilder atEnd(function.getBody().front().getTerminator());
+  ttg::TensorFreeOp::create(atEnd, function.getLoc(), address);
+}
+
+int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
+  if (!mma.getScales()) return 0;
+  ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();
+  return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
+}
+
+Value scaleSetOf(OpBuilder &b, Location loc, Value number, Value first, int64_t columns) {
+  Value set = arith::AndIOp::create(b, loc, number, i32Constant(b, loc, setsOfScales - 1));
+  return arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, set, i32Constant(b, loc, columns)));
+}
+
+} // namespace tilewright::gpu

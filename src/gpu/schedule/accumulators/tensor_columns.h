@@ -1,0 +1,71 @@
+// Tensor memory of a kernel: which columns a tile takes, and the allocation with its tiles and barriers at the kernel's entry.
+#pragma once
+
+#include "gpu/schedule/shared_memory/operation_spans.h"
+#include "gpu/ttg/ttg.h"
+
+#include <tuple>
+
+namespace tilewright::gpu {
+
+/// `depth` tiles of tensor memory, one after another.
+struct TensorTile {
+  ttg::TensorMemoryType type;
+  int64_t depth = 1;
+  int64_t column = 0; ///< the first one
+  int64_t columns() const { return depth * type.columns(); }
+};
+
+/// Returns a tile for a value with a layout, at column 0.
+TensorTile tensorTileOf(mlir::Type value, int64_t depth = 1);
+
+/// The columns of one allocation.
+class TensorColumns {
+public:
+  /// Returns the first of so many columns that nothing else has while they are live: by default, in the whole kernel.
+  int64_t take(int64_t columns, OperationSpan live = {0, INT64_MAX});
+  void take(TensorTile &tile) { tile.column = take(tile.columns()); }
+  /// Returns the number of columns up to the last one that is taken.
+  int64_t used() const;
+  /// Returns the number of columns of the allocation, a power of two.
+  int64_t allocated() const;
+
+private:
+  struct Block {
+    int64_t first, end;
+    OperationSpan live;
+  };
+  llvm::SmallVector<Block> taken; ///< by their first column
+};
+
+/// The allocation of tensor memory at a kernel's entry.
+class TensorMemory {
+public:
+  TensorMemory(tt::FuncOp function, int64_t columns, bool paired = false);
+  /// Returns the tiles. All loops that have equal tiles in the same columns get one operation.
+  mlir::Value tile(const TensorTile &tile);
+  /// Returns `count` mbarriers, where `arrivals` complete a phase of each.
+  mlir::Value barriers(int64_t count, int64_t arrivals = 1);
+  mlir::Value addressOf(int64_t column);
+  /// Returns the i32 constant 0, which is known in the whole kernel.
+  mlir::Value zero() const { return zeroConstant; }
+  /// Frees the columns at the kernel's end.
+  void free();
+
+private:
+  tt::FuncOp function;
+  mlir::OpBuilder b;
+  mlir::Value address, zeroConstant;
+  llvm::DenseMap<std::tuple<mlir::Type, int64_t, int64_t>, mlir::Value> tiles; ///< by type, depth and column
+};
+
+//===------------------------------------------------------------------------------------------------------------ block scales
+
+/// MMAs of even and odd number have their scales in different columns: an MMA's scales are copied while the one before it multiplies.
+constexpr int64_t setsOfScales = 2;
+/// Returns the columns of one set of scales of an MMA: four bytes of 128 rows take four.
+int64_t scaleColumnsOf(ttg::MmaAsyncOp mma);
+/// Returns the first column of the set of this MMA's number. `first`: that of the even set; `columns`: those of a set.
+mlir::Value scaleSetOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value number, mlir::Value first, int64_t columns);
+
+} // namespace tilewright::gpu
