@@ -118,6 +118,12 @@ bool LoopScheduleAttr::shiftsMma() const {
   });
 }
 
+bool LoopScheduleAttr::drainsAtWait() const {
+  return llvm::any_of(getEdges(), [&](AsyncEdgeAttr edge) {
+    return llvm::none_of(getEdges(), [&](AsyncEdgeAttr other) { return other.getMma() == edge.getUntil(); });
+  });
+}
+
 ConfigAttr ttg::configOf(Operation *function) {
   return function->getAttrOfType<ConfigAttr>(configName);
 }

@@ -226,8 +226,7 @@ private:
       ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, current);
       ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/paired);
-      auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
-      SmallVector<Value> next{stage, parity};
+      SmallVector<Value> next = StageState(state, its.depth).next(b, loc).values();
       if (its.scales) next.push_back(loop.getResults().back());
       return next;
     }));

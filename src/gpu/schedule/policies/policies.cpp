@@ -32,6 +32,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.policy = {};
   schedule.registerLoads.clear();
   schedule.registersForWords = 0;
+  schedule.oneBarrier = false;
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;
@@ -43,6 +44,9 @@ void copyAndReleaseAfter(LoopSchedule &schedule, Operation *op, int64_t releaseD
   for (CircularBuffer &circular : schedule.circularBuffers) {
     circular.copyAfter = circular.releaseAfter = op;
     circular.distance = schedule.warpSpecialized ? 0 : schedule.stages - releaseDistance;
+    circular.fillOrder = llvm::count_if(schedule.circularBuffers, [&](const CircularBuffer &other) {
+      return schedule.warpSpecialized && other.lastLoad()->isBeforeInBlock(circular.lastLoad());
+    });
   }
 }
 

@@ -34,7 +34,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
 //===--------------------------------------------------------------------------------------------------------- for policies
 
 /// Copies of all circular buffers, and releases, stand after `op` (null: at the top of the iteration). A copy goes to the stage that was
-/// read `releaseDistance` iterations ago.
+/// read `releaseDistance` iterations ago. A producer fills the circular buffers in the order of their loads.
 void copyAndReleaseAfter(LoopSchedule &schedule, mlir::Operation *op, int64_t releaseDistance);
 /// True if an MMA's operand is in a circular buffer, or in a buffer that the loop does not write.
 bool staysInBuffer(const LoopSchedule &schedule, mlir::Value operand);
