@@ -13,10 +13,6 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------ to find
 
-inline mlir::Operation *previousInBlock(mlir::Operation *op) {
-  return op->getPrevNode();
-}
-
 /// Returns the wait that the result of an MMA passes through; null if it passes through none.
 ttg::MmaAsyncWaitOp waitFor(mlir::Value result);
 /// Returns the last wait in the block; null if it has none.
@@ -35,8 +31,9 @@ bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued);
 bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// Returns the pending count of the wait if it stood before `position`: the MMAs between the last MMA that it names and `position`. 0 if
 /// none of its MMAs stands before `position` in this block. `previous`: returns the operation before one in the order of the block.
-int64_t pendingAt(ttg::MmaAsyncWaitOp wait, mlir::Operation *position,
-                  llvm::function_ref<mlir::Operation *(mlir::Operation *)> previous = &previousInBlock);
+int64_t pendingAt(
+    ttg::MmaAsyncWaitOp wait, mlir::Operation *position,
+    llvm::function_ref<mlir::Operation *(mlir::Operation *)> previous = [](auto *op) { return op->getPrevNode(); });
 
 //===------------------------------------------------------------------------------------------------------------ to make
 
