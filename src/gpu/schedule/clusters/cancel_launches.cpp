@@ -10,7 +10,6 @@
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
@@ -73,7 +72,9 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
   auto type = ttg::BufferType::get(b.getContext(), 1, b.getI8Type(), ttg::SharedAttr::get(b.getContext(), layout));
   auto responses = ttg::AllocOp::create(b, loc, type);
   responses->setAttr(ttg::liveThroughoutName, b.getUnitAttr());
-  Value empty = allocBarriers(function, clcStages, config.getWarps() * config.getCtas()), full = allocBarriers(function, clcStages, 1);
+  auto barriers = ttg::BarriersType::get(b.getContext(), clcStages);
+  Value full = ttg::AllocBarriersOp::create(b, loc, barriers);
+  Value empty = ttg::AllocBarriersOp::create(b, loc, barriers, static_cast<uint32_t>(config.getWarps() * config.getCtas()));
   auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); };
   Value zero = number(0), one = number(1), most = number(std::numeric_limits<int32_t>::max());
   Operation *last = most.getDefiningOp(), *end = entry.getTerminator();
