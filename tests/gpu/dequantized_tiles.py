@@ -1,6 +1,9 @@
 """Narrow tiles that threads dequantize for dots are prefetched to shared memory, and an iteration has one CTA barrier. After it, MMAs read the
 dequantized values of all stages, and the stages are refilled. The tiles arrive together."""
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 | FileCheck %s
+# RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --until schedule-loops --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 > %t.mlir && FileCheck %s --check-prefix=SCHEDULE < %t.mlir
+# RUN: sed 's/ one_barrier true//' %t.mlir > %t.two.mlir && not tilewright opt %t.two.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=TWO
+# RUN: sed 's/threads depth 3/threads depth 2/' %t.mlir > %t.depth.mlir && not tilewright opt %t.depth.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEPTH
 # RUN: tilewright explain %s --kernel widened --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=256' --num-stages 3 | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright run %s --simulate --kernel widened --grid 1 --num-warps 8 --num-stages 3 --arg a=arange:i8[128x256] --arg b=arange:i8[256x256] --arg out=zeros:f32[128x256] --arg M=128 --arg K=256 --arg BLOCK_K=64
 # RUN: tilewright explain %s --kernel otherwise --target cuda:sm_90a --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"assembly"' --num-warps 8 | FileCheck %s --check-prefix=OTHERWISE
@@ -21,6 +24,11 @@ dequantized values of all stages, and the stages are refilled. The tiles arrive 
 # CHECK-NEXT: ttg.mma_async_wait 1
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
+
+# SCHEDULE: policy "register-operands"
+# SCHEDULE-SAME: one_barrier true
+# TWO: its schedule is invalid: the release of a stage is not at the barrier that computed operands have
+# DEPTH: its schedule is invalid: a buffer is filled while an MMA reads it
 
 # Two buffers for each would not fit: the tiles go to registers.
 # LARGE: i8 from a in {{.*}} accesses of 16 bytes

@@ -7,14 +7,39 @@
 // RUN: FileCheck %s --input-file %t.again.mlir --check-prefix=PIPELINED
 
 // A branch may belong to the second of two chained dots.
-// RUN: tilewright compile %S/../run/test_warp_specialization.py --kernel branching_kernel --target cuda:sm_90a --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32,64,128,128' --until schedule-loops | FileCheck %s --check-prefix=BRANCH
+// RUN: tilewright compile %S/../run/test_warp_specialization.py --kernel branching_kernel --target cuda:sm_90a --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32,64,128,128' --until schedule-loops > %t.branch.mlir
+// RUN: FileCheck %s --check-prefix=BRANCH < %t.branch.mlir
 // BRANCH: policy "chained-dots" requested 2 index_stage 1
+// BRANCH-SAME: ops [<1 : stage 0 order 0 partition producer>, <2 : stage 0 order 1 partition producer>
 // BRANCH-SAME: stage 2 order
+
+// The producer fills circular buffers in the order of the schedule.
+// RUN: sed 's/<1 : stage 0 order 0/<1 : stage 0 order 2/' %t.branch.mlir | tilewright opt - --pipeline-loops -o %t.swapped.mlir
+// RUN: tilewright opt %t.branch.mlir --pipeline-loops | FileCheck %s --check-prefix=FILLED
+// RUN: FileCheck %s --check-prefix=SWAPPED < %t.swapped.mlir
+// RUN: sed 's/<2 : stage 0 order 1/<2 : stage 0 order 0/' %t.branch.mlir > %t.same.mlir
+// RUN: not tilewright opt %t.same.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=SAME
+// FILLED: ttg.tma_load %arg6[{{.*}}partition<producer>
+// FILLED: ttg.tma_load %arg7[{{.*}}partition<producer>
+// SWAPPED: ttg.tma_load %arg7[{{.*}}partition<producer>
+// SWAPPED: ttg.tma_load %arg6[{{.*}}partition<producer>
+// SAME: its schedule is invalid: two buffers have the same order of copies
+
+// A second loop goes on with the circular buffers of the first one, which the schedule names.
+// RUN: tilewright compile %S/../run/test_warp_specialization.py --kernel attention_kernel --target cuda:sm_90a --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32,64,128,128' --until schedule-loops > %t.two.mlir
+// RUN: FileCheck %s --check-prefix=TWO < %t.two.mlir
+// RUN: sed 's/continues 0/continues 1/' %t.two.mlir > %t.inner.mlir
+// RUN: not tilewright opt %t.inner.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=INNER
+// RUN: sed 's/depth 2 writers \[\([89]\)\]/depth 3 writers [\1]/g' %t.two.mlir > %t.deeper.mlir
+// RUN: not tilewright opt %t.deeper.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEEPER
+// TWO-COUNT-1: continues 0
+// INNER: no loop before it has the number 1
+// DEEPER: its schedule is invalid: the loop before it does not leave such circular buffers
 
 // What a schedule says is checked, whoever wrote it.
 // RUN: sed 's/depth 3 writers/depth 1 writers/' %t.mlir > %t.one.mlir
 // RUN: tilewright opt %t.one.mlir --pipeline-loops | FileCheck %s --check-prefix=ONE
-// RUN: sed 's/stage 0 order 2/stage 0 order 0/; s/release 2/release 0/' %t.mlir > %t.early.mlir
+// RUN: sed 's/stage 0 order 2/stage 0 order 0/g; s/release 2/release 0/' %t.mlir > %t.early.mlir
 // RUN: not tilewright opt %t.early.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: sed 's/<1 : stage 0/<1 : stage 2/; s/<2 : stage 0/<2 : stage 2/' %t.mlir > %t.late.mlir
 // RUN: not tilewright opt %t.late.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=LATE
@@ -26,7 +51,25 @@
 // RUN: not tilewright opt %t.kind.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: sed 's/<3 : stage/<8 : stage/' %t.mlir > %t.id.mlir
 // RUN: not tilewright opt %t.id.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ID
+// RUN: sed 's/<1 : stage 0 order 2/<1 : stage 0 order 0/' %t.mlir > %t.mixed.mlir
+// RUN: not tilewright opt %t.mixed.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=MIXED
+// RUN: sed 's/<1 : stage 0 order 2/<1 : stage 0 order 1/' %t.mlir > %t.order.mlir
+// RUN: not tilewright opt %t.order.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed 's/release 2>/release 2 first_warp true>/' %t.mlir > %t.first.mlir
+// RUN: not tilewright opt %t.first.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=FIRST
+// RUN: sed 's/distance 1>\]/distance 1>] continues 5/' %t.mlir > %t.next.mlir
+// RUN: not tilewright opt %t.next.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=NEXT
+// RUN: sed 's/distance 1>\]/distance 1>] one_barrier true/' %t.mlir > %t.barrier.mlir
+// RUN: not tilewright opt %t.barrier.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=BARRIER
+// RUN: sed 's/distance 1>\]/distance 1>] stores_in_flight true stores_per_warp_group true/' %t.mlir > %t.rows.mlir
+// RUN: not tilewright opt %t.rows.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ROWS
 // ONE-NOT: ttg.tma_load
+// MIXED: operation 2 does not fill this buffer together with the others
+// ORDER: two operations have the order 1
+// FIRST: its schedule is invalid: warps that do not wait for a copy read it
+// NEXT: no loop before it has the number 5
+// BARRIER: its schedule is invalid: the release of a stage is not at the barrier that computed operands have
+// ROWS: its schedule is invalid: a warp group does not store rows that it alone holds
 // EARLY: its schedule is invalid: a stage is released while it is still being read
 // LATE: its schedule is invalid: a copy is started after it is waited for
 // EDGE: an edge needs an MMA, and an MMA or a wait of the next iteration that ends it

@@ -312,6 +312,7 @@ TEST_F(Schedule, attribute) {
         EXPECT_EQ(x.firstReader, y.firstReader);
         EXPECT_EQ(x.endOfReads, y.endOfReads);
         EXPECT_EQ(x.releaseAfter, y.releaseAfter);
+        EXPECT_EQ(x.fillOrder, y.fillOrder);
         if (!warpSpecialized) EXPECT_EQ(x.copyAfter, y.copyAfter);
       }
     }

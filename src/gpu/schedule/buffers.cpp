@@ -52,6 +52,7 @@ FailureOr<Value> mapFor(tt::FuncOp function, Operation *op, Value map, size_t di
   ttg::TensorMapAttr recipe = ttg::tensorMapOf(argument);
   if (!recipe) return bug(op, "its tensor map has no " + name.str());
   std::optional<TmaBox> box = boxOf(buffer, order);
+  if (!box) return bug(op, "TMA has no box for its buffer");
   SmallVector<int64_t> extents(box->box.begin(), box->box.end());
   auto load = dyn_cast<ttg::DescriptorLoadOp>(op);
   ArrayRef<int64_t> copied = load ? load.getCopiedExtent() : ArrayRef<int64_t>();

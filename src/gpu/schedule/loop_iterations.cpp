@@ -101,29 +101,27 @@ Value LoopIterations::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &m
   return map[value] = result;
 }
 
-SmallVector<Value> LoopIterations::later(OpBuilder &b, ValueRange values, int64_t iterations) {
+SmallVector<Value> LoopIterations::cloneAt(OpBuilder &b, ValueRange values, Value number, function_ref<Value(BlockArgument)> start,
+                                           int64_t iterations) {
   Location loc = loop.getLoc();
   DenseMap<Value, Value> map;
   auto argument = [&](BlockArgument carried) -> Value {
-    if (carried != loop.getInductionVar()) return advanced(b, carried, carried, iterations);
-    if (iterations == 0) return carried;
+    if (carried != loop.getInductionVar()) return advanced(b, start(carried), carried, iterations);
+    if (iterations == 0) return number;
     Value step = loop.getStep();
     Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
-    return b.createOrFold<arith::AddIOp>(loc, carried, way);
+    return b.createOrFold<arith::AddIOp>(loc, number, way);
   };
   return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
 }
 
+SmallVector<Value> LoopIterations::later(OpBuilder &b, ValueRange values, int64_t iterations) {
+  return cloneAt(b, values, loop.getInductionVar(), [](BlockArgument carried) { return carried; }, iterations);
+}
+
 SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, int64_t iteration) {
-  Location loc = loop.getLoc();
-  DenseMap<Value, Value> map;
-  auto argument = [&](BlockArgument carried) -> Value {
-    if (carried != loop.getInductionVar()) return advanced(b, loop.getTiedLoopInit(carried)->get(), carried, iteration);
-    Value step = loop.getStep();
-    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iteration));
-    return b.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), way);
-  };
-  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
+  auto init = [&](BlockArgument carried) { return loop.getTiedLoopInit(carried)->get(); };
+  return cloneAt(b, values, loop.getLowerBound(), init, iteration);
 }
 
 /// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
@@ -177,6 +175,7 @@ Value LoopIterations::count(OpBuilder &b, int64_t modulus) {
   Value some = arith::RemUIOp::create(b, loc, arith::AddIOp::create(b, loc, last, constant(1)), constant(modulus));
   Value rest = arith::SelectOp::create(b, loc, existsIteration(b, 0), some, constant(0));
   if (type == b.getI32Type()) return rest;
+  if (type.isIndex()) return arith::IndexCastOp::create(b, loc, b.getI32Type(), rest);
   return cast<IntegerType>(type).getWidth() > 32 ? Value(arith::TruncIOp::create(b, loc, b.getI32Type(), rest))
                                                  : Value(arith::ExtUIOp::create(b, loc, b.getI32Type(), rest));
 }

@@ -34,6 +34,9 @@ private:
   mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::BlockArgument carried, int64_t iterations);
   mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, llvm::DenseMap<mlir::Value, mlir::Value> &map,
                     llvm::function_ref<mlir::Value(mlir::BlockArgument)> argument);
+  /// `number`, `start`: the induction variable and what is carried, so many `iterations` before.
+  llvm::SmallVector<mlir::Value> cloneAt(mlir::OpBuilder &b, mlir::ValueRange values, mlir::Value number,
+                                         llvm::function_ref<mlir::Value(mlir::BlockArgument)> start, int64_t iterations);
   mlir::scf::ForOp loop;
 };
 

@@ -45,9 +45,9 @@ ttg::MmaAsyncWaitOp waitForAllAfter(Operation *op) {
   return {};
 }
 
-int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position) {
+int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position, function_ref<Operation *(Operation *)> previous) {
   int64_t count = 0;
-  for (Operation *op = position->getPrevNode(); op; op = op->getPrevNode()) {
+  for (Operation *op = previous(position); op; op = previous(op)) {
     if (!isa<ttg::MmaAsyncOp>(op)) continue;
     if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
     ++count;

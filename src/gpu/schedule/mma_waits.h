@@ -30,8 +30,10 @@ bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued);
 /// True if the next iteration's MMA is the only user of the MMA's sum in the loop.
 bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// Returns the pending count of the wait if it stood before `position`: the MMAs between the last MMA that it names and `position`. 0 if
-/// none of its MMAs stands before `position` in this block.
-int64_t pendingAt(ttg::MmaAsyncWaitOp wait, mlir::Operation *position);
+/// none of its MMAs stands before `position` in this block. `previous`: returns the operation before one in the order of the block.
+int64_t pendingAt(
+    ttg::MmaAsyncWaitOp wait, mlir::Operation *position,
+    llvm::function_ref<mlir::Operation *(mlir::Operation *)> previous = [](auto *op) { return op->getPrevNode(); });
 
 //===------------------------------------------------------------------------------------------------------------ to make
 

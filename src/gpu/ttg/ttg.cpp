@@ -79,6 +79,12 @@ bool LoopScheduleAttr::shiftsMma() const {
   });
 }
 
+bool LoopScheduleAttr::drainsAtWait() const {
+  return llvm::any_of(getEdges(), [&](AsyncEdgeAttr edge) {
+    return llvm::none_of(getEdges(), [&](AsyncEdgeAttr other) { return other.getMma() == edge.getUntil(); });
+  });
+}
+
 SmallVector<Value, 4> MmaAsyncOp::buffers() {
   SmallVector<Value, 4> all;
   llvm::copy_if(getOperands(), std::back_inserter(all), [](Value operand) { return isa<BufferType>(operand.getType()); });

@@ -111,7 +111,7 @@ def TTG_PartitionAttr : EnumAttr<TTGDialect, TTG_Partition, "partition"> { let a
 def TTG_ScheduledOp : TTGAttr<"ScheduledOp", "scheduled_op"> {
   let summary = "when and where an operation of a pipelined loop runs. `id`: the operation's attribute `ttg.id`. `stage`: the iteration that "
                 "runs stage s of iteration i runs stage s - d of iteration i + d. `order`: its position within an iteration, among the "
-                "operations of the schedule";
+                "operations of its partition in the schedule";
   let parameters = (ins "int64_t":$id, "int64_t":$stage, "int64_t":$order, EnumParameter<TTG_Partition>:$partition);
   let assemblyFormat = "`<` $id `:` `stage` $stage `order` $order `partition` $partition `>`";
 }
@@ -127,9 +127,11 @@ def TTG_BufferKind : I32EnumAttr<"BufferKind", "what fills a circular buffer: TM
 def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
   let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
                 "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
-                "at the stage's empty barrier if a producer warp fills the buffer. 0 for a buffer that threads fill";
-  let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release);
-  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release `>`";
+                "at the stage's empty barrier if a producer warp fills the buffer. 0 for a buffer that threads fill. `firstWarp`: of the consumers, "
+                "only the first warp waits for the copies and releases stages";
+  let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release,
+                        DefaultValuedParameter<"bool", "false">:$firstWarp);
+  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release (`first_warp` $firstWarp^)? `>`";
 }
 def TTG_AsyncEdge : TTGAttr<"AsyncEdge", "async_edge"> {
   let summary = "an MMA that stays in flight: that of iteration i has finished after operation `until` of iteration i + `distance`";
@@ -147,7 +149,8 @@ def TTG_OperandPlan : TTGAttr<"OperandPlan", "operand_plan"> {
 def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
   let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
                 "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
-                "iteration of the enclosing loop. `continued`: the buffers are those of the pipelined loop before it. `storesInFlight`: TMA "
+                "iteration of the enclosing loop. `continues`: the id of a loop before it, whose circular buffers these are. `oneBarrier`: the barrier "
+                "that shows computed operands to their MMAs also releases the stages of copies. `storesInFlight`: TMA "
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
                 "`registersForWords`: registers of a thread that loads of several iterations may take. `operandPlan`: of a partition that "
                 "computes an operand. "
@@ -157,14 +160,16 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
                         OptionalArrayRefParameter<"::tilewright::ttg::CircularBufferAttr">:$buffers,
                         OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges, DefaultValuedParameter<"bool", "false">:$crossTile,
-                        DefaultValuedParameter<"bool", "false">:$continued, DefaultValuedParameter<"bool", "false">:$storesInFlight,
+                        OptionalParameter<"std::optional<int64_t>">:$continues, DefaultValuedParameter<"bool", "false">:$oneBarrier,
+                        DefaultValuedParameter<"bool", "false">:$storesInFlight,
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
                         OptionalParameter<"::tilewright::ttg::OperandPlanAttr">:$operandPlan,
                         DefaultValuedParameter<"bool", "false">:$paired,
                         OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
-    (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)? (`continued` $continued^)? (`stores_in_flight` $storesInFlight^)?
+    (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)?
+    (`continues` $continues^)? (`one_barrier` $oneBarrier^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
     (`registers_for_words` $registersForWords^)? (`operand_plan` $operandPlan^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
@@ -172,6 +177,8 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
     int64_t getStages() const;
     /// True if an MMA runs in another iteration than the rest of the loop.
     bool shiftsMma() const;
+    /// True if a wait, not the next iteration's MMA, drains the MMA in flight.
+    bool drainsAtWait() const;
   }];
 }
 def TTG_OrderedOp : TTGAttr<"OrderedOp", "ordered_op"> {

@@ -33,7 +33,8 @@ ChainExpansion::Iteration ChainExpansion::nextIteration(Location loc) {
   Iteration iteration = thisIteration();
   for (auto &[barriers, full] : iteration.full) {
     int64_t depth = cast<ttg::BarriersType>(barriers.getType()).getCount();
-    std::tie(full.stage, full.parity) = stageAfter(b, loc, full.stage, full.parity, depth);
+    StageState next = StageState(full.stage, full.parity, depth).next(b, loc);
+    full.stage = next.index, full.parity = next.parity;
   }
   iteration.count = arith::AddIOp::create(b, loc, count, i32(loc, 1));
   return iteration;

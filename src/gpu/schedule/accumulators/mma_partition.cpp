@@ -163,8 +163,7 @@ private:
       load(loop, its, current);
       ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/false, /*firstWarp=*/false, /*perWarpGroup=*/false,
                                    /*toFirstCta=*/plan.paired);
-      auto [stage, parity] = stageAfter(b, loc, state[0], state[1], its.depth);
-      SmallVector<Value> next{stage, parity};
+      SmallVector<Value> next = StageState(state, its.depth).next(b, loc).values();
       if (its.scales) next.push_back(loop.getResults().back());
       return next;
     }));

@@ -17,22 +17,26 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there.
+/// In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there: one circular buffer after
+/// the other, as soon as the addresses are known.
 static LogicalResult fillByProducer(Expansion &e) {
   OpBuilder &b = e.b;
   Value firstEmpty = e.stageBuffers.front().empty;
   b.setInsertionPointAfter(e.lastStage);
-  auto one = arith::ConstantOp::create(b, e.loc, b.getI32IntegerAttr(1));
-  Value before = arith::XOrIOp::create(b, e.loc, e.parity, one);
-  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, firstEmpty, e.stageIndex, before));
-  for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
-    Operation *last = circular.copies.front().load;
-    for (const Copy &copy : circular.copies)
-      if (last->isBeforeInBlock(copy.load)) last = copy.load;
-    b.setInsertionPoint(last);
+  Value before = e.stage.previousParity(b, e.loc);
+  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, firstEmpty, e.stage.index, before));
+  ArrayRef<CircularBuffer> buffers = e.schedule.circularBuffers;
+  auto order = llvm::to_vector(llvm::seq<size_t>(buffers.size()));
+  llvm::sort(order, [&](size_t x, size_t y) { return buffers[x].fillOrder < buffers[y].fillOrder; });
+  Operation *filled = nullptr; // the last operation for the circular buffers so far
+  for (size_t index : order) {
+    b.setInsertionPoint(buffers[index].lastLoad());
+    if (filled && !filled->isBeforeInBlock(buffers[index].lastLoad())) b.setInsertionPointAfter(filled);
     Value empty = e.stageBuffers[index].empty;
-    if (empty != firstEmpty) e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, e.stageIndex, before));
-    if (failed(issueCopies(e, index, circular.operands(), e.stageIndex, Value()))) return failure();
+    if (empty != firstEmpty) e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, e.stage.index, before));
+    FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, buffers[index].operands(), e.stage.index, Value());
+    if (failed(started)) return failure();
+    filled = started->back();
   }
   return success();
 }
@@ -55,7 +59,7 @@ static LogicalResult releaseCopiesEarly(Expansion &e, Value empty, Operation *la
   if (!fence) return bug(lastRead, "no fence of the consumers stands between it and the release of its stage");
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointAfter(fence);
-  arrive(e, empty, e.stageIndex, Value());
+  arrive(e, empty, e.stage.index, Value());
   return success();
 }
 
@@ -64,7 +68,7 @@ static LogicalResult releaseCopiesEarly(Expansion &e, Value empty, Operation *la
 static LogicalResult release(Expansion &e) {
   scf::ForOp loop = e.schedule.loop;
   OpBuilder &b = e.b;
-  Value stageIndex = e.stageIndex, exists;
+  Value stageIndex = e.stage.index, exists;
   llvm::MapVector<Value, Operation *> releases; // by empty barriers: the last release of their circular buffers
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
     Operation *&after = releases[stageBuffers.empty];
@@ -74,7 +78,7 @@ static LogicalResult release(Expansion &e) {
   e.drained = drainPrevious(e);
   b.setInsertionPointAfter(e.positionOf(last));
   if (!e.schedule.edges.empty()) {
-    stageIndex = stageAround(b, e.loc, e.stageIndex, -1, e.stages);
+    stageIndex = e.stage.indexAfter(b, e.loc, -1);
     exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
   }
   if (needsFence(e)) ttg::FenceAsyncOp::create(b, e.loc);
@@ -91,24 +95,25 @@ static LogicalResult release(Expansion &e) {
   return success();
 }
 
-FailureOr<ttg::BarrierWaitOp> expandPartitions(Expansion &e, ArrayRef<Value> state) {
-  if (!e.schedule.continued) allocateEmpty(e);
-  carryStage(e, state);
+LogicalResult expandPartitions(Expansion &e, const StageState &first) {
+  if (!e.schedule.continues) allocateEmpty(e);
+  carryStage(e, first);
   takeStages(e);
   if (failed(fillByProducer(e)) || failed(release(e))) return failure();
   if (e.schedule.operandPlan) {
     PartitionBarriers barriers{llvm::to_vector(emptyBarriers(e)), allocBarriers(e.function, e.stages, warpsOfGroup), e.computedEmpty};
-    if (failed(fillByPartition(e.schedule, e.stageIndex, e.parity, barriers))) return failure();
+    if (failed(fillByPartition(e.schedule, e.stage, barriers))) return failure();
   }
-  return waitForArrivals(e);
+  waitForArrivals(e);
+  return success();
 }
 
-LogicalResult releaseLast(Expansion &e, ArrayRef<Value> state) {
+LogicalResult releaseLast(Expansion &e, const StageState &after) {
   scf::ForOp loop = e.schedule.loop;
   FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(loop);
   if (failed(drain)) return failure();
   e.b.setInsertionPointAfter(*drain);
-  Value stageIndex = stageAround(e.b, e.loc, state[0], -1, e.stages);
+  Value stageIndex = after.indexAfter(e.b, e.loc, -1);
   if (needsFence(e)) ttg::FenceAsyncOp::create(e.b, e.loc);
   llvm::SetVector<Value> unreleased;
   if (e.computedEmpty)
@@ -120,16 +125,15 @@ LogicalResult releaseLast(Expansion &e, ArrayRef<Value> state) {
   return success();
 }
 
-void outlastArrivals(Expansion &e, ArrayRef<Value> stateAfter, DenseSet<Operation *> &finalWaits) {
+void outlastArrivals(Expansion &e, const StageState &after, DenseSet<Operation *> &finalWaits) {
   OpBuilder &b = e.b;
   Operation *end = e.function.getBody().front().getTerminator(), *before = end->getPrevNode();
   b.setInsertionPoint(end);
-  auto one = arith::ConstantOp::create(b, e.loc, b.getI32IntegerAttr(1));
-  Value stageIndex = stateAfter[0], parity = arith::XOrIOp::create(b, e.loc, stateAfter[1], one);
+  StageState filled(after.index, after.previousParity(b, e.loc), e.stages);
   for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
     for (Value empty : emptyBarriers(e))
-      e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, stageIndex, parity));
-    std::tie(stageIndex, parity) = stageAfter(b, e.loc, stageIndex, parity, e.stages);
+      e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, filled.index, filled.parity));
+    filled = filled.next(b, e.loc);
   }
   for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
     finalWaits.insert(op);

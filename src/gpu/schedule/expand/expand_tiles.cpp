@@ -14,7 +14,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Starts the first copies of a tile. `of`: returns the values of that tile for those of the present one.
-static LogicalResult copyTile(Expansion &e, const FirstCopies &copies, Value first, function_ref<SmallVector<Value>(ValueRange)> of) {
+static LogicalResult copyTile(Expansion &e, const FirstCopies &copies, const StageState &first,
+                              function_ref<SmallVector<Value>(ValueRange)> of) {
   return startFirst(
       e, first, [&](int64_t iteration) { return of(copies.exists[size_t(iteration)]).front(); },
       [&](size_t circular, int64_t iteration) { return of(copies.operands[circular][size_t(iteration)]); });
@@ -37,12 +38,13 @@ FailureOr<FirstCopies> copyFirstTile(Expansion &e) {
   auto isThere = scf::IfOp::create(b, e.loc, outer.existsIteration(b, 0), /*withElseRegion=*/false);
   b.setInsertionPoint(isThere.thenYield());
   auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
-  if (failed(copyTile(e, copies, entryConstant(e.function, 0), of))) return failure();
+  Value zero = entryConstant(e.function, 0);
+  if (failed(copyTile(e, copies, StageState(zero, zero, e.stages), of))) return failure();
   return copies;
 }
 
 LogicalResult copyNextTile(Expansion &e, const FirstCopies &copies) {
-  Value first = e.schedule.loop.getResults().take_back(2).front();
+  StageState first(e.schedule.loop.getResults().take_back(2), e.stages);
   FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(e.schedule.loop);
   if (failed(drain)) return failure();
   e.b.setInsertionPointAfter(*drain);

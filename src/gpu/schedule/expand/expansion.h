@@ -23,7 +23,7 @@ struct StageBuffers {
 
 /// A loop that is being rewritten.
 struct Expansion {
-  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool oneWarpMultiplies, bool firstWarp);
+  Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule);
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
@@ -33,15 +33,15 @@ struct Expansion {
   int64_t stages;
   bool copyAsync;                                      ///< some circular buffer is filled by cp.async
   bool fence;                                          ///< TMA writes where threads read
-  bool oneWarpMultiplies;                              ///< the first warp issues the MMAs and waits for them, as with tcgen05
-  bool firstWarp;                                      ///< only the first warp waits for copies and releases stages, in all loops
+  bool firstWarp;                                      ///< with a producer: only the first warp of the consumers releases stages
   std::vector<StageBuffers> stageBuffers;              ///< of each circular buffer
   std::vector<llvm::SmallVector<mlir::Value>> sources; ///< operands of each circular buffer's loads, in an iteration
   mlir::Value computedEmpty;            ///< mbarriers at which readers of computed operands arrive; null: those of the copies
-  mlir::Value stageIndex, parity;       ///< of an iteration
+  StageState stage;                     ///< of an iteration
   mlir::Operation *lastStage = nullptr; ///< the stages of an iteration stand at its top, up to here
   mlir::Operation *top = nullptr;       ///< and what else stands there, up to here
   mlir::Operation *drained = nullptr;   ///< the wait that drains the previous iteration's MMAs; null: none are in flight
+  ttg::BarrierWaitOp arrival;           ///< the wait for what the shifted MMA reads; null if there is none
 
   /// Returns where something after `op` stands: after the wait that drains the previous iteration, if `op` is what it stands at.
   mlir::Operation *positionOf(mlir::Operation *op) const;
@@ -57,8 +57,8 @@ void allocateStages(Expansion &e);
 void allocateEmpty(Expansion &e);
 /// Returns the empty barriers, each once.
 llvm::SetVector<mlir::Value> emptyBarriers(const Expansion &e);
-/// Lets the loop carry the stage and the parity of its iteration, which begin with `state`.
-void carryStage(Expansion &e, llvm::ArrayRef<mlir::Value> state);
+/// Lets the loop carry the stage and the parity of its iteration, which begin with `first`.
+void carryStage(Expansion &e, const StageState &first);
 /// Lets readers read this iteration's stages in place of the buffers of one tile.
 void takeStages(Expansion &e);
 /// Lets the MMAs of the schedule stay in flight. Returns the wait that drains those of the previous iteration; null if none stay in flight.
@@ -73,27 +73,27 @@ mlir::FailureOr<llvm::SmallVector<mlir::Operation *>> issueCopies(Expansion &e, 
                                                                   mlir::Value stageIndex, mlir::Value exists);
 /// Starts the copies of the first iterations, to the stages from `first` on. `existsAt` and `operandsAt` compute what an iteration needs,
 /// where it is needed.
-mlir::LogicalResult startFirst(Expansion &e, mlir::Value first, llvm::function_ref<mlir::Value(int64_t)> existsAt,
+mlir::LogicalResult startFirst(Expansion &e, const StageState &first, llvm::function_ref<mlir::Value(int64_t)> existsAt,
                                llvm::function_ref<llvm::SmallVector<mlir::Value>(size_t, int64_t)> operandsAt);
 /// Starts the copies of the first iterations before the loop. `first`: their first stage.
-mlir::LogicalResult prologue(Expansion &e, mlir::Value first);
+mlir::LogicalResult prologue(Expansion &e, const StageState &first);
 /// Starts the copies of later iterations in the loop. Those at the top go to stages that the previous iteration has released.
 mlir::LogicalResult refill(Expansion &e);
 /// Each thread waits for its own copies by cp.async at the top of an iteration.
 void waitForOwnCopies(Expansion &e);
-/// Replaces the loads of each circular buffer by a wait before its first reader. Returns that of the shifted MMA's; null if there is none.
-ttg::BarrierWaitOp waitForArrivals(Expansion &e);
+/// Replaces the loads of each circular buffer by a wait before its first reader.
+void waitForArrivals(Expansion &e);
 
 //===--------------------------------------------------------------------------------------------------- expand_partitions.cpp
 
 /// The first half of a loop whose copies have a producer: copies, releases and waits, but not yet the next iteration's stage.
-mlir::FailureOr<ttg::BarrierWaitOp> expandPartitions(Expansion &e, llvm::ArrayRef<mlir::Value> state);
-/// After the loop its last iteration's MMAs have finished, too: releases their stages. `state`: stage and parity after the loop.
-mlir::LogicalResult releaseLast(Expansion &e, llvm::ArrayRef<mlir::Value> state);
+mlir::LogicalResult expandPartitions(Expansion &e, const StageState &first);
+/// After the loop its last iteration's MMAs have finished, too: releases their stages. `after`: the state after the loop.
+mlir::LogicalResult releaseLast(Expansion &e, const StageState &after);
 /// A CTA must not end before the other CTAs have told it what they have read: its producer waits until all stages are empty, in the order
 /// in which it would fill them. At a barrier of the cluster all warps would wait until their stores have reached memory. Adds the
 /// operations to `finalWaits`.
-void outlastArrivals(Expansion &e, llvm::ArrayRef<mlir::Value> stateAfter, llvm::DenseSet<mlir::Operation *> &finalWaits);
+void outlastArrivals(Expansion &e, const StageState &after, llvm::DenseSet<mlir::Operation *> &finalWaits);
 
 //===-------------------------------------------------------------------------------------------------------- expand_tiles.cpp
 

@@ -20,13 +20,13 @@ static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circ
                                         Value full, Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
   bool paired = e.schedule.paired;
-  bool forAll = e.schedule.warpSpecialized && e.config.getCtas() != 1 && isMulticastToAllCtas(circular, copy, e.config, paired);
-  auto type = cast<ttg::BufferType>(buffer.getType());
-  BoxParts parts = forAll ? *partsPerBox(type, e.config.getCtas(), paired) : BoxParts();
-  FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
+  std::optional<BoxParts> multicast;
+  if (e.schedule.warpSpecialized && e.config.getCtas() != 1) multicast = multicastParts(circular, copy, e.config, paired);
+  FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), cast<ttg::BufferType>(buffer.getType()),
+                                load.getOrder(), multicast.value_or(BoxParts()));
   if (failed(map)) return failure();
   Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
-                                              load.getEvict(), /*multicast=*/forAll, /*toLeader=*/paired);
+                                              load.getEvict(), /*multicast=*/multicast.has_value(), /*toLeader=*/paired);
   e.assignToProducer(started);
   return started;
 }
@@ -76,10 +76,10 @@ FailureOr<SmallVector<Operation *>> issueCopies(Expansion &e, size_t index, Arra
   return started;
 }
 
-LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)> existsAt,
+LogicalResult startFirst(Expansion &e, const StageState &first, function_ref<Value(int64_t)> existsAt,
                          function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
   for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-    Value exists = existsAt(iteration), stageIndex = stageAround(e.b, e.loc, first, iteration, e.stages);
+    Value exists = existsAt(iteration), stageIndex = first.indexAfter(e.b, e.loc, iteration);
     bool committed = false;
     for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
       if (iteration >= circular.distance) continue;
@@ -91,7 +91,7 @@ LogicalResult startFirst(Expansion &e, Value first, function_ref<Value(int64_t)>
   return success();
 }
 
-LogicalResult prologue(Expansion &e, Value first) {
+LogicalResult prologue(Expansion &e, const StageState &first) {
   LoopIterations iterations(e.schedule.loop);
   return startFirst(
       e, first, [&](int64_t iteration) { return iterations.existsIteration(e.b, iteration); },
@@ -109,7 +109,7 @@ static LogicalResult copyLater(Expansion &e, Operation *place) {
     int64_t distance = circular.distance;
     Value &exists = existing[distance], &target = targets[distance];
     if (!exists) exists = iterations.existsLater(e.b, distance);
-    if (!target) target = stageAround(e.b, e.loc, e.stageIndex, distance, e.stages);
+    if (!target) target = e.stage.indexAfter(e.b, e.loc, distance);
     FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, iterations.later(e.b, e.sources[index], distance), target, exists);
     if (failed(started)) return failure();
     for (Operation *op : *started)
@@ -141,22 +141,14 @@ void waitForOwnCopies(Expansion &e) {
   e.top = ttg::CopyWaitOp::create(e.b, e.loc, static_cast<int32_t>(pending));
 }
 
-/// True if only the first warp waits for the copies. If it alone waits for the MMAs that read them, it may refill a stage while another
-/// warp has not seen the phase before. With a producer, all warps that wait also release the stage.
-static bool onlyFirstWarpWaits(const Expansion &e, const CircularBuffer &circular) {
-  if (e.schedule.warpSpecialized) return e.firstWarp;
-  return e.oneWarpMultiplies && circular.mmasRead && !circular.threadsRead;
-}
-
-ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
-  ttg::BarrierWaitOp arrival;
+void waitForArrivals(Expansion &e) {
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
     if (circular.tma && e.schedule.operandPlan) {
-      waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stageIndex, e.parity);
+      waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stage);
     } else if (circular.tma) {
       e.b.setInsertionPoint(circular.firstReader);
-      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stageIndex, e.parity, onlyFirstWarpWaits(e, circular));
-      if (circular.firstReader == e.schedule.shiftedMma) arrival = wait;
+      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stage.index, e.stage.parity, circular.firstWarp);
+      if (circular.firstReader == e.schedule.shiftedMma) e.arrival = wait;
     }
     for (Copy copy : circular.copies) {
       eraseStore(copy.store);
@@ -164,7 +156,6 @@ ttg::BarrierWaitOp waitForArrivals(Expansion &e) {
       copy.alloc->erase();
     }
   }
-  return arrival;
 }
 
 } // namespace tilewright::gpu

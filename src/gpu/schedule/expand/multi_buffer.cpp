@@ -7,10 +7,7 @@
 #include "gpu/schedule/expand/multi_buffer.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"
-#include "gpu/tiles/layout_cost.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "ir/volatile_load.h"
-#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -24,14 +21,14 @@ void multiBuffer(LoopSchedule &schedule) {
   OpBuilder b(old);
   Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
   scf::ForOp loop = schedule.loop = withMoreCarried(old, zero);
-  Value stageIndex = loop.getRegionIterArgs().back();
+  StageState stage(loop.getRegionIterArgs().back(), /*parity=*/{}, schedule.computedStages);
   for (ttg::StoreSharedOp store : schedule.computed) {
     b.setInsertionPoint(loop);
-    replaceByStages(b, allocOf(store.getBuffer()), schedule.computedStages, loop, stageIndex);
+    replaceByStages(b, allocOf(store.getBuffer()), loop, stage);
   }
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   b.setInsertionPoint(yield);
-  yield->insertOperands(yield->getNumOperands(), nextStage(b, loc, stageIndex, schedule.computedStages));
+  yield->insertOperands(yield->getNumOperands(), stage.next(b, loc).index);
 }
 
 void markInterleavedStores(LoopSchedule &schedule) {

@@ -19,9 +19,10 @@
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/operation_ids.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/partitions/skeleton.h"
-#include "support/target.h"
+#include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,7 +35,7 @@ namespace tilewright::gpu {
 
 /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
 /// own. `state` becomes that of the iteration after the last one.
-static LogicalResult pipelineStages(Expansion &e, SmallVector<Value> &state) {
+static LogicalResult pipelineStages(Expansion &e, StageState &state) {
   OpBuilder &b = e.b;
   scf::ForOp loop = e.schedule.loop;
   b.setInsertionPoint(loop);
@@ -50,11 +51,7 @@ static LogicalResult pipelineStages(Expansion &e, SmallVector<Value> &state) {
   for (Operation *op : work)
     op->erase();
   // So that neither needs the other's loop, where the circular buffer goes on follows from the number of iterations.
-  auto i32 = [&](int64_t value) { return arith::ConstantOp::create(b, e.loc, b.getI32IntegerAttr(static_cast<int32_t>(value))); };
-  Value rounds = LoopIterations(loop).count(b, 2 * e.stages);
-  Value total = arith::AddIOp::create(b, e.loc, state[0], rounds), stages = i32(e.stages);
-  Value flips = arith::AndIOp::create(b, e.loc, arith::DivUIOp::create(b, e.loc, total, stages), i32(1));
-  state = {arith::RemUIOp::create(b, e.loc, total, stages), arith::XOrIOp::create(b, e.loc, state[1], flips)};
+  state = state.after(b, e.loc, LoopIterations(loop).count(b, 2 * e.stages));
   FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop, *loop.getBody()->getOps<ttg::MmaAsyncOp>().begin());
   if (failed(pipelined)) return failure();
   e.schedule.loop = *pipelined;
@@ -79,34 +76,31 @@ static void prefetchAroundPartition(LoopSchedule &schedule) {
 }
 
 /// The next iteration's stage. `state` becomes that of the iteration after the last one.
-static LogicalResult advance(Expansion &e, ttg::BarrierWaitOp arrival, SmallVector<Value> &state) {
+static LogicalResult advance(Expansion &e, StageState &state) {
   OpBuilder &b = e.b;
   scf::ForOp loop = e.schedule.loop;
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  Operation *yield = loop.getBody()->getTerminator();
   b.setInsertionPoint(yield);
   if (e.schedule.shiftedMma) b.setInsertionPointAfter(e.top);
-  auto [nextStage, nextParity] = stageAfter(b, e.loc, e.stageIndex, e.parity, e.stages);
-  yield->insertOperands(yield->getNumOperands(), {nextStage, nextParity});
+  StageState next = e.stage.next(b, e.loc);
+  yield->insertOperands(yield->getNumOperands(), next.values());
   if (e.schedule.shift < 0) return pipelineStages(e, state);
-  if (e.schedule.shift > 0) {
-    loop = e.schedule.loop = prefetchMma(e.schedule, arrival, state, {nextStage, nextParity}, nextParity.getDefiningOp());
-    state = SmallVector<Value>(loop->getResults().drop_back().take_back(2));
-  } else {
-    state = SmallVector<Value>(loop->getResults().take_back(2));
-  }
+  if (e.schedule.shift > 0) loop = e.schedule.loop = prefetchMma(e.schedule, e.arrival, state, next);
+  ResultRange results = loop.getResults();
+  state = StageState((e.schedule.shift > 0 ? results.drop_back() : results).take_back(2), e.stages);
   b.setInsertionPointAfter(loop);
   if (e.copyAsync) ttg::CopyWaitOp::create(b, e.loc, 0); // zeros that were copied for iterations that are none
   return success();
 }
 
 /// A loop in which the threads that multiply start the copies, too.
-static FailureOr<ttg::BarrierWaitOp> expandCopies(Expansion &e, ArrayRef<Value> state) {
+static LogicalResult expandCopies(Expansion &e, const StageState &first) {
   // A persistent loop has started the first copies in its previous iteration.
   FailureOr<FirstCopies> copies;
   if (e.schedule.crossTile) copies = copyFirstTile(e);
-  if (e.schedule.crossTile ? failed(copies) : failed(prologue(e, state[0]))) return failure();
-  // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage state[0] + t; the loop begins.
-  carryStage(e, state);
+  if (e.schedule.crossTile ? failed(copies) : failed(prologue(e, first))) return failure();
+  // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage first + t; the loop begins.
+  carryStage(e, first);
   takeStages(e);
   // In iteration i every reader reads stage i mod stages. The copies of iteration i + distance go to the stage of iteration
   // i + distance - stages, which has been read where they stand.
@@ -116,7 +110,8 @@ static FailureOr<ttg::BarrierWaitOp> expandCopies(Expansion &e, ArrayRef<Value> 
   if (e.schedule.crossTile && failed(copyNextTile(e, *copies))) return failure();
   // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance. Every
   // reader stands after the wait for its stage's copy, so no copy is in flight after the loop. The loads themselves are gone.
-  return waitForArrivals(e);
+  waitForArrivals(e);
+  return success();
 }
 
 //===------------------------------------------------------------------------------------------------------------- all loops
@@ -125,11 +120,10 @@ namespace {
 
 class Pipeliner {
 public:
-  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) : function(function), config(config), target(target) {}
+  Pipeliner(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config) {}
 
   LogicalResult run() {
-    keepStoresInFlight();
-    firstWarp = target.tcgen05 && onlyMmasRead();
+    if (failed(keepStoresInFlight())) return failure();
     llvm::SmallDenseSet<Attribute> done; // by loop id: rewriting a loop replaces the loops around it
     while (scf::ForOp loop = nextLoop(done))
       if (failed(pipelineLoop(loop))) return failure();
@@ -139,11 +133,25 @@ public:
   }
 
 private:
-  /// What a loop at the top of a kernel has left for one after it with the same tiles: the producer fills the stages for the second one's
-  /// first iterations while the first one's last iterations are computed.
+  /// What a loop with a producer leaves for one after it with the same tiles: the producer fills the stages for the second one's first
+  /// iterations while the first one's last iterations are computed.
   struct LeftBuffers {
     std::vector<StageBuffers> stageBuffers; // of each circular buffer
-    SmallVector<Value> state;               // stage and parity of the next iteration
+    StageState state;                       // of the next iteration
+    bool firstWarp;                         // Expansion::firstWarp
+
+    /// True if they are like those that the schedule needs.
+    bool fit(const LoopSchedule &schedule) const {
+      auto fitsCopy = [&](Value buffer, Copy copy) {
+        bool isSame = buffer.getType() == withDepth(copy.alloc.getType(), schedule.stages);
+        return isSame && buffer.getDefiningOp<ttg::AllocOp>().getCopiedExtent() == ttg::AllocOp(copy.alloc).getCopiedExtent();
+      };
+      auto fits = [&](const StageBuffers &own, const CircularBuffer &circular) {
+        return own.empty && llvm::equal(own.buffers, circular.copies, fitsCopy);
+      };
+      bool isSame = firstWarp == schedule.circularBuffers.front().firstWarp;
+      return isSame && llvm::equal(stageBuffers, schedule.circularBuffers, fits);
+    }
   };
 
   /// The next loop with a schedule, inner ones first.
@@ -158,25 +166,10 @@ private:
     return next;
   }
 
-  /// True if nothing but MMAs reads the circular buffers of all loops. If one warp issues the MMAs, others need not wait for their
-  /// operands. They must not release a stage then, because nothing keeps them from being far ahead.
-  bool onlyMmasRead() {
-    bool all = true;
-    function.walk([&](scf::ForOp loop) {
-      if (!loop->hasAttr(ttg::loopScheduleName)) return;
-      FailureOr<LoopSchedule> schedule = readSchedule(loop);
-      all &= succeeded(schedule) && llvm::all_of(schedule->circularBuffers,
-                                                 [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
-    });
-    return all;
-  }
-
   LogicalResult pipelineLoop(scf::ForOp loop) {
     FailureOr<LoopSchedule> schedule = readSchedule(loop);
     if (failed(schedule)) return failure();
-    Result<void> valid = schedule->stages > 1 ? verify(*schedule) : Result<void>();
-    if (valid) valid = verifyComputed(*schedule);
-    if (!valid) return loop.emitError("its schedule is invalid: ") << valid.error();
+    if (Result<void> valid = verify(*schedule); !valid) return loop.emitError("its schedule is invalid: ") << valid.error();
     if (failed(assumeUnwritten(*schedule))) return failure();
     overlapOperands(*schedule);
     return schedule->stages > 1 ? expand(*schedule) : success();
@@ -196,13 +189,19 @@ private:
     return success();
   }
 
-  void keepStoresInFlight() {
-    function.walk([](scf::ForOp loop) {
+  LogicalResult keepStoresInFlight() {
+    WalkResult walk = function.walk([](scf::ForOp loop) {
       auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
-      if (!made || !made.getStoresInFlight()) return;
+      if (!made || !made.getStoresInFlight()) return WalkResult::advance();
+      if (made.getStoresPerWarpGroup() && !canStorePerWarpGroup(loop)) {
+        loop.emitError("its schedule is invalid: a warp group does not store rows that it alone holds");
+        return WalkResult::interrupt();
+      }
       letStoresRun(loop);
       if (made.getStoresPerWarpGroup()) storePerWarpGroup(loop);
+      return WalkResult::advance();
     });
+    return failure(walk.wasInterrupted());
   }
 
   /// MMAs of operands that threads compute stay in flight while the next iteration's are computed, or at least loaded.
@@ -215,64 +214,65 @@ private:
     if (computes && schedule.circularBuffers.empty()) keepInFlight(schedule.loop, schedule.edges);
   }
 
-  /// `state`: stage and parity of the first iteration, then of the iteration after the last one.
-  LogicalResult expand(Expansion &e, SmallVector<Value> &state) {
-    if (e.schedule.continued)
-      e.stageBuffers = left->stageBuffers;
-    else
-      allocateStages(e);
-    FailureOr<ttg::BarrierWaitOp> arrival = e.schedule.warpSpecialized ? expandPartitions(e, state) : expandCopies(e, state);
-    if (failed(arrival) || failed(advance(e, *arrival, state))) return failure();
-    if (!e.schedule.warpSpecialized) return success();
-    if (!e.schedule.edges.empty() && failed(releaseLast(e, state))) return failure();
-    left.reset();
-    if (isa<tt::FuncOp>(e.schedule.loop->getParentOp()) || e.schedule.crossTile) left = {e.stageBuffers, state};
-    return success();
+  /// `state`: of the first iteration, then of the one after the last.
+  static LogicalResult expand(Expansion &e, StageState &state) {
+    if (!e.schedule.continues) allocateStages(e);
+    if (failed(e.schedule.warpSpecialized ? expandPartitions(e, state) : expandCopies(e, state)) || failed(advance(e, state)))
+      return failure();
+    return e.schedule.warpSpecialized && !e.schedule.edges.empty() ? releaseLast(e, state) : success();
   }
 
   LogicalResult expand(LoopSchedule &schedule) {
-    if (!schedule.continued) left.reset();
-    Expansion e(function, config, schedule, target.tcgen05, firstWarp);
-    bool tma = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
+    int64_t id = idOf(schedule.loop);
+    Expansion e(function, config, schedule);
+    StageState state;
+    auto done = schedule.continues ? continueBuffers(e, state) : startBuffers(e, state);
+    left[id] = {e.stageBuffers, state, e.firstWarp};
+    return done;
+  }
+
+  /// Expands a loop whose circular buffers start with the first stage in the kernel, or in each of its runs if only threads fill them.
+  LogicalResult startBuffers(Expansion &e, StageState &state) {
     Value zero = entryConstant(function, 0);
+    state = StageState(zero, zero, e.stages);
+    bool tma = llvm::any_of(e.schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma; });
+    if (!tma) return expand(e, state);
     LogicalResult done = success();
-    auto update = [&](ValueRange state) -> SmallVector<Value> {
-      SmallVector<Value> next(state);
-      done = expand(e, next);
-      return next;
-    };
-    if (!tma) {
-      update({zero, zero}); // no phase to be continued: every run of the loop starts at stage 0
-      return done;
-    }
-    if (schedule.continued) {
-      if (!left) return schedule.loop.emitError("no loop before it leaves the circular buffers that it continues with");
-      SmallVector<Value> before(left->state), after = update(before);
-      Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
-      for (auto [old, now] : llvm::zip(before, after))
-        old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
-      return done;
-    }
-    FailureOr<SmallVector<Value>> stateAfter = carryState(schedule.loop, {zero, zero}, update);
-    if (failed(stateAfter) || failed(done)) return failure();
-    if (schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(e, *stateAfter, finalWaits);
+    FailureOr<SmallVector<Value>> after = carryState(e.schedule.loop, state.values(), [&](ValueRange carried) {
+      state = StageState(carried, e.stages);
+      done = expand(e, state);
+      return state.values();
+    });
+    if (failed(after) || failed(done)) return failure();
+    if (e.schedule.warpSpecialized && config.getCtas() != 1) outlastArrivals(e, StageState(*after, e.stages), finalWaits);
+    return success();
+  }
+
+  /// Expands a loop that goes on with the circular buffers of an earlier one.
+  LogicalResult continueBuffers(Expansion &e, StageState &state) {
+    auto before = left.find(idOf(e.schedule.continues));
+    if (before == left.end() || !before->second.fit(e.schedule))
+      return e.schedule.loop.emitError("its schedule is invalid: the loop before it does not leave such circular buffers");
+    e.stageBuffers = before->second.stageBuffers;
+    StageState first = state = before->second.state;
+    if (failed(expand(e, state))) return failure();
+    Operation *end = e.schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
+    for (auto [old, now] : llvm::zip(first.values(), state.values()))
+      old.replaceUsesWithIf(now, [&](OpOperand &use) { return use.getOwner() == end || finalWaits.contains(use.getOwner()); });
     return success();
   }
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
-  const GpuTarget &target;
-  bool firstWarp = false; ///< Expansion::firstWarp of all loops
-  std::optional<LeftBuffers> left;
-  DenseSet<Operation *> finalWaits; // at the kernel's end, until the other CTAs have read all stages
+  DenseMap<int64_t, LeftBuffers> left; // by the loop's number
+  DenseSet<Operation *> finalWaits;    // at the kernel's end, until the other CTAs have read all stages
 };
 
 } // namespace
 
 LogicalResult pipelineLoops(ModuleOp module) {
-  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    return Pipeliner(function, config, target).run();
-  });
+  return ttg::onKernelsWithLayouts(
+      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Pipeliner(function, config).run(); });
 }
 
 } // namespace tilewright::gpu

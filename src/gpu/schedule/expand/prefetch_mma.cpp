@@ -6,6 +6,7 @@
 // The last iteration has no next one: it multiplies its own K again, which is still in its stage, and the result is not
 // used. That costs one MMA for each loop; a branch around the MMA would cost something in every iteration.
 #include "gpu/schedule/expand/prefetch_mma.h"
+#include "gpu/schedule/expand/peel_stage.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
@@ -28,39 +29,31 @@ static SmallVector<Operation *> buffersOf(ttg::MmaAsyncOp mma) {
   return chain;
 }
 
-scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, ValueRange first, ValueRange next, Operation *top) {
+scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival, const StageState &first, const StageState &next) {
   scf::ForOp loop = schedule.loop;
   auto mma = cast<ttg::MmaAsyncOp>(schedule.shiftedMma);
   Location loc = mma.getLoc();
   ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
-  SmallVector<Operation *> buffers = buffersOf(mma);
-  Value stageIndex = arrival.getIndex(), parity = arrival.getParity();
+  SmallVector<Operation *> work = buffersOf(mma);
+  work.append({arrival, mma, wait});
 
   // The first iteration's, if there is one.
   OpBuilder b(loop);
-  Value exists = LoopIterations(loop).existsIteration(b, 0);
-  auto branch = scf::IfOp::create(b, loc, TypeRange(mma.getType()), exists, /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
+  Value exists = LoopIterations(loop).existsIteration(b, 0), sum = wait.getResults()[0];
   IRMapping map;
-  map.map(stageIndex, first[0]);
-  map.map(parity, first[1]);
-  SmallVector<Operation *> work(buffers);
-  work.append({arrival, mma, wait});
-  for (Operation *op : work)
-    b.clone(*op, map);
-  scf::YieldOp::create(b, loc, map.lookup(wait.getResults()[0]));
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc, mma.getC());
+  map.map(arrival.getIndex(), first.index);
+  map.map(arrival.getParity(), first.parity);
+  auto branch = peelStage(b, loc, exists, work, map, sum, [&] { return SmallVector<Value>{mma.getC()}; });
   loop = withMoreCarried(loop, branch.getResults());
-  stageIndex = arrival.getIndex(); // the new loop's
-  parity = arrival.getParity();
-  wait.getResults()[0].replaceAllUsesWith(loop.getRegionIterArgs().back());
+  Value stageIndex = arrival.getIndex(), parity = arrival.getParity(); // the new loop's
+  sum.replaceAllUsesWith(loop.getRegionIterArgs().back());
   wait.erase();
 
   // The next iteration's, at the top.
-  b.setInsertionPointAfter(top);
+  b.setInsertionPointAfter(next.parity.getDefiningOp());
   Value more = LoopIterations(loop).existsLater(b, 1);
-  Value at = arith::SelectOp::create(b, loc, more, next[0], stageIndex), phase = arith::SelectOp::create(b, loc, more, next[1], parity);
+  Value at = arith::SelectOp::create(b, loc, more, next.index, stageIndex);
+  Value phase = arith::SelectOp::create(b, loc, more, next.parity, parity);
   Operation *insertAfter = phase.getDefiningOp();
   for (Operation *op : ArrayRef(work).drop_back()) {
     op->moveAfter(insertAfter);

@@ -8,22 +8,14 @@
 #include "gpu/schedule/expand/widen_loads.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/schedule/stage_index.h"
 #include "gpu/tiles/layout_cost.h"
 #include "ir/volatile_load.h"
-#include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-static bool isCopied(const LoopSchedule &schedule, Operation *load) {
-  return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
-    return llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.load == load; });
-  });
-}
 
 static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
   auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
@@ -47,8 +39,11 @@ static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   LoopIterations iterations(loop);
   if (mayLearnOfWrites(loop)) return {};
+  auto isCopied = [copies = schedule.copies()](Operation *load) {
+    return llvm::any_of(copies, [&](const Copy &copy) { return copy.load == load; });
+  };
   return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    return isa<RankedTensorType>(load.getType()) && !isCopied(schedule, load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
+    return isa<RankedTensorType>(load.getType()) && !isCopied(load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
            llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
   });
 }

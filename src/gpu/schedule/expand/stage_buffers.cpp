@@ -13,9 +13,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule, bool oneWarpMultiplies, bool firstWarp)
+Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule)
     : function(function), config(config), schedule(schedule), b(function.getContext()), loc(schedule.loop.getLoc()),
-      stages(schedule.stages), oneWarpMultiplies(oneWarpMultiplies), firstWarp(firstWarp) {
+      stages(schedule.stages), firstWarp(schedule.warpSpecialized && schedule.circularBuffers.front().firstWarp) {
   copyAsync = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
   fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
 }
@@ -62,11 +62,9 @@ llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
   return barriers;
 }
 
-void carryStage(Expansion &e, ArrayRef<Value> state) {
-  scf::ForOp loop = e.schedule.loop = withMoreCarried(e.schedule.loop, state);
-  ValueRange carried = loop.getRegionIterArgs().take_back(2);
-  e.stageIndex = carried[0];
-  e.parity = carried[1];
+void carryStage(Expansion &e, const StageState &first) {
+  e.schedule.loop = withMoreCarried(e.schedule.loop, first.values());
+  e.stage = StageState(e.schedule.loop.getRegionIterArgs().take_back(2), e.stages);
 }
 
 void takeStages(Expansion &e) {
@@ -75,7 +73,7 @@ void takeStages(Expansion &e) {
   e.b.setInsertionPointToStart(e.schedule.loop.getBody());
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
     for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
-      Value current = ttg::StageOp::create(e.b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stageIndex);
+      Value current = ttg::StageOp::create(e.b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stage.index);
       e.lastStage = current.getDefiningOp();
       copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
     }

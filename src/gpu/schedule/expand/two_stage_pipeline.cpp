@@ -13,6 +13,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/buffers.h"
+#include "gpu/schedule/expand/peel_stage.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
@@ -20,7 +21,6 @@
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -185,9 +185,10 @@ private:
   Value isFirst;
 };
 
-class Rotator {
+/// Builds the loop that goes through both parts at the same time.
+class TwoStageBuilder {
 public:
-  explicit Rotator(TwoStages &parts)
+  explicit TwoStageBuilder(TwoStages &parts)
       : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
         firstWait(waitFor(parts.firstMma.getD())) {
     for (BlockArgument carried : loop.getRegionIterArgs())
@@ -199,8 +200,7 @@ public:
     auto head = first();
     Value second = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
     second = arith::SelectOp::create(b, loc, LoopIterations(loop).existsIteration(b, 1), second, loop.getUpperBound());
-    SmallVector<Value> inits =
-        llvm::map_to_vector(secondStageCarried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+    SmallVector<Value> inits = initsOf(secondStageCarried);
     llvm::append_range(inits, head.getResults());
     auto fresh = scf::ForOp::create(b, loc, second, loop.getUpperBound(), loop.getStep(), inits);
     fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
@@ -226,30 +226,28 @@ private:
     return arith::ConstantOp::create(b, loc, zero);
   }
 
+  SmallVector<Value> initsOf(ArrayRef<BlockArgument> carried) {
+    return llvm::map_to_vector(carried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
+  }
+
+  SmallVector<Operation *> operationsOf(bool secondStage) {
+    auto all = llvm::make_pointer_range(parts.body->without_terminator());
+    return llvm::filter_to_vector(all, [&](Operation *op) { return parts.isInSecondStage(op) == secondStage; });
+  }
+
   /// The first part of the first iteration. Its results: what the loop carries on, and what is handed over.
   scf::IfOp first() {
-    SmallVector<Type> types = llvm::map_to_vector(carriedOn, [](BlockArgument each) { return each.getType(); });
-    for (Value each : handed)
-      types.push_back(each.getType());
-    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
     IRMapping map;
     map.map(loop.getInductionVar(), loop.getLowerBound());
-    for (BlockArgument each : carriedOn)
-      map.map(each, loop.getTiedLoopInit(each)->get());
-    for (Operation &op : parts.body->without_terminator())
-      if (!parts.isInSecondStage(&op)) b.clone(op, map);
-    SmallVector<Value> results = yielded(carriedOn, map);
-    for (Value each : handed)
-      results.push_back(map.lookupOrDefault(each));
-    scf::YieldOp::create(b, loc, results);
-    b.setInsertionPointToStart(branch.elseBlock());
-    results = llvm::map_to_vector(carriedOn, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
-    for (Value each : handed)
-      results.push_back(zeroOf(each.getType()));
-    scf::YieldOp::create(b, loc, results);
-    return branch;
+    map.map(carriedOn, initsOf(carriedOn));
+    SmallVector<Value> results = yielded(carriedOn, IRMapping());
+    llvm::append_range(results, handed);
+    return peelStage(b, loc, exists, operationsOf(/*secondStage=*/false), map, results, [&] {
+      SmallVector<Value> substitutes = initsOf(carriedOn);
+      for (Value each : handed)
+        substitutes.push_back(zeroOf(each.getType()));
+      return substitutes;
+    });
   }
 
   /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none.
@@ -264,12 +262,9 @@ private:
     IRMapping now, before; // of this iteration's first part, of the second part of the one before
     ValueRange arguments = fresh.getRegionIterArgs();
     now.map(loop.getInductionVar(), fresh.getInductionVar());
-    for (auto [each, argument] : llvm::zip(secondStageCarried, arguments))
-      before.map(each, argument);
-    for (auto [each, argument] : llvm::zip(carriedOn, arguments.drop_front(secondStageCarried.size())))
-      now.map(each, argument);
-    for (auto [each, argument] : llvm::zip(handed, arguments.take_back(handed.size())))
-      before.map(each, argument);
+    before.map(secondStageCarried, arguments.take_front(secondStageCarried.size()));
+    now.map(carriedOn, arguments.slice(secondStageCarried.size(), carriedOn.size()));
+    before.map(handed, arguments.take_back(handed.size()));
     OpBuilder::InsertionGuard guard(b);
     PingPong pingPong(b, fresh);
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
@@ -326,23 +321,14 @@ private:
     now.map(pack->getResult(0), b.clone(*pack, map)->getResult(0));
   }
 
-  /// The second part of the last iteration.
+  /// The second part of the last iteration. `results`: of the loop.
   scf::IfOp lastOne(ValueRange results) {
-    SmallVector<Type> types = llvm::map_to_vector(secondStageCarried, [](BlockArgument each) { return each.getType(); });
-    auto branch = scf::IfOp::create(b, loc, types, exists, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
     IRMapping map;
-    for (auto [each, result] : llvm::zip(secondStageCarried, results))
-      map.map(each, result);
-    for (auto [each, result] : llvm::zip(handed, results.take_back(handed.size())))
-      map.map(each, result);
-    for (Operation &op : parts.body->without_terminator())
-      if (parts.isInSecondStage(&op)) b.clone(op, map);
-    scf::YieldOp::create(b, loc, yielded(secondStageCarried, map));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, loc, results.take_front(secondStageCarried.size()));
-    return branch;
+    ValueRange carried = results.take_front(secondStageCarried.size());
+    map.map(secondStageCarried, carried);
+    map.map(handed, results.take_back(handed.size()));
+    return peelStage(b, loc, exists, operationsOf(/*secondStage=*/true), map, yielded(secondStageCarried, IRMapping()),
+                     [&] { return llvm::to_vector(carried); });
   }
 
   TwoStages &parts;
@@ -364,7 +350,7 @@ FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMm
   TwoStages parts(loop, firstMma);
   if (failed(parts.addWaitsAndShapes())) return failure();
   parts.markSecondStage();
-  return Rotator(parts).run();
+  return TwoStageBuilder(parts).run();
 }
 
 } // namespace tilewright::gpu

@@ -20,6 +20,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+static std::optional<GpuTarget> targetOf(scf::ForOp loop) {
+  return gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
+}
+
 /// True if `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
   return op == earlier || earlier->isBeforeInBlock(op);
@@ -110,8 +114,9 @@ static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuf
     if (copy < release) --release.iteration; // that of the iteration before
   }
   if (release < end) return Failure{"a stage is released while it is still being read"};
-  bool hasOneBarrier = isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter);
-  if (hasOneBarrier && schedule.computedStages < stagesWithoutWaiting) return Failure{"a buffer is filled while an MMA reads it"};
+  bool atFence = isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter);
+  if (atFence != schedule.oneBarrier) return Failure{"the release of a stage is not at the barrier that computed operands have"};
+  if (atFence && schedule.computedStages < stagesWithoutWaiting) return Failure{"a buffer is filled while an MMA reads it"};
   return {};
 }
 
@@ -155,10 +160,13 @@ static Result<void> verifyShift(const LoopSchedule &schedule) {
   return {};
 }
 
-/// The copies can run ahead, and may continue in the enclosing loop if the schedule says so.
+/// The copies can run ahead, and may continue in the enclosing loop, or those of an earlier loop, if the schedule says so.
 static Result<void> verifyCopies(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  std::optional<GpuTarget> target = gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
+  Operation *before = schedule.continues;
+  bool mayContinue = schedule.warpSpecialized && !schedule.operandPlan && before && before->getBlock() == loop->getBlock();
+  if (before && (!mayContinue || !before->isBeforeInBlock(loop))) return Failure{"no loop before it leaves circular buffers"};
+  std::optional<GpuTarget> target = targetOf(loop);
   for (const Copy &copy : schedule.copies())
     if (Result<void> valid = checkPrefetch(copy.load, copy.alloc, loop, target && target->cpAsync); !valid)
       return Failure{"a load cannot run ahead: " + valid.error()};
@@ -167,7 +175,21 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
   return isPersistent ? Result<void>() : Failure{"the loop around it is not one over tiles"};
 }
 
-Result<void> verify(const LoopSchedule &schedule) {
+/// Who fills and releases the buffer: warps that do not wait for a copy do not read it, and a producer has one order.
+static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  std::optional<GpuTarget> target = targetOf(schedule.loop);
+  bool mayNotWait = circular.tma && !circular.threadsRead && target && target->tcgen05; // where one warp issues the MMAs
+  if (circular.firstWarp && !mayNotWait) return Failure{"warps that do not wait for a copy read it"};
+  if (!schedule.warpSpecialized) return {};
+  if (!circular.tma) return Failure{"copies by threads have no producer"};
+  for (const CircularBuffer &other : schedule.circularBuffers) {
+    if (other.firstWarp != circular.firstWarp) return Failure{"other warps release the stages of one buffer than of another one"};
+    if (&other != &circular && other.fillOrder == circular.fillOrder) return Failure{"two buffers have the same order of copies"};
+  }
+  return {};
+}
+
+static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
@@ -175,8 +197,8 @@ Result<void> verify(const LoopSchedule &schedule) {
     if (Result<void> valid = rule(schedule); !valid) return valid;
   std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
+    if (Result<void> valid = verifyWarps(schedule, circular); !valid) return valid;
     if (!circular.tma) {
-      if (schedule.warpSpecialized) return Failure{"copies by threads have no producer"};
       if (asyncDistance.value_or(circular.distance) != circular.distance)
         return Failure{"copies of different iterations are waited for together"};
       asyncDistance = circular.distance;
@@ -208,9 +230,16 @@ static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
 
 Result<void> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
+  if (schedule.computedStages < 2) return Failure{"a single buffer of a computed operand cannot be filled while an MMA reads it"};
   if (!schedule.operandPlan) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
   if (!schedule.warpSpecialized) return Failure{"a partition computes an operand, but no producer copies for it"};
   return verifyComputedRelease(schedule);
+}
+
+Result<void> verify(const LoopSchedule &schedule) {
+  Result<void> valid;
+  if (schedule.stages > 1 || !schedule.circularBuffers.empty()) valid = verifyCircularBuffers(schedule);
+  return valid ? verifyComputed(schedule) : valid;
 }
 
 } // namespace tilewright::gpu

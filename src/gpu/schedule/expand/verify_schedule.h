@@ -8,7 +8,7 @@ namespace tilewright::gpu {
 
 /// Checks a schedule: every iteration's wait must have its arrival, and a stage may be filled again only after all threads have read it.
 Result<void> verify(const LoopSchedule &schedule);
-/// The same of the operands that threads compute, with or without circular buffers that copies fill.
+/// The part of it about the operands that threads compute, with or without circular buffers that copies fill.
 Result<void> verifyComputed(const LoopSchedule &schedule);
 
 } // namespace tilewright::gpu

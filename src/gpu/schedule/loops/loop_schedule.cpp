@@ -7,7 +7,9 @@
 // an operation (copies, releases) has the even order after it; 0 is the top of the iteration.
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/operation_ids.h"
 
+#include "gpu/ttg/buffer_accesses.h"
 #include "ir/refusal.h"
 
 using namespace mlir;
@@ -60,25 +62,22 @@ public:
     addThreads();
     for (Operation *op : anchors.all())
       addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), ttg::Partition::consumers);
-    SmallVector<ttg::AsyncEdgeAttr> edges;
-    for (const MmaEdge &edge : schedule.edges)
-      edges.push_back(ttg::AsyncEdgeAttr::get(context, idOf(edge.op), idOf(edge.until), edge.distance));
     ttg::OperandPlanAttr plan;
     if (const std::optional<OperandPlan> &own = schedule.operandPlan)
       plan = ttg::OperandPlanAttr::get(context, anchors.orderAfter(own->releaseAfter), own->loadsWholeRows, own->fencesEarly);
+    auto continues = schedule.continues ? std::optional(idOf(schedule.continues)) : std::nullopt;
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
-    return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers, edges,
-                                      schedule.crossTile, schedule.continued, schedule.storesInFlight, schedule.storesPerWarpGroup,
-                                      schedule.registersForWords, plan, schedule.paired, text(reason));
+    return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers,
+                                      attributesOf(schedule.edges), schedule.crossTile, continues, schedule.oneBarrier,
+                                      schedule.storesInFlight, schedule.storesPerWarpGroup, schedule.registersForWords, plan,
+                                      schedule.paired, text(reason));
   }
 
 private:
-  int64_t idOf(Operation *op) { return op->getAttrOfType<IntegerAttr>(ttg::idName).getInt(); }
-
   /// Gives the operations of the schedule ids, in the order of the text.
   void numberOperations() {
     auto number = [&](Operation *op) {
-      if (!op->hasAttr(ttg::idName)) op->setAttr(ttg::idName, Builder(context).getI64IntegerAttr(nextId++));
+      if (!op->hasAttr(ttg::idName)) setId(op, nextId++);
     };
     number(schedule.loop);
     SmallVector<Operation *> named(anchors.all());
@@ -98,12 +97,13 @@ private:
     SmallVector<int64_t> writers;
     bool hasProducer = schedule.warpSpecialized;
     for (const Copy &copy : circular.copies) {
-      addOp(copy.load, hasProducer ? indexStage : circular.distance, hasProducer ? 0 : anchors.orderAfter(circular.copyAfter),
+      addOp(copy.load, hasProducer ? indexStage : circular.distance,
+            hasProducer ? circular.fillOrder : anchors.orderAfter(circular.copyAfter),
             hasProducer ? ttg::Partition::producer : ttg::Partition::consumers);
       writers.push_back(idOf(copy.load));
     }
     addBuffer(circular.tma ? ttg::BufferKind::tma : ttg::BufferKind::copy_async, schedule.stages, writers,
-              anchors.orderAfter(circular.releaseAfter));
+              anchors.orderAfter(circular.releaseAfter), circular.firstWarp);
   }
 
   /// The circular buffers that threads fill, and registers.
@@ -121,8 +121,8 @@ private:
     if (!loads.empty()) addBuffer(ttg::BufferKind::registers, 1, loads, 0);
   }
 
-  void addBuffer(ttg::BufferKind kind, int64_t depth, ArrayRef<int64_t> writers, int64_t release) {
-    buffers.push_back(ttg::CircularBufferAttr::get(context, kind, depth, writers, release));
+  void addBuffer(ttg::BufferKind kind, int64_t depth, ArrayRef<int64_t> writers, int64_t release, bool firstWarp = false) {
+    buffers.push_back(ttg::CircularBufferAttr::get(context, kind, depth, writers, release, firstWarp));
   }
 
   const LoopSchedule &schedule;
@@ -137,19 +137,28 @@ private:
 /// Reads one schedule.
 class Reader {
 public:
-  explicit Reader(scf::ForOp loop) : made(loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName)) { schedule.loop = loop; }
+  explicit Reader(scf::ForOp loop)
+      : made(loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName)), byId(operationsById(loop.getBody())) {
+    schedule.loop = loop;
+  }
 
   FailureOr<LoopSchedule> run() {
-    findOperations();
     if (made.getPolicy()) schedule.policy = made.getPolicy().getValue();
     schedule.requested = made.getRequested();
     schedule.stages = made.getStages();
     schedule.crossTile = made.getCrossTile();
-    schedule.continued = made.getContinued();
+    schedule.oneBarrier = made.getOneBarrier();
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
     schedule.paired = made.getPaired();
+    if (std::optional<int64_t> id = made.getContinues()) {
+      Operation *before = schedule.loop->getPrevNode();
+      while (before && !(before->hasAttr(ttg::idName) && idOf(before) == *id))
+        before = before->getPrevNode();
+      if (!before) return fail("no loop before it has the number ") << *id;
+      schedule.continues = before;
+    }
     for (ttg::ScheduledOpAttr op : made.getOps())
       if (failed(readOp(op))) return failure();
     for (ttg::CircularBufferAttr buffer : made.getBuffers())
@@ -172,23 +181,16 @@ public:
 private:
   InFlightDiagnostic fail(const Twine &message) { return schedule.loop.emitError("ttg.loop_schedule: ") << message; }
 
-  /// Of clones that have the same number, none is found.
-  void findOperations() {
-    for (Operation &op : *schedule.loop.getBody())
-      if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName))
-        if (auto [known, isNew] = byId.try_emplace(id.getInt(), &op); !isNew) known->second = nullptr;
-  }
-
   LogicalResult readOp(ttg::ScheduledOpAttr op) {
     Operation *found = byId.lookup(op.getId());
     if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
-    int64_t offset = made.getIndexStage() - op.getStage();
-    offsets[op.getId()] = offset;
-    orders[op.getId()] = op.getOrder();
-    schedule.warpSpecialized |= op.getPartition() == ttg::Partition::producer;
+    int64_t offset = offsetOf(op);
+    scheduled[op.getId()] = op;
+    schedule.warpSpecialized |= isProducers(op);
     if (op.getPartition() == ttg::Partition::operands && !made.getOperandPlan())
       return fail("a partition computes an operand without a plan");
-    if (op.getOrder() % 2 == 1) byOrder[op.getOrder()] = found;
+    bool isAnchor = op.getPartition() == ttg::Partition::consumers && op.getOrder() % 2 == 1;
+    if (isAnchor && !byOrder.try_emplace(op.getOrder(), found).second) return fail("two operations have the order ") << op.getOrder();
     auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
     if (!mma || offset == 0) return success();
     if (schedule.shiftedMma || std::abs(offset) != 1) return fail("at most one MMA can be shifted, by one iteration");
@@ -196,6 +198,9 @@ private:
     schedule.shift = offset;
     return success();
   }
+
+  static bool isProducers(ttg::ScheduledOpAttr op) { return op.getPartition() == ttg::Partition::producer; }
+  int64_t offsetOf(ttg::ScheduledOpAttr op) { return made.getIndexStage() - op.getStage(); }
 
   /// The operation after which something with this order stands; null for the top of the iteration.
   FailureOr<Operation *> operationBefore(int64_t order) {
@@ -208,7 +213,8 @@ private:
     SmallVector<Operation *> writers;
     for (int64_t id : buffer.getWriters()) {
       Operation *writer = byId.lookup(id);
-      bool isStore = isa_and_nonnull<ttg::StoreSharedOp>(writer), isLoad = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(writer);
+      auto store = dyn_cast_or_null<ttg::StoreSharedOp>(writer);
+      bool isStore = store && allocOf(store.getBuffer()), isLoad = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(writer);
       if (buffer.getKind() == ttg::BufferKind::registers) isLoad = isa_and_nonnull<tt::LoadOp>(writer);
       if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
         return fail("operation ") << id << " does not fill this buffer";
@@ -230,8 +236,10 @@ private:
   }
 
   LogicalResult readCopies(ttg::CircularBufferAttr buffer, ArrayRef<Operation *> writers) {
+    if (buffer.getDepth() == 1 && schedule.stages == 1) return success(); // no load is prefetched
     CircularBuffer circular;
     circular.tma = buffer.getKind() == ttg::BufferKind::tma;
+    circular.firstWarp = buffer.getFirstWarp();
     if (buffer.getDepth() != schedule.stages) return fail("circular buffers of one loop have the same depth");
     for (Operation *load : writers) {
       auto store = load->hasOneUse() ? dyn_cast<ttg::StoreSharedOp>(*load->user_begin()) : ttg::StoreSharedOp();
@@ -240,11 +248,18 @@ private:
       circular.copies.push_back({load, store, alloc});
     }
     if (!findReaders(circular, schedule.loop.getBody())) return fail("the reads of a buffer do not end within an iteration");
-    int64_t first = buffer.getWriters().front();
-    FailureOr<Operation *> copyAfter = operationBefore(schedule.warpSpecialized ? 0 : orders.lookup(first));
+    ttg::ScheduledOpAttr first = scheduled.lookup(buffer.getWriters().front());
+    for (int64_t id : buffer.getWriters()) {
+      ttg::ScheduledOpAttr copy = scheduled.lookup(id);
+      if (!copy || copy.getStage() != first.getStage() || copy.getOrder() != first.getOrder() ||
+          isProducers(copy) != schedule.warpSpecialized)
+        return fail("operation ") << id << " does not fill this buffer together with the others";
+    }
+    FailureOr<Operation *> copyAfter = operationBefore(schedule.warpSpecialized ? 0 : first.getOrder());
     FailureOr<Operation *> releaseAfter = operationBefore(buffer.getRelease());
     if (failed(copyAfter) || failed(releaseAfter)) return failure();
-    circular.distance = schedule.warpSpecialized ? 0 : offsets.lookup(first);
+    circular.fillOrder = schedule.warpSpecialized ? first.getOrder() : 0;
+    circular.distance = schedule.warpSpecialized ? 0 : offsetOf(first);
     circular.copyAfter = *copyAfter;
     circular.releaseAfter = *releaseAfter;
     schedule.circularBuffers.push_back(std::move(circular));
@@ -254,9 +269,14 @@ private:
   ttg::LoopScheduleAttr made;
   LoopSchedule schedule;
   DenseMap<int64_t, Operation *> byId, byOrder;
-  DenseMap<int64_t, int64_t> offsets, orders;
+  DenseMap<int64_t, ttg::ScheduledOpAttr> scheduled;
 };
 } // namespace
+
+Operation *CircularBuffer::lastLoad() const {
+  auto isEarlier = [](const Copy &x, const Copy &y) { return x.load->isBeforeInBlock(y.load); };
+  return llvm::max_element(copies, isEarlier)->load;
+}
 
 bool CircularBuffer::holdsRows() const {
   return llvm::all_of(copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });

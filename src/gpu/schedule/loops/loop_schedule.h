@@ -27,12 +27,16 @@ struct CircularBuffer {
   bool threadsRead = false;              ///< by load_shared or fma_dot
   bool mmasRead = false;                 ///< by wgmma
   // Scheduled.
-  int64_t distance = 0; ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
+  bool firstWarp = false; ///< of the consumers, only the first warp waits for the copies and releases stages: it issues all MMAs
+  int64_t fillOrder = 0;  ///< with a producer warp: where its copies come in an iteration, among those of all circular buffers
+  int64_t distance = 0;   ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
   mlir::Operation *copyAfter = nullptr; ///< the copies stand after it; null: at the top of the iteration
   /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
-  /// one, insert-barriers orders the reads and the copies. If it is the fence of computed operands, their barrier does that.
+  /// one, insert-barriers orders the reads and the copies.
   mlir::Operation *releaseAfter = nullptr;
 
+  /// The load of a copy after which no other one stands.
+  mlir::Operation *lastLoad() const;
   /// True if all copies are rows of numbers, not tiles.
   bool holdsRows() const;
   /// Adds the copies of another buffer, which are first read no earlier.
@@ -67,20 +71,22 @@ struct LoopSchedule {
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
   int64_t computedStages = 2;                     ///< the depth of those
+  /// The barrier that shows them to the MMA is the only one of an iteration. It stands where all circular buffers have `releaseAfter`, the
+  /// fence after the stores, and also releases what copies have filled.
+  bool oneBarrier = false;
   /// A partition of its own makes them, into as many stages as the copies have (operand_partition.h). Null: the consumers do.
   std::optional<OperandPlan> operandPlan;
   llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
   llvm::SmallVector<MmaEdge> edges;            ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
-  int64_t shift = 0;           ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
-  bool crossTile = false;      ///< the first copies of the loop's next run start after this one
-  bool continued = false;      ///< the circular buffers are those of the pipelined loop before it
-  bool storesInFlight = false; ///< TMA stores are waited for when their buffer is written again
-  bool storesPerWarpGroup = false; ///< each warp group stores the rows that it holds
-  bool warpSpecialized = false;    ///< a producer warp starts the copies
-  bool paired = false;             ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
-  bool runsDecoupled = false;      ///< with warp specialization no warp group waits for another from tile to tile
+  int64_t shift = 0;      ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
+  bool crossTile = false; ///< the first copies of the loop's next run start after this one
+  mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
+  bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
+  bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds
+  bool warpSpecialized = false;         ///< a producer warp starts the copies
+  bool paired = false;                  ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
 
   /// The copies of all circular buffers.
   llvm::SmallVector<Copy> copies() const;

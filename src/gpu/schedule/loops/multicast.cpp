@@ -7,7 +7,6 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/loop_schedule.h"
-#include "gpu/ttg/copied_boxes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,16 +41,16 @@ bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
   return isSameInBlocks(decides);
 }
 
-bool isMulticastToAllCtas(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired) {
-  if (circular.threadsRead) return false; // what they have read, arrivals at other CTAs' barriers would have to order
+std::optional<BoxParts> multicastParts(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired) {
+  if (circular.threadsRead) return {}; // what they have read, arrivals at other CTAs' barriers would have to order
   auto load = dyn_cast<ttg::DescriptorLoadOp>(copy.load);
   ttg::AllocOp alloc = copy.alloc;
   std::optional<BoxParts> parts = load ? partsPerBox(alloc.getType(), config.getCtas(), paired) : std::nullopt;
-  if (!parts || !isSameInAllCtas(load)) return false;
-  if (parts->count == 1) return true;
-  TmaBox copied = *copiedBox(alloc);
-  bool isPlain = copied.spanBytes == 0, isInOrder = llvm::equal(copied.order, load.getOrder());
-  return isPlain ? alloc.getCopiedExtent().empty() && isInOrder : copied.box[1] % (swizzleRows * parts->count) == 0;
+  std::optional<TmaBox> copied = copiedBox(alloc);
+  if (!parts || !copied || !isSameInAllCtas(load)) return {};
+  bool isInOrder = llvm::equal(copied->order, load.getOrder()), isPlain = copied->spanBytes == 0;
+  bool isCut = isPlain ? alloc.getCopiedExtent().empty() && isInOrder : copied->box[1] % (swizzleRows * parts->count) == 0;
+  return parts->count == 1 || isCut ? parts : std::nullopt;
 }
 
 /// True if one CTA may make the second access while another one has yet to make the first, and that would be seen.

@@ -1,34 +1,26 @@
 #include "gpu/schedule/mmas/mma_schedule.h"
 
+#include "gpu/schedule/operation_ids.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-static int64_t idOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(ttg::idName).getInt();
-}
-
 void writeMmaSchedule(const MmaSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  Builder b(loop.getContext());
   SmallVector<ttg::OrderedOpAttr> ops;
   for (auto [id, named] : llvm::enumerate(schedule.ops)) {
     auto [op, moves] = named;
-    op->setAttr(ttg::idName, b.getI64IntegerAttr(static_cast<int64_t>(id)));
-    ops.push_back(ttg::OrderedOpAttr::get(b.getContext(), static_cast<int64_t>(id), moves));
+    setId(op, static_cast<int64_t>(id));
+    ops.push_back(ttg::OrderedOpAttr::get(loop.getContext(), static_cast<int64_t>(id), moves));
   }
-  auto edges = llvm::map_to_vector(schedule.edges, [&](const MmaEdge &edge) {
-    return ttg::AsyncEdgeAttr::get(b.getContext(), idOf(edge.op), idOf(edge.until), edge.distance);
-  });
-  loop->setAttr(ttg::mmaScheduleName, ttg::MmaScheduleAttr::get(b.getContext(), ops, edges));
+  loop->setAttr(ttg::mmaScheduleName, ttg::MmaScheduleAttr::get(loop.getContext(), ops, attributesOf(schedule.edges)));
 }
 
 FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
   auto made = loop->getAttrOfType<ttg::MmaScheduleAttr>(ttg::mmaScheduleName);
   auto fail = [&](const Twine &message) -> InFlightDiagnostic { return loop.emitError("ttg.mma_schedule: ") << message; };
-  DenseMap<int64_t, Operation *> byId;
-  for (Operation &op : *loop.getBody())
-    if (auto id = op.getAttrOfType<IntegerAttr>(ttg::idName)) byId[id.getInt()] = &op;
+  DenseMap<int64_t, Operation *> byId = operationsById(loop.getBody());
   MmaSchedule schedule{loop, {}, {}};
   for (ttg::OrderedOpAttr op : made.getOps()) {
     Operation *found = byId.lookup(op.getId());
@@ -44,8 +36,8 @@ FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
     schedule.edges.push_back({op, until, edge.getDistance()});
   }
   loop->removeAttr(ttg::mmaScheduleName);
-  for (auto [id, op] : byId)
-    op->removeAttr(ttg::idName);
+  for (Operation &op : *loop.getBody())
+    op.removeAttr(ttg::idName);
   return schedule;
 }
 

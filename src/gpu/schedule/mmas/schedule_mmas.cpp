@@ -75,20 +75,14 @@ bool mayPass(Operation *op) {
   return isMemoryEffectFree(op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
 }
 
-/// True if the loop's schedule has an MMA in flight until a wait of the next iteration: an edge that no MMA in flight ends.
-bool drainsAtWait(scf::ForOp loop) {
-  auto made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
-  return made && llvm::any_of(made.getEdges(), [&](ttg::AsyncEdgeAttr edge) {
-           return llvm::none_of(made.getEdges(), [&](ttg::AsyncEdgeAttr other) { return other.getMma() == edge.getUntil(); });
-         });
-}
-
 class MmaScheduler {
 public:
   /// `registers` are there next to all accumulators. `warpSpecialized`: a producer fills circular buffers.
   MmaScheduler(scf::ForOp loop, int64_t registers, bool warpSpecialized)
-      : loop(loop), block(*loop.getBody()), order(block), registers(registers), warpSpecialized(warpSpecialized),
-        refillsBefore(drainsAtWait(loop)) {}
+      : loop(loop), block(*loop.getBody()), order(block), registers(registers), warpSpecialized(warpSpecialized) {
+    auto schedule = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
+    refillsBefore = schedule && schedule.drainsAtWait();
+  }
 
   /// What is issued early is held for longer, and what is waited for late keeps the registers of its first operand.
   void run() {
@@ -246,15 +240,9 @@ private:
     return known == pending.end() ? int64_t(wait.getPending()) : known->second;
   }
 
-  /// As pendingAt of mma_waits.h, in the new order.
+  /// In the new order.
   int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position) const {
-    int64_t count = 0;
-    for (Operation *op = order.previous(position); op; op = order.previous(op)) {
-      if (!isa<ttg::MmaAsyncOp>(op)) continue;
-      if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
-      ++count;
-    }
-    return 0;
+    return gpu::pendingAt(wait, position, [&](Operation *op) { return order.previous(op); });
   }
 
   /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
@@ -291,7 +279,7 @@ private:
   BlockOrder order;
   int64_t registers;
   bool warpSpecialized;
-  bool refillsBefore; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
+  bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
   DenseMap<Operation *, int64_t> pending;
   llvm::SmallPtrSet<Operation *, 4> merged;
   SmallVector<MmaEdge> edges;

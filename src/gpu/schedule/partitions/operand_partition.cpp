@@ -52,7 +52,7 @@ llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
 
 /// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
 /// phase of parity 1.
-static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Value stageIndex, Value parity) {
+static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, const StageState &stage) {
   scf::ForOp loop = schedule.loop;
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
   auto isAccess = [&](Operation &op) {
@@ -60,29 +60,28 @@ static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, Va
                                       : isa<ttg::StoreSharedOp>(op) && ttg::partitionOf(&op) == ttg::Partition::operands;
   };
   OpBuilder b(&*llvm::find_if(*loop.getBody(), isAccess));
-  auto one = arith::ConstantOp::create(b, loop.getLoc(), b.getI32IntegerAttr(1));
-  Value before = arith::XOrIOp::create(b, loop.getLoc(), parity, one);
-  markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stageIndex, before));
+  Value before = stage.previousParity(b, loop.getLoc());
+  markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stage.index, before));
 }
 
-LogicalResult fillByPartition(LoopSchedule &schedule, Value stageIndex, Value parity, const PartitionBarriers &barriers) {
+LogicalResult fillByPartition(LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
   Operation *first = firstReaderOfComputed(schedule);
   for (ttg::StoreSharedOp store : schedule.computed) {
     b.setInsertionPoint(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
-    replaceByStages(b, allocOf(store.getBuffer()), schedule.stages, loop, stageIndex);
+    replaceByStages(b, allocOf(store.getBuffer()), loop, stage);
   }
-  if (barriers.computedEmpty) waitUntilEmpty(schedule, barriers.computedEmpty, stageIndex, parity);
+  if (barriers.computedEmpty) waitUntilEmpty(schedule, barriers.computedEmpty, stage);
   Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
   if (!fence) return bug(schedule.computed.back(), "no fence after it makes its buffer visible to MMAs");
   b.setInsertionPointAfter(fence);
   for (Value empty : barriers.empty)
-    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, empty, stageIndex, Value()));
-  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers.made, stageIndex, Value()));
+    markOperandPartition(ttg::BarrierArriveOp::create(b, loc, empty, stage.index, Value()));
+  markOperandPartition(ttg::BarrierArriveOp::create(b, loc, barriers.made, stage.index, Value()));
   b.setInsertionPoint(first);
-  ttg::BarrierWaitOp::create(b, loc, barriers.made, stageIndex, parity);
+  ttg::BarrierWaitOp::create(b, loc, barriers.made, stage.index, stage.parity);
   return success();
 }
 
@@ -94,7 +93,7 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
          });
 }
 
-void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, Value stageIndex, Value parity) {
+void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, const StageState &stage) {
   scf::ForOp loop = schedule.loop;
   llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
   Operation *first[2] = {nullptr, nullptr}; // of the consumers, and of the partition
@@ -105,7 +104,7 @@ void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Val
   for (Operation *reader : first) {
     if (!reader) continue;
     OpBuilder b(reader);
-    auto wait = ttg::BarrierWaitOp::create(b, loop.getLoc(), barriers, stageIndex, parity);
+    auto wait = ttg::BarrierWaitOp::create(b, loop.getLoc(), barriers, stage.index, stage.parity);
     if (reader == first[1]) markOperandPartition(wait);
   }
 }

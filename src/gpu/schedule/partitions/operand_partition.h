@@ -11,6 +11,7 @@
 #pragma once
 
 #include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/stage_index.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -40,9 +41,8 @@ struct PartitionBarriers {
 /// which the partition waits before it fills a stage. After its stores the
 /// partition arrives at `empty`, because it has read the copies, and at `made`, for which the consumers wait before they read. Reports a
 /// bug if no fence follows the stores.
-mlir::LogicalResult fillByPartition(LoopSchedule &schedule, mlir::Value stageIndex, mlir::Value parity, const PartitionBarriers &barriers);
+mlir::LogicalResult fillByPartition(LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers);
 /// The partition and the consumers each wait at `barriers` where they first read a stage of `buffers`.
-void waitInPartitions(const LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, mlir::Value stageIndex,
-                      mlir::Value parity);
+void waitInPartitions(const LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, const StageState &stage);
 
 } // namespace tilewright::gpu

@@ -29,7 +29,8 @@ struct Kernel {
   tt::FuncOp function;
   ttg::ConfigAttr config;
   const GpuTarget &target;
-  ArrayRef<LoopSchedule> loops;
+  ArrayRef<LoopSchedule> loops = {};
+  bool runsDecoupled = false; ///< no warp group waits for another from tile to tile
 
   int64_t groups() const { return config.getWarps() / warpsOfGroup; }
   bool hasClusters() const { return config.getCtas() != 1; }
@@ -84,7 +85,7 @@ bool needsOverlap(const Kernel &kernel) {
 
 /// The same, if the warp groups do not run decoupled from tile to tile anyway.
 bool needsOverlapInTile(const Kernel &kernel) {
-  return needsOverlap(kernel) && llvm::none_of(kernel.loops, [](const LoopSchedule &schedule) { return schedule.runsDecoupled; });
+  return needsOverlap(kernel) && !kernel.runsDecoupled;
 }
 
 bool staysInFlight(const LoopSchedule &schedule) {
@@ -133,7 +134,7 @@ bool shareTiles(const Kernel &kernel) {
   return llvm::all_of(kernel.loops, [&](const LoopSchedule &schedule) {
     return llvm::any_of(schedule.circularBuffers, [&](const CircularBuffer &circular) {
       return llvm::any_of(circular.copies,
-                          [&](const Copy &copy) { return isMulticastToAllCtas(circular, copy, kernel.config, schedule.paired); });
+                          [&](const Copy &copy) { return multicastParts(circular, copy, kernel.config, schedule.paired).has_value(); });
     });
   });
 }
@@ -220,12 +221,13 @@ std::optional<std::string> firstOf(ArrayRef<Obstacle> obstacles, const Kernel &k
 } // namespace
 
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  return firstOf(ofKernels, {function, config, target, {}});
+  return firstOf(ofKernels, {function, config, target});
 }
 
-std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target) {
+std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loops, bool runsDecoupled, ttg::ConfigAttr config,
+                                                      const GpuTarget &target) {
   if (loops.empty()) return "no loop has a pipelined load";
-  Kernel kernel{scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>(), config, target, loops};
+  Kernel kernel{scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>(), config, target, loops, runsDecoupled};
   for (ArrayRef<Obstacle> obstacles : {ArrayRef(ofKernels), ArrayRef(ofProducers)})
     if (std::optional<std::string> reason = firstOf(obstacles, kernel)) return reason;
   return isPaired(kernel) ? std::nullopt : firstOf(toGain, kernel);

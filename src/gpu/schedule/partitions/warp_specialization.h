@@ -9,8 +9,10 @@ struct GpuTarget;
 
 namespace tilewright::gpu {
 
-/// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one.
-std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, ttg::ConfigAttr config, const GpuTarget &target);
+/// Why a kernel with these loops, placed, has no warp that only starts copies; null if it gets one. `runsDecoupled`: with such a warp, no
+/// warp group waits for another from tile to tile.
+std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, bool runsDecoupled, ttg::ConfigAttr config,
+                                                      const GpuTarget &target);
 /// The same, as far as no schedule decides it.
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 

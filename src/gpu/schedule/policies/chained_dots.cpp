@@ -47,18 +47,14 @@ static bool hasRegisters(const LoopSchedule &schedule, ttg::MmaAsyncOp mma, cons
 /// Returns the first MMA of the chain: the first reader of `circular`, if it may run for another iteration than the last MMA.
 static ttg::MmaAsyncOp firstOfChain(const LoopSchedule &schedule, const CircularBuffer &circular, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
-  Block *body = loop.getBody();
   auto mma = dyn_cast<ttg::MmaAsyncOp>(circular.firstReader);
   if (!mma || mma.getUseC() || !loop.isDefinedOutsideOfLoop(mma.getC()) || !mma.getD().hasOneUse()) return {};
   auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(mma->getNextNode());
   if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != mma.getD()) return {};
   if (!readsAlone(schedule, mma, circular)) return {};
   if (schedule.warpSpecialized && (context.config.getWarps() != 2 * warpsOfGroup || !canPipelineTwoStages(loop, mma))) return {};
-  auto inBody = body->getOps<ttg::MmaAsyncOp>();
-  int64_t mmas = 0;
-  loop.walk([&](ttg::MmaAsyncOp) { ++mmas; });
-  ttg::MmaAsyncWaitOp last = lastWaitIn(body);
-  bool isChain = mmas > 1 && std::distance(inBody.begin(), inBody.end()) == mmas && last != wait && last.getPending() == 0;
+  ttg::MmaAsyncWaitOp last = lastWaitIn(loop.getBody());
+  bool isChain = mmasOf(loop).size() > 1 && last != wait && last.getPending() == 0;
   return isChain && hasRegisters(schedule, mma, context) ? mma : ttg::MmaAsyncOp();
 }
 

@@ -16,14 +16,10 @@ namespace tilewright::gpu {
 static ttg::MmaAsyncWaitOp chooseDrainingWait(const LoopSchedule &schedule, const PolicyContext &context) {
   scf::ForOp loop = schedule.loop;
   Block *body = loop.getBody();
-  ttg::MmaAsyncOp last = lastMmaIn(body);
-  int64_t inLoop = 0, inBody = 0;
-  loop.walk([&](ttg::MmaAsyncOp mma) {
-    ++inLoop;
-    inBody += mma->getBlock() == body;
-  });
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasOf(loop);
   auto waits = body->getOps<ttg::MmaAsyncWaitOp>();
-  if (inLoop != inBody || inLoop < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(last, loop)) return {};
+  if (static_cast<int64_t>(mmas.size()) < minMmasToDrainLate || waits.empty() || !accumulatesInPlace(mmas.back(), loop)) return {};
+  ttg::MmaAsyncOp last = mmas.back();
   ttg::MmaAsyncWaitOp first = *waits.begin();
   if (first.getPending() != 0 || first.getTiles().size() != 1 || !first->isBeforeInBlock(last)) return {};
   auto mma = first.getTiles()[0].getDefiningOp<ttg::MmaAsyncOp>();

@@ -32,6 +32,7 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
   schedule.policy = {};
   schedule.registerLoads.clear();
   schedule.registersForWords = 0;
+  schedule.oneBarrier = false;
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;
@@ -43,39 +44,47 @@ void copyAndReleaseAfter(LoopSchedule &schedule, Operation *op, int64_t releaseD
   for (CircularBuffer &circular : schedule.circularBuffers) {
     circular.copyAfter = circular.releaseAfter = op;
     circular.distance = schedule.warpSpecialized ? 0 : schedule.stages - releaseDistance;
+    circular.fillOrder = llvm::count_if(schedule.circularBuffers, [&](const CircularBuffer &other) {
+      return schedule.warpSpecialized && other.lastLoad()->isBeforeInBlock(circular.lastLoad());
+    });
   }
 }
 
 bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
   ttg::AllocOp alloc = allocOf(operand);
   if (!alloc) return false;
-  for (const CircularBuffer &circular : schedule.circularBuffers)
-    if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
+  if (llvm::any_of(schedule.copies(), [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
   scf::ForOp loop = schedule.loop;
   return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
     return loop->isAncestor(access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
   });
 }
 
-SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {
+SmallVector<ttg::MmaAsyncOp> mmasOf(scf::ForOp loop) {
   SmallVector<ttg::MmaAsyncOp> mmas;
-  scf::ForOp loop = schedule.loop;
   bool all = true;
+  loop.walk([&](ttg::MmaAsyncOp mma) {
+    all &= mma->getBlock() == loop.getBody();
+    mmas.push_back(mma);
+  });
+  return all ? mmas : SmallVector<ttg::MmaAsyncOp>();
+}
+
+SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {
+  scf::ForOp loop = schedule.loop;
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasOf(loop);
   auto stays = [&](Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
     bool computed = llvm::any_of(schedule.computed, [&](ttg::StoreSharedOp store) { return allocOf(store.getBuffer()) == alloc; });
     return (alloc && computed) || staysInBuffer(schedule, operand);
   };
-  loop.walk([&](ttg::MmaAsyncOp mma) {
-    all &= mma->getBlock() == loop.getBody() && accumulatesInPlace(mma, loop) && stays(mma.getA()) && llvm::all_of(mma.buffers(), stays);
-    mmas.push_back(mma);
-  });
+  bool all = llvm::all_of(
+      mmas, [&](ttg::MmaAsyncOp mma) { return accumulatesInPlace(mma, loop) && stays(mma.getA()) && llvm::all_of(mma.buffers(), stays); });
   // A wait for other tiles, too, has to stay.
   loop.walk([&](ttg::MmaAsyncWaitOp wait) {
     all &= llvm::all_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp<ttg::MmaAsyncOp>() != nullptr; });
   });
-  if (!all) mmas.clear();
-  return mmas;
+  return all ? mmas : SmallVector<ttg::MmaAsyncOp>();
 }
 
 void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::MmaAsyncOp> mmas) {

@@ -34,10 +34,12 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
 //===--------------------------------------------------------------------------------------------------------- for policies
 
 /// Copies of all circular buffers, and releases, stand after `op` (null: at the top of the iteration). A copy goes to the stage that was
-/// read `releaseDistance` iterations ago.
+/// read `releaseDistance` iterations ago. A producer fills the circular buffers in the order of their loads.
 void copyAndReleaseAfter(LoopSchedule &schedule, mlir::Operation *op, int64_t releaseDistance);
 /// True if an MMA's operand is in a circular buffer, or in a buffer that the loop does not write.
 bool staysInBuffer(const LoopSchedule &schedule, mlir::Value operand);
+/// Returns the MMAs of a loop if all of them stand in its body itself.
+llvm::SmallVector<ttg::MmaAsyncOp> mmasOf(mlir::scf::ForOp loop);
 /// Returns the MMAs of a loop if all of them may stay in flight across its back edge: their sums stay in the accumulators, and nothing that
 /// they read is written meanwhile. If one must be waited for in its iteration, the others would gain nothing.
 llvm::SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule);

@@ -27,10 +27,11 @@ ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stage
 }
 
 bool scheduleRegisterOperands(LoopSchedule &schedule, const PolicyContext &) {
-  if (schedule.circularBuffers.empty() || schedule.warpSpecialized || schedule.computedStages != stagesWithoutWaiting) return false;
+  if (schedule.circularBuffers.empty() || schedule.warpSpecialized || schedule.computedStages < stagesWithoutWaiting) return false;
   SmallVector<ttg::MmaAsyncOp> mmas = mmasInFlight(schedule);
   ttg::FenceAsyncOp fence = mmas.empty() ? ttg::FenceAsyncOp() : fenceAfterComputed(schedule, schedule.stages);
   if (!fence) return false;
+  schedule.oneBarrier = true;
   keepInFlightUntilNext(schedule, mmas);
   copyAndReleaseAfter(schedule, fence, /*releaseDistance=*/0);
   for (CircularBuffer &circular : schedule.circularBuffers)

@@ -16,7 +16,7 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/policies/policies.h"
-#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "gpu/schedule/policies/shared_budget.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
@@ -28,31 +28,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-/// Shared memory with the circular buffers of the loops that have been scheduled.
-class SharedBudget {
-public:
-  SharedBudget(tt::FuncOp function, const GpuTarget &target)
-      : function(function), target(target), reservedBarriers(target.tcgen05 ? tensorBarrierBytes : 0) {}
-
-  /// True if these buffers, and barriers of so many bytes, fit as well.
-  bool fits(ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const {
-    SmallVector<DeeperBuffer> all(reserved);
-    llvm::append_range(all, more);
-    return planShared(function, all).bytes + reservedBarriers + barriers <= target.sharedBytes;
-  }
-
-  void reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0) {
-    llvm::append_range(reserved, buffers);
-    reservedBarriers += barriers;
-  }
-
-private:
-  tt::FuncOp function;
-  const GpuTarget &target;
-  SmallVector<DeeperBuffer> reserved;
-  int64_t reservedBarriers;
-};
 
 /// True if an iteration loads tiles itself, not in a loop of its own.
 bool loadsTiles(scf::ForOp loop) {
@@ -73,6 +48,9 @@ public:
     isKernelWarpSpecialized = function->hasAttr(ttg::operandRegistersName) || choosePartitions();
     for (scf::ForOp loop : loops)
       if (failed(scheduleLoop(loop))) return failure();
+    chooseWaitingWarps();
+    for (auto &[schedule, reason] : decided)
+      write(schedule, reason);
     return success();
   }
 
@@ -92,15 +70,16 @@ private:
     notWarpSpecialized = warpSpecializationObstacle(function, config, target);
     if (notWarpSpecialized) return false; // reported for loops that load ahead
     std::vector<LoopSchedule> schedules;
+    bool runsDecoupled = false;
     for (scf::ForOp loop : loops) {
       if (requestedStages(loop, config) < 2) continue;
       LoopSchedule schedule = findLoads(loop);
       if (schedule.circularBuffers.empty()) continue;
       usePolicies(schedule, schedule.requested);
-      schedule.runsDecoupled = mayRunDecoupled(schedule);
+      runsDecoupled |= mayRunDecoupled(schedule);
       schedules.push_back(std::move(schedule));
     }
-    std::optional<std::string> reason = warpSpecializationObstacle(schedules, config, target);
+    std::optional<std::string> reason = warpSpecializationObstacle(schedules, runsDecoupled, config, target);
     if (reason && !schedules.empty()) explainPartitions(*reason);
     return !reason;
   }
@@ -117,34 +96,6 @@ private:
   }
 
   //===------------------------------------------------------------------------------------------------------------- depth
-
-  /// The buffers of computed operands as they would be with `stages` stages, in use throughout `around`.
-  static SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, scf::ForOp around) {
-    return llvm::map_to_vector(schedule.computed,
-                               [&](ttg::StoreSharedOp store) { return DeeperBuffer{allocOf(store.getBuffer()), stages, around}; });
-  }
-
-  /// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
-  static SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies = true) {
-    SmallVector<DeeperBuffer> buffers = schedule.operandPlan ? computedBuffers(schedule, stages, around)
-                                                             : computedBuffers(schedule, schedule.computedStages, schedule.loop);
-    if (!copies) return buffers;
-    for (const Copy &copy : schedule.copies())
-      buffers.push_back({copy.alloc, stages, around});
-    return buffers;
-  }
-
-  /// Bytes of the mbarriers of a loop's circular buffers: full ones for TMA, empty ones for each place of release, and those of an operand
-  /// partition.
-  static int64_t barriersOf(const LoopSchedule &schedule) {
-    llvm::SmallPtrSet<Operation *, 2> releases;
-    int64_t barriers = schedule.operandPlan.has_value() + (schedule.computedReleaseAfter() != nullptr);
-    for (const CircularBuffer &circular : schedule.circularBuffers) {
-      barriers += circular.tma;
-      if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
-    }
-    return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
-  }
 
   /// Returns the greatest depth, up to `requested`, with which the circular buffers fit if they are in use throughout `around`. `others`:
   /// further buffers. What else is in shared memory meanwhile stays where it is.
@@ -231,7 +182,7 @@ private:
     }
     bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPlan;
     if (runs) llvm::append_range(shared, heldBy(tiles));
-    int64_t affordable = schedule.continued ? stages : affordableStages(schedule, stages, tiles, shared);
+    int64_t affordable = schedule.continues ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
     if (!schedule.crossTile) return stages;
     if (runs) keepStoresInFlight(tiles);
@@ -269,7 +220,7 @@ private:
       for (const Copy &copy : circular.copies) {
         ttg::AllocOp alloc = copy.alloc;
         if (loops.size() != 1) alloc.extendLifetime(ttg::Lifetime::throughout);
-        if (isMulticastToAllCtas(circular, copy, config, schedule.paired)) alloc.extendLifetime(ttg::Lifetime::fromStart);
+        if (multicastParts(circular, copy, config, schedule.paired)) alloc.extendLifetime(ttg::Lifetime::fromStart);
       }
   }
 
@@ -286,13 +237,14 @@ private:
     bool prefetches = !schedule.circularBuffers.empty();
     if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
     SmallVector<DeeperBuffer> reserved;
-    schedule.continued = warpSpecialized && left && prefetches && mayContinue(schedule, reserved);
+    bool continues = warpSpecialized && left && prefetches && mayContinue(schedule, reserved);
+    if (continues) schedule.continues = left->loop;
     if (prefetches && notWarpSpecialized) explainPartitions(*notWarpSpecialized);
-    int64_t stages = schedule.continued ? left->stages : chooseStages(schedule);
-    if (!schedule.continued && prefetches) left.reset();
+    int64_t stages = continues ? left->stages : chooseStages(schedule);
+    if (!continues && prefetches) left.reset();
     if (stages < 2) forgetPeers(schedule);
     if (warpSpecialized && stages > 1) stages = keepStagesAcrossTiles(schedule, stages);
-    if (schedule.continued) budget.reserve(reserved);
+    if (continues) budget.reserve(reserved);
     return stages;
   }
 
@@ -311,10 +263,9 @@ private:
     scheduleRegisterLoads(schedule);
     std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     if (stages < 2) schedule.circularBuffers.clear();
-    if (stages > 1)
-      if (Result<void> valid = verify(schedule); !valid) return bug(loop, "its schedule is invalid: " + valid.error());
+    if (Result<void> valid = verify(schedule); !valid) return bug(loop, "its schedule is invalid: " + valid.error());
     reserveBuffers(schedule);
-    write(schedule, reason);
+    decided.push_back({std::move(schedule), std::move(reason)});
     return success();
   }
 
@@ -340,11 +291,22 @@ private:
   void reserveBuffers(const LoopSchedule &schedule) {
     scf::ForOp loop = schedule.loop;
     auto around = schedule.crossTile ? cast<scf::ForOp>(loop->getParentOp()) : loop;
-    budget.reserve(buffersOf(schedule, schedule.stages, around, /*copies=*/!schedule.continued),
-                   schedule.continued ? 0 : barriersOf(schedule));
+    budget.reserve(buffersOf(schedule, schedule.stages, around, /*copies=*/!schedule.continues),
+                   schedule.continues ? 0 : barriersOf(schedule));
     if (!schedule.warpSpecialized || schedule.stages < 2) return;
     left.reset();
     if (isa<tt::FuncOp>(loop->getParentOp()) || schedule.crossTile) left = schedule;
+  }
+
+  /// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, all warps that wait also
+  /// release stages: a warp that waits for no copy may be far ahead.
+  void chooseWaitingWarps() {
+    if (!target.tcgen05) return;
+    auto onlyMmasRead = [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; };
+    bool all = llvm::all_of(decided, [&](const auto &each) { return llvm::all_of(each.first.circularBuffers, onlyMmasRead); });
+    for (auto &[schedule, reason] : decided)
+      for (CircularBuffer &circular : schedule.circularBuffers)
+        circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : onlyMmasRead(circular));
   }
 
   void write(LoopSchedule &schedule, StringRef reason) {
@@ -368,6 +330,7 @@ private:
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LoopSchedule> left;              // the last scheduled loop with a producer, if another one may continue with its buffers
   llvm::SmallPtrSet<Operation *, 4> storesInFlight, storesPerWarpGroup;
+  std::vector<std::pair<LoopSchedule, std::string>> decided; // and why there are fewer stages than requested
   int64_t nextId = 0;
 };
 

@@ -1,0 +1,50 @@
+#include "gpu/schedule/policies/shared_budget.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/ttg/buffer_accesses.h"
+#include "support/target.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, scf::ForOp around) {
+  return llvm::map_to_vector(schedule.computed,
+                             [&](ttg::StoreSharedOp store) { return DeeperBuffer{allocOf(store.getBuffer()), stages, around}; });
+}
+
+SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies) {
+  SmallVector<DeeperBuffer> buffers =
+      schedule.operandPlan ? computedBuffers(schedule, stages, around) : computedBuffers(schedule, schedule.computedStages, schedule.loop);
+  if (!copies) return buffers;
+  for (const Copy &copy : schedule.copies())
+    buffers.push_back({copy.alloc, stages, around});
+  return buffers;
+}
+
+int64_t barriersOf(const LoopSchedule &schedule) {
+  llvm::SmallPtrSet<Operation *, 2> releases;
+  int64_t barriers = schedule.operandPlan.has_value() + (schedule.computedReleaseAfter() != nullptr);
+  for (const CircularBuffer &circular : schedule.circularBuffers) {
+    barriers += circular.tma;
+    if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);
+  }
+  return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
+}
+
+SharedBudget::SharedBudget(tt::FuncOp function, const GpuTarget &target)
+    : function(function), target(target), reservedBarriers(target.tcgen05 ? tensorBarrierBytes : 0) {}
+
+bool SharedBudget::fits(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
+  SmallVector<DeeperBuffer> all(reserved);
+  llvm::append_range(all, more);
+  return planShared(function, all).bytes + reservedBarriers + barriers <= target.sharedBytes;
+}
+
+void SharedBudget::reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers) {
+  llvm::append_range(reserved, buffers);
+  reservedBarriers += barriers;
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,36 @@
+// What the schedules of a kernel's loops take of shared memory.
+#pragma once
+
+#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+
+namespace tilewright {
+struct GpuTarget;
+}
+
+namespace tilewright::gpu {
+
+/// The buffers of computed operands as they would be with `stages` stages, in use throughout `around`.
+llvm::SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, mlir::scf::ForOp around);
+/// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
+llvm::SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, mlir::scf::ForOp around, bool copies = true);
+/// Bytes of the mbarriers of a loop's circular buffers: full ones for TMA, empty ones for each place of release, and those of an operand
+/// partition.
+int64_t barriersOf(const LoopSchedule &schedule);
+
+/// Shared memory with the circular buffers of the loops that have been scheduled.
+class SharedBudget {
+public:
+  SharedBudget(tt::FuncOp function, const GpuTarget &target);
+  /// True if these buffers, and barriers of so many bytes, fit as well.
+  bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
+  void reserve(llvm::ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0);
+
+private:
+  tt::FuncOp function;
+  const GpuTarget &target;
+  llvm::SmallVector<DeeperBuffer> reserved;
+  int64_t reservedBarriers;
+};
+
+} // namespace tilewright::gpu
