@@ -72,16 +72,14 @@ public:
 private:
   /// True if a tile is made before a reduction and used after it by `user`. Masks and addresses follow from ranges and scalars, and are
   /// computed where they are used.
-  bool isHeld(Value value, Operation *user) {
-    return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user) && registersOf(value.getType()) > 1;
-  }
+  bool isHeld(Value value, Operation *user) { return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user); }
 
-  /// True if the block makes a tile of floats of other tiles, or loads it.
+  /// True if the block makes a tile of floats of other tiles, or loads it, and a thread needs several registers for it.
   bool isMadeHere(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     Operation *op = value.getDefiningOp();
     return tile && isa<FloatType>(tile.getElementType()) && op && op->getBlock() == &block && !isa<tt::SplatOp>(op) &&
-           !op->hasTrait<OpTrait::ConstantLike>();
+           !op->hasTrait<OpTrait::ConstantLike>() && registersOf(tile) > 1;
   }
 
   /// True for a load of elements narrower than a register, which cp.async can do.
@@ -102,7 +100,9 @@ private:
       if (isRow(load)) rows.insert(load);
       return isRow(load);
     }
-    if (!isa<arith::ExtFOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp>(op)) return false;
+    if (!isa<arith::ExtFOp, tt::FpToFpOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp, tt::ExpandDimsOp,
+             tt::BroadcastOp>(op))
+      return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canRematerialize(operand); });
   }
 
@@ -132,8 +132,8 @@ private:
   /// The last place where a thread can wait for its copies of the row: before its first use, and before a possible write to memory.
   Operation *endOfCopy(tt::LoadOp load) {
     Operation *op = load->getNextNode();
-    while (!llvm::is_contained(op->getOperands(), load.getResult()) &&
-           (isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::CopyAsyncOp, ttg::CopyCommitOp, ttg::AllocOp>(op)))
+    auto uses = [&](Operation *at) { return llvm::any_of(load->getUsers(), [&](Operation *user) { return at->isAncestor(user); }); };
+    while (!uses(op) && (isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::CopyAsyncOp, ttg::CopyCommitOp, ttg::AllocOp>(op)))
       op = op->getNextNode();
     return op;
   }
