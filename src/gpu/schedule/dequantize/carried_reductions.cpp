@@ -75,9 +75,9 @@ std::optional<CarriedReductions::Reduction> CarriedReductions::planned(scf::ForO
   BlockArgument carried = loop.getRegionIterArg(number);
   Value reduced = next->getOperand(next->getOperand(0) == carried ? 1 : 0);
   bool eachTile = topLevelLoopAround(loop) && !tilesThatCarry(loop, number);
-  for (Relayout *side : {&right, &left}) {
+  for (Relayout *side : {&byPartition, &byConsumers}) {
     std::optional<Layout> layout = side->layoutOfLoads(ttg::shapeOf(carried.getType()));
-    if (!layout || (eachTile && side == &right) || !side->needsNoLoads(reduced, *layout)) continue;
+    if (!layout || (eachTile && side == &byPartition) || !side->needsNoLoads(reduced, *layout)) continue;
     if (side->plan(firstInit(loop, number), *layout)) return Reduction{number, side, *layout};
   }
   return {};
@@ -88,7 +88,7 @@ void CarriedReductions::plan(scf::ForOp loop) {
     std::optional<Reduction> reduction = planned(loop, number);
     if (!reduction) continue;
     reductions.push_back(*reduction);
-    if (reduction->side == &left) continue;
+    if (reduction->side == &byConsumers) continue;
     Value result = resultOf(loop, number);
     DenseIntElementsAttr limit;
     Type held = comparisonOf(result, limit) ? inBytes(result.getType()) : result.getType();
@@ -165,7 +165,7 @@ scf::ForOp CarriedReductions::move(scf::ForOp loop) {
       result = tiles->getResults().back();
     }
     b.setInsertionPointAfter(old.getOwner());
-    if (side == &left)
+    if (side == &byConsumers)
       old.replaceAllUsesWith(ttg::ConvertLayoutOp::create(b, old.getLoc(), old.getType(), result).getResult());
     else
       forwardResult(b, old, result);

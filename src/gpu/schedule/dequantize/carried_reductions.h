@@ -16,8 +16,8 @@ mlir::Operation *reductionOf(mlir::scf::ForOp loop, unsigned number);
 
 class CarriedReductions {
 public:
-  /// `left`, `right`: the first operand, by the consumers, and the second one, by the partition.
-  CarriedReductions(Relayout &left, Relayout &right) : left(left), right(right) {}
+  /// What the consumers compute, the first operand, and what the partition computes, the second one.
+  CarriedReductions(Relayout &byConsumers, Relayout &byPartition) : byConsumers(byConsumers), byPartition(byPartition) {}
 
   /// Finds the reductions of what is loaded for the operands, and plans their layouts. Nothing is rewritten.
   void plan(mlir::scf::ForOp loop);
@@ -34,7 +34,7 @@ private:
   };
   std::optional<Reduction> planned(mlir::scf::ForOp loop, unsigned number);
 
-  Relayout &left, &right;
+  Relayout &byConsumers, &byPartition;
   llvm::SmallVector<Reduction> reductions;
   int64_t forwardedBytes = 0;
 };

@@ -106,9 +106,9 @@ void ForwardedScales::plan(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
   if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
-  if (!right.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;
+  if (!byPartition.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;
   scales.push_back(tile);
-  left.readBy(tile, nullptr);
+  byConsumers.readBy(tile, nullptr);
 }
 
 int64_t ForwardedScales::bytes() const {
@@ -121,12 +121,12 @@ int64_t ForwardedScales::bytes() const {
 void ForwardedScales::store(OpBuilder &b) {
   OpBuilder top(b.getContext());
   for (Value tile : scales) {
-    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    Value made = byPartition.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
     if (isInUpperByte(tile)) made = upperBytes(b, made);
     top.setInsertionPointToStart(scf::ForOp(c.loop).getBody());
     Value buffer = ttg::AllocOp::create(top, tile.getLoc(), bufferOf(tile));
     markOperandPartition(ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer));
-    left.readBy(tile, [buffer](OpBuilder &at, RankedTensorType type) { return loadForwarded(at, type, buffer); });
+    byConsumers.readBy(tile, [buffer](OpBuilder &at, RankedTensorType type) { return loadForwarded(at, type, buffer); });
   }
 }
 

@@ -11,8 +11,9 @@ namespace tilewright::gpu {
 
 class ForwardedScales {
 public:
-  /// `left`, `right`: the first operand, by the consumers, and the second one, by the partition.
-  ForwardedScales(const DequantizeCandidate &candidate, Relayout &left, Relayout &right) : c(candidate), left(left), right(right) {}
+  /// What the consumers compute, the first operand, and what the partition computes, the second one.
+  ForwardedScales(const DequantizeCandidate &candidate, Relayout &byConsumers, Relayout &byPartition)
+      : c(candidate), byConsumers(byConsumers), byPartition(byPartition) {}
 
   /// Plans to forward the scales that `tile` is computed from: what comes from loads to registers alone, before each scale is repeated for
   /// its group.
@@ -27,7 +28,7 @@ private:
   template <typename Op> bool dependsOn(mlir::Value value) const;
 
   const DequantizeCandidate &c;
-  Relayout &left, &right;
+  Relayout &byConsumers, &byPartition;
   llvm::SmallVector<mlir::Value> scales;
   llvm::DenseSet<mlir::Value> searched;
 };

@@ -112,9 +112,9 @@ static void joinSums(OpBuilder &b, Location loc, scf::ForOp loop, unsigned numbe
   sums.replaceAllUsesWith(ttg::ConvertLayoutOp::create(b, loc, type, reshaped(b, halves, type.getShape())).getResult());
 }
 
-void multiplyByHalves(DequantizeCandidate &c, Relayout &left, const Layout &layout, bool evenOddInterleave) {
+void multiplyByHalves(DequantizeCandidate &c, Relayout &byConsumers, const Layout &layout, bool evenOddInterleave) {
   OpBuilder b(c.loop.getContext());
-  Value tile = left.make(c.first.store.getSrc(), layout);
+  Value tile = byConsumers.make(c.first.store.getSrc(), layout);
   Location loc = c.mma.getLoc();
   ttg::MmaAsyncWaitOp wait = waitFor(c.mma.getD());
   unsigned number = cast<BlockArgument>(c.mma.getC()).getArgNumber() - 1;

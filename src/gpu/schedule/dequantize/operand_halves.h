@@ -9,8 +9,8 @@
 
 namespace tilewright::gpu {
 
-/// Splits the candidate's MMA, and erases the buffer of its first operand. `layout`: in which the consumers compute that operand, by
-/// `left`; `evenOddInterleave`: the order of K in their registers (k_order.h). Replaces the candidate's loop.
-void multiplyByHalves(DequantizeCandidate &candidate, Relayout &left, const Layout &layout, bool evenOddInterleave);
+/// Splits the candidate's MMA, and erases the buffer of its first operand. `layout`: in which the consumers compute that operand.
+/// `evenOddInterleave`: the order of K in their registers (k_order.h). Replaces the candidate's loop.
+void multiplyByHalves(DequantizeCandidate &candidate, Relayout &byConsumers, const Layout &layout, bool evenOddInterleave);
 
 } // namespace tilewright::gpu

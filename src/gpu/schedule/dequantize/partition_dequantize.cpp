@@ -37,7 +37,8 @@ namespace {
 class Rewrite {
 public:
   Rewrite(tt::FuncOp function, DequantizeCandidate &loop, ttg::ConfigAttr config)
-      : function(function), c(loop), config(config), left(function), right(function), scales(loop, left, right), reductions(left, right) {}
+      : function(function), c(loop), config(config), byConsumers(function), byPartition(function), scales(loop, byConsumers, byPartition),
+        reductions(byConsumers, byPartition) {}
 
   /// Decides what is computed in which layout. Returns false if that is not possible, or does not fit in shared memory.
   bool plan(const GpuTarget &target) {
@@ -50,11 +51,11 @@ public:
   void run() {
     OpBuilder b(c.second.store);
     ttg::relyOn(function, c.guards);
-    Value dequantized = right.make(c.second.store.getSrc(), rowLayout);
+    Value dequantized = byPartition.make(c.second.store.getSrc(), rowLayout);
     scales.store(b);
     if (!c.first.isCopied()) {
       dequantized = KOrder(cast<RankedTensorType>(dequantized.getType()), c.dimOf(c.second, 0), evenOddInterleave).apply(b, dequantized);
-      multiplyByHalves(c, left, operandLayout, evenOddInterleave);
+      multiplyByHalves(c, byConsumers, operandLayout, evenOddInterleave);
     }
     c.second.store.getSrcMutable().assign(dequantized);
     markOperandPartition(c.second.store);
@@ -92,21 +93,21 @@ private:
     int64_t along = c.dimOf(c.second, 0);
     rowLayout = rowsOfThreads(ttg::shapeOf(tile.getType()), along);
     if (evenOddInterleave) std::swap(rowLayout.basesOf(Axis::reg)[0], rowLayout.basesOf(Axis::reg)[1]);
-    return right.plan(tile, rowLayout) && hasOwnCopy(right, c.second.store, along);
+    return byPartition.plan(tile, rowLayout) && hasOwnCopy(byPartition, c.second.store, along);
   }
 
   /// Plans the first operand, in the registers of the consumers. Where a byte holds several numbers, dequantizing the second operand is
   /// enough work for the partition; otherwise it loads the scales of both.
   bool planFirst() {
     auto tile = cast<RankedTensorType>(c.first.store.getSrc().getType());
-    auto copied = cast<RankedTensorType>(right.copiedLoad().getType());
+    auto copied = cast<RankedTensorType>(byPartition.copiedLoad().getType());
     if (copied.getNumElements() == cast<RankedTensorType>(c.second.store.getSrc().getType()).getNumElements())
       scales.plan(c.first.store.getSrc());
     int64_t along = c.dimOf(c.first, 1);
     Layout operand = Layout::wgmmaOperandA(c.shapeOfFirst(), config.getWarps(), tile.getElementTypeBitWidth());
     if (along == 0) operand = operand.transposed({1, 0});
     operandLayout = KOrder(tile, along, evenOddInterleave).before(operand);
-    return left.plan(c.first.store.getSrc(), operandLayout) && hasOwnCopy(left, c.first.store, along);
+    return byConsumers.plan(c.first.store.getSrc(), operandLayout) && hasOwnCopy(byConsumers, c.first.store, along);
   }
 
   /// True if the circular buffers fit, with what is copied, what is made of it, and what the partition forwards.
@@ -120,7 +121,7 @@ private:
   tt::FuncOp function;
   DequantizeCandidate &c;
   ttg::ConfigAttr config;
-  Relayout left, right;
+  Relayout byConsumers, byPartition;
   ForwardedScales scales;
   CarriedReductions reductions;
   bool evenOddInterleave = false;  ///< the order of K in registers
