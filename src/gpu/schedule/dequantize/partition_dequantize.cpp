@@ -110,7 +110,8 @@ private:
     return byConsumers.plan(c.first.store.getSrc(), operandLayout) && hasOwnCopy(byConsumers, c.first.store, along);
   }
 
-  /// True if the circular buffers fit, with what is copied, what is made of it, and what the partition forwards.
+  /// True if enough stages fit, planned as one buffer: of what is copied, what is made of it, and the forwarded scales. What the partition
+  /// forwards after the loop stays in use all the time.
   bool fits(const GpuTarget &target) {
     int64_t bytes = scales.bytes(), dequantized = c.second.alloc.getType().paddedTileBytes();
     c.loop.walk([&](ttg::DescriptorLoadOp load) { bytes += ttg::bytesOfTile(load.getType()); });
