@@ -4,12 +4,8 @@
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel branch --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=BRANCH
-# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,1,16384' | FileCheck %s
-# RUN: tilewright compile %s --kernel rows --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp8e4nv:16,*fp8e4nv:16,i32:16,1,16384' | FileCheck %s
 # RUN: tilewright run %s --interpret --kernel branch --grid 2 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --out y_ptr=%t.npy
 # RUN: tilewright run %s --simulate --kernel branch --grid 2 --num-warps 4 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --check y_ptr=%t.npy --rtol 1e-3 --atol 1e-2
-# RUN: tilewright run %s --interpret --kernel rows --grid 2 --arg 'x_ptr=randn:fp8e4nv[2,16368]' --arg 'y_ptr=zeros:fp8e4nv[2,16368]' --arg n=16368 --arg ROWS=1 --arg BLOCK=16384 --out y_ptr=%t.npy
-# RUN: tilewright run %s --simulate --kernel rows --grid 2 --num-warps 4 --arg 'x_ptr=randn:fp8e4nv[2,16368]' --arg 'y_ptr=zeros:fp8e4nv[2,16368]' --arg n=16368 --arg ROWS=1 --arg BLOCK=16384 --check y_ptr=%t.npy --rtol 0.2 --atol 1e-2
 
 import triton
 import triton.language as tl
@@ -60,14 +56,3 @@ def branch(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     centred = tl.where(columns < n, x - tl.sum(x, axis=0) / n, 0.0)
     rstd = largest / tl.sqrt(tl.sum(centred * centred, axis=0) / n)
     tl.store(y_ptr + tl.program_id(0) * n + columns, (centred * rstd).to(y_ptr.dtype.element_ty), mask=columns < n)
-
-
-# Rows of tiles with two dimensions, of 8-bit numbers, too.
-@triton.jit
-def rows(x_ptr, y_ptr, n, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    row, columns = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, BLOCK)
-    inside = (columns < n)[None, :]
-    x = tl.load(x_ptr + row[:, None] * n + columns[None, :], mask=inside, other=0.0).to(tl.float32)
-    centred = tl.where(inside, x - (tl.sum(x, axis=1) / n)[:, None], 0.0)
-    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, axis=1) / n)
-    tl.store(y_ptr + row[:, None] * n + columns[None, :], (centred * rstd[:, None]).to(y_ptr.dtype.element_ty), mask=inside)

@@ -72,14 +72,16 @@ public:
 private:
   /// True if a tile is made before a reduction and used after it by `user`. Masks and addresses follow from ranges and scalars, and are
   /// computed where they are used.
-  bool isHeld(Value value, Operation *user) { return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user); }
+  bool isHeld(Value value, Operation *user) {
+    return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user) && registersOf(value.getType()) > 1;
+  }
 
-  /// True if the block makes a tile of floats of other tiles, or loads it, and a thread needs several registers for it.
+  /// True if the block makes a tile of floats of other tiles, or loads it.
   bool isMadeHere(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     Operation *op = value.getDefiningOp();
     return tile && isa<FloatType>(tile.getElementType()) && op && op->getBlock() == &block && !isa<tt::SplatOp>(op) &&
-           !op->hasTrait<OpTrait::ConstantLike>() && registersOf(tile) > 1;
+           !op->hasTrait<OpTrait::ConstantLike>();
   }
 
   /// True for a load of elements narrower than a register, which cp.async can do.
@@ -100,9 +102,7 @@ private:
       if (isRow(load)) rows.insert(load);
       return isRow(load);
     }
-    if (!isa<arith::ExtFOp, tt::FpToFpOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp, tt::ExpandDimsOp,
-             tt::BroadcastOp>(op))
-      return false;
+    if (!isa<arith::ExtFOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp>(op)) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canRematerialize(operand); });
   }
 
