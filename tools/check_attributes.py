@@ -35,10 +35,10 @@ STEPS_OF = {
     SCHEDULE + "mmas/mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
     SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
-    SCHEDULE + "microscaling/policy.cpp": {"schedule-loops"},
+    SCHEDULE + "dequantize/policy.cpp": {"schedule-loops"},
 }
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
-           SCHEDULE + "microscaling/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
+           SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
            SCHEDULE + "accumulators/": {"place-accumulators"}, "src/gpu/ttg/": {ANY}}
 
 

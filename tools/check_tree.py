@@ -16,7 +16,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
-SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "expand", "policies", "microscaling", "mmas", "accumulators", "clusters"]
+SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "expand", "policies", "dequantize", "mmas", "accumulators", "clusters"]
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/ttg", "gpu/cost_model", "gpu/sm_model", "gpu/tiles", "gpu/schedule",
          *(f"gpu/schedule/{name}" for name in SCHEDULE), "gpu/thread", "gpu", "codegen", "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
 # Headers that earlier folders may include as well: declarations of passes, functions of numbers, and errors of the C

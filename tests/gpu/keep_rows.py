@@ -3,6 +3,9 @@
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,4096' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
+# RUN: tilewright compile %s --kernel branch --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=BRANCH
+# RUN: tilewright run %s --interpret --kernel branch --grid 2 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --out y_ptr=%t.npy
+# RUN: tilewright run %s --simulate --kernel branch --grid 2 --num-warps 4 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --check y_ptr=%t.npy --rtol 1e-3 --atol 1e-2
 
 import triton
 import triton.language as tl
@@ -36,3 +39,20 @@ def softmax(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     weights = tl.exp(x - tl.max(x, axis=0))
     y = weights / tl.sum(weights, axis=0)
     tl.store(y_ptr + tl.program_id(0) * n + columns, y.to(y_ptr.dtype.element_ty), mask=columns < n)
+
+
+# The copy is waited for before a branch that uses the row.
+# BRANCH: ttg.copy_wait 0
+# BRANCH-NEXT: ttg.load_shared
+# BRANCH: scf.if
+@triton.jit
+def branch(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    row = tl.load(x_ptr + tl.program_id(0) * n + columns, mask=columns < n, other=0.0)
+    largest = 1.0
+    if n > 100:
+        largest = tl.max(row, axis=0).to(tl.float32)
+    x = row.to(tl.float32)
+    centred = tl.where(columns < n, x - tl.sum(x, axis=0) / n, 0.0)
+    rstd = largest / tl.sqrt(tl.sum(centred * centred, axis=0) / n)
+    tl.store(y_ptr + tl.program_id(0) * n + columns, (centred * rstd).to(y_ptr.dtype.element_ty), mask=columns < n)

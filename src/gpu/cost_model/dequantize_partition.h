@@ -1,4 +1,4 @@
-// Which tiles a kernel may have whose second operand a partition dequantizes, in a warp group of its own (gpu/schedule/microscaling).
+// Which tiles a kernel may have whose second operand a partition dequantizes, in a warp group of its own (gpu/schedule/dequantize).
 #pragma once
 
 #include "gpu/cost_model/registers.h"

@@ -20,6 +20,11 @@ inline bool fitOnSM(int64_t ctas, int64_t threads, int64_t registersPerThread, c
   return ctas * threads * registersPerThread <= target.registersPerSM;
 }
 
+/// Returns how many CTAs the registers of an SM suffice for.
+inline int64_t ctasByRegisters(int64_t threads, int64_t registersPerThread, const GpuTarget &target) {
+  return target.registersPerSM / (threads * registersPerThread);
+}
+
 /// Returns the registers of a thread if one CTA has the SM to itself, or the limit that the author has set (`limit`; 0: none).
 inline int64_t availableRegisters(int64_t threads, int64_t limit, const GpuTarget &target) {
   int64_t available = std::min(target.registersPerThread, target.registersPerSM / threads);

@@ -26,8 +26,7 @@ constexpr int64_t registersOfPromotedPart = 64; ///< accumulators of an fp8 dot 
 constexpr int64_t manyAccumulators = 128;       ///< with more in a thread, addresses that only stores use move after the loop
 constexpr int64_t minDequantizedSums = 128;     ///< with fewer, a second CTA fits on the SM, and no partition dequantizes
 constexpr int64_t minStagedRegisters = 128; ///< a row stays in shared memory if a thread would hold so many registers across a reduction
-constexpr int64_t stagedCtas = 3;           ///< and so many CTAs
-constexpr int64_t stagedCtaRegisters = 160; ///< with so many registers per thread fit on an SM
+constexpr int64_t stagedCtaRegisters = 160; ///< and one more CTA fits on an SM with so many registers per thread
 constexpr int64_t maxHoistedRegisters = 16; ///< of a row's weights, which are loaded before its reduction
 constexpr int64_t minWarpsToShareComparisons = 16; ///< of equal results. With fewer, ptxas may use more registers for that
 
@@ -46,7 +45,6 @@ constexpr int64_t minStagesToRefillAtBarrier = 4; ///< one barrier is for comput
 constexpr int64_t minMmasToMergeRows = 3;         ///< rows arrive with the tiles. Of fewer MMAs, the first one may be prefetched alone
 constexpr int64_t minMmasToDrainLate = 3;         ///< the last MMA stays in flight until the next iteration's first wait
 constexpr int64_t maxAlternatingMmas = 2;         ///< MMAs alternate with arithmetic, and stages are refilled after the first one
-constexpr int64_t minScaleBytesAtTop = 4;         ///< of a row's scales, from which on they are loaded at the top of an iteration
 constexpr int64_t widenedLoadBytes = 8;           ///< bytes of the word of scales that a thread loads for several iterations
 constexpr int64_t widenedRowBytes = 16;           ///< the same where the dequantize partition alone loads scales
 constexpr int64_t maxForwardedScales = 8;         ///< columns of scales in an iteration that the dequantize partition forwards, at most

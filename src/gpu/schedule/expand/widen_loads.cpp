@@ -72,9 +72,8 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
 }
 
-/// How many bytes the load's bytes move in every iteration, if words hold those of whole iterations. A mask that varies would have to be
-/// remembered for each word, which costs more than it gains (`widenedLoadBytes`).
-static std::optional<int64_t> stepOf(tt::LoadOp load, scf::ForOp loop) {
+/// A mask that varies would have to be remembered for each word, which costs more than it gains (`widenedLoadBytes`).
+std::optional<int64_t> bytesOfIteration(tt::LoadOp load, scf::ForOp loop) {
   auto isInvariant = [&](Value value) { return !value || loop.isDefinedOutsideOfLoop(value); };
   Type element = getElementTypeOrSelf(load.getType());
   if (!element.isIntOrFloat() || !llvm::is_contained({8U, 16U, 32U}, element.getIntOrFloatBitWidth())) return {};
@@ -297,7 +296,7 @@ private:
 } // namespace
 
 bool widenLoad(LoopSchedule &schedule, tt::LoadOp load, int64_t registers, Operation *insertionPoint) {
-  std::optional<int64_t> step = stepOf(load, schedule.loop);
+  std::optional<int64_t> step = bytesOfIteration(load, schedule.loop);
   if (!step) return false;
   WidenedLoad widened(load, schedule.loop, *step);
   bool byRows = schedule.operandPlan && schedule.operandPlan->loadsWholeRows && widened.chooseRows();

@@ -1,4 +1,4 @@
-// Loads through a tensor map that no loop prefetches become copies that are waited for where they stand:
+// Loads through a tensor map that no loop prefetches become copies, with a wait before the first reader:
 //   before: %a = ttg.descriptor_load %map    ttg.store_shared %a, %buffer    ... read %buffer
 //   after:  expect bytes on a barrier    ttg.tma_load %map to %buffer    ... wait for the barrier    read %buffer
 // Loads whose tiles are stored next to each other share a barrier. Its parity is carried through the loops around it.

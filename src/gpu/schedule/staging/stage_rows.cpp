@@ -1,11 +1,11 @@
-// A long row is reduced several times, and between two reductions threads hold it: in 32 bits, although it came in 16. So many
-// registers leave few CTAs on an SM, and while one CTA waits for a reduction, too few loads are in flight. The
-// row stays in shared memory instead, as it came, and what is computed from it is computed again after each reduction:
+// A long row may be reduced several times, and between two reductions threads hold it: in 32 bits, even if its numbers in memory are
+// narrower. So many registers leave few CTAs on an SM, and while a CTA waits for a reduction, too few loads are in flight. The row
+// stays in shared memory instead, as in memory, and what is computed from it is rematerialized after each reduction:
 //   before: %x = extf (load %p)    %m = reduce %x    %c = %x - %m    %v = reduce (%c * %c)    store (%c * ...)
 //   after:  copy_async %p to %row    wait    %m = reduce (extf (load_shared %row))    %v = reduce ((extf (load_shared %row) - %m) ^ 2)
 //           store ((extf (load_shared %row) - %m) * ...)
-// Each thread reads only what it has copied itself, so no threads need to meet. If something is held that cannot be computed
-// again, or that costs more than additions and multiplications, nothing would be gained, and everything stays as it is.
+// Each thread reads only what it has copied itself, so it needs no barrier. If a held value cannot be rematerialized by additions and
+// multiplications, nothing changes. Rows in loops are left alone: their loads run an iteration ahead.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/registers.h"
@@ -20,9 +20,19 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+/// Returns the dimensions of a tile, first the one along which a thread holds contiguous elements.
+static Dims orderOf(const Layout &layout) {
+  Dims order(layout.shape.size()), step = layout.coordinates(layout.basesOf(Axis::reg).front());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](int64_t x, int64_t y) { return step[static_cast<size_t>(x)] > step[static_cast<size_t>(y)]; });
+  return order;
+}
 
 namespace {
 class RowStager {
@@ -60,8 +70,8 @@ public:
   }
 
 private:
-  /// True if a tile is made before a reduction and used after it by `user`. What follows
-  /// only from numbers (masks, addresses) is not held but computed where it is used.
+  /// True if a tile is made before a reduction and used after it by `user`. Masks and addresses follow from ranges and scalars, and are
+  /// computed where they are used.
   bool isHeld(Value value, Operation *user) {
     return isMadeHere(value) && regions.lookup(value.getDefiningOp()) != regions.lookup(user) && registersOf(value.getType()) > 1;
   }
@@ -74,15 +84,15 @@ private:
            !op->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// A load whose elements are narrow, and which cp.async can do.
-  bool isRow(tt::LoadOp load) {
+  /// True for a load of elements narrower than a register, which cp.async can do.
+  static bool isRow(tt::LoadOp load) {
     auto tile = cast<RankedTensorType>(load.getType());
-    constexpr unsigned narrow = 16;
+    int64_t bits = tile.getElementTypeBitWidth();
     auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
     bool zeros = !load.getOther() || tt::isZeros(load.getOther());
     Layout layout = ttg::layoutOf(tile);
-    return tile.getRank() == 1 && tile.getElementTypeBitWidth() == narrow && vector && vector.getInt() * narrow / 8 == maxAccessBytes &&
-           zeros && !tt::isVolatileLoad(load) && !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
+    return bits < registerBits && vector && vector.getInt() * bits / 8 == maxAccessBytes && zeros && !tt::isVolatileLoad(load) &&
+           !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
   }
 
   bool canRematerialize(Value value) {
@@ -101,34 +111,29 @@ private:
     if (!isMadeHere(value)) return value;
     Operation *op = value.getDefiningOp();
     if (regions.contains(op) && regions.lookup(op) == regions.lookup(user)) return value;
-    Value &known = made[{value, regions.lookup(user)}];
-    if (known) return known;
+    std::pair<Value, int64_t> key = {value, regions.lookup(user)};
+    if (Value known = made.lookup(key)) return known;
     OpBuilder b(user);
-    Value fresh;
-    if (auto load = dyn_cast<tt::LoadOp>(op)) {
-      fresh = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
-    } else {
-      fresh = tt::rematerialize(b, op, value.getType(), [&](Value operand) { return rematerialize(operand, user); });
-    }
-    return made[{value, regions.lookup(user)}] = fresh;
+    if (auto load = dyn_cast<tt::LoadOp>(op))
+      return made[key] = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), bufferOf(load));
+    return made[key] = tt::rematerialize(b, op, value.getType(), [&](Value operand) { return rematerialize(operand, user); });
   }
 
   ttg::AllocOp bufferOf(tt::LoadOp load) {
     ttg::AllocOp &buffer = buffers[load];
     if (buffer) return buffer;
     auto tile = cast<RankedTensorType>(load.getType());
-    auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), {0});
-    MLIRContext *context = load.getContext();
+    auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), orderOf(ttg::layoutOf(tile)));
+    auto type = ttg::BufferType::get(load.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(load.getContext(), shared));
     OpBuilder b(load);
-    return buffer = ttg::AllocOp::create(b, load.getLoc(),
-                                         ttg::BufferType::get(context, 1, tile.getElementType(), ttg::SharedAttr::get(context, shared)));
+    return buffer = ttg::AllocOp::create(b, load.getLoc(), type);
   }
 
   /// The last place where a thread can wait for its copies of the row: before its first use, and before a possible write to memory.
   Operation *endOfCopy(tt::LoadOp load) {
     Operation *op = load->getNextNode();
-    while (!llvm::is_contained(op->getOperands(), load.getResult()) &&
-           (isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::CopyAsyncOp, ttg::CopyCommitOp, ttg::AllocOp>(op)))
+    auto uses = [&](Operation *at) { return llvm::any_of(load->getUsers(), [&](Operation *user) { return at->isAncestor(user); }); };
+    while (!uses(op) && (isMemoryEffectFree(op) || isa<tt::LoadOp, ttg::CopyAsyncOp, ttg::CopyCommitOp, ttg::AllocOp>(op)))
       op = op->getNextNode();
     return op;
   }
@@ -157,8 +162,9 @@ private:
 } // namespace
 
 static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  // Threads that read their rows again use fewer registers, so a third CTA must fit on the SM, where two had 255.
-  if (!target.cpAsync || !fitOnSM(stagedCtas, config.getWarps() << laneBits, stagedCtaRegisters, target)) return;
+  // Threads that read their rows again use fewer registers: one more CTA must fit on the SM than of threads with all registers.
+  int64_t threads = config.getWarps() << laneBits, ctas = ctasByRegisters(threads, target.registersPerThread, target);
+  if (!target.cpAsync || !fitOnSM(ctas + 1, threads, stagedCtaRegisters, target)) return;
   RowStager stager(function.getBody().front());
   if (stager.pays()) stager.run();
 }

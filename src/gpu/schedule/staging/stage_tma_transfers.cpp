@@ -1,14 +1,16 @@
-// Tiles that go through tensor maps are moved by TMA, to and from buffers in shared memory. Before anything runs ahead, each
-// such load is stored to a buffer that TMA can fill, by itself, and each store goes by way of a buffer:
+// TMA moves tiles that go through tensor maps, to and from buffers in shared memory. Before loads are prefetched, each such load is
+// stored to a buffer of its own that TMA can fill, and each store goes through a buffer:
 //   before: %x = ttg.descriptor_load %map    store_shared %x, %p    store_shared %x, %q    add %x, ...
 //   after:  %x = ttg.descriptor_load %map    store_shared %x, %p    %y = ttg.descriptor_load %map    store_shared %y, %r
 //           %z = load_shared %r    add %z, ...
-// A tile that threads read is loaded right before its first use, so that it takes no registers earlier.
+// A tile that threads read is loaded from the buffer right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/buffers.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/IR/Builders.h"
+
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -48,28 +50,25 @@ static void mergeBuffers(Operation *load) {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user))
       if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
   llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
-  for (size_t i = 0; i < stores.size(); ++i) {
-    ttg::AllocOp merged = ownBuffer(stores[i]);
-    if (!merged) continue;
-    for (size_t j = i + 1; j < stores.size();) {
-      ttg::AllocOp other = ownBuffer(stores[j]);
-      if (other.getType() != merged.getType()) {
-        ++j;
-        continue;
-      }
-      merged->moveBefore(load);
-      eraseStore(stores[j]);
-      other.replaceAllUsesWith(merged.getResult());
-      other.erase();
-      stores.erase(stores.begin() + static_cast<ptrdiff_t>(j));
+  llvm::MapVector<Type, ttg::AllocOp> kept;
+  for (ttg::StoreSharedOp store : stores) {
+    ttg::AllocOp alloc = ownBuffer(store);
+    ttg::AllocOp &same = kept[alloc.getType()];
+    if (!same) {
+      same = alloc;
+      continue;
     }
+    same->moveBefore(load);
+    eraseStore(store);
+    alloc.replaceAllUsesWith(same.getResult());
+    alloc.erase();
   }
 }
 
 namespace {
 struct Readers {
-  Operation *first = nullptr;        ///< of the block: it computes with the tile
-  SmallVector<Operation *> shapes{}; ///< on the way to the readers: the same elements in another shape, in order
+  Operation *first = nullptr;        ///< operation of the block that computes with the tile
+  SmallVector<Operation *> shapes{}; ///< between the load and the readers: the same elements in another shape, in order
 };
 } // namespace
 
@@ -90,7 +89,7 @@ static Readers readersOf(ArrayRef<OpOperand *> uses, Block *block) {
   return readers;
 }
 
-/// The store of a load's tile to a buffer that TMA can fill, where the use is one; or null.
+/// Returns the use if it stores the tile to a buffer that TMA can fill; otherwise null.
 static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use) {
   auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
   ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
@@ -99,7 +98,7 @@ static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use
   return isDirect ? store : ttg::StoreSharedOp();
 }
 
-/// Less than the tile is copied only where TMA fills the buffers that MMAs read.
+/// A part of the tile is copied only if TMA fills buffers that MMAs alone read. Otherwise, copies all of it.
 static void copyWholeTile(ttg::DescriptorLoadOp load) {
   if (load.getCopiedExtent().empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
@@ -113,45 +112,45 @@ static void copyWholeTile(ttg::DescriptorLoadOp load) {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user)) allocOf(store.getBuffer()).setCopiedExtent({});
 }
 
+/// Stores the tile to a buffer that TMA can fill, and loads it for the uses as late as possible: where it is first computed with, and not
+/// between adjacent stores.
+static LogicalResult readThroughBuffer(ttg::DescriptorLoadOp load, ArrayRef<OpOperand *> uses) {
+  FailureOr<ttg::BufferType> type = bufferForCopies(load, load.getType(), load.getOrder());
+  if (failed(type)) return failure();
+  Readers readers = readersOf(uses, load->getBlock());
+  for (Operation *shape : readers.shapes)
+    shape->moveBefore(readers.first);
+  Operation *reader = readers.shapes.empty() ? readers.first : readers.shapes.front();
+  while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp>(reader->getPrevNode()))
+    reader = reader->getPrevNode();
+  OpBuilder b(reader);
+  Value buffer = ttg::AllocOp::create(b, load.getLoc(), *type);
+  ttg::StoreSharedOp::create(b, load.getLoc(), load.getResult(), buffer);
+  Value held = ttg::LoadSharedOp::create(b, load.getLoc(), load.getType(), buffer);
+  for (OpOperand *use : uses)
+    use->set(held);
+  return success();
+}
+
 /// Afterwards every load through a map has one use: it is stored to a buffer that TMA can fill, in the same block.
 static LogicalResult giveBuffers(ttg::DescriptorLoadOp load) {
+  copyWholeTile(load);
   SmallVector<OpOperand *> others;
   SmallVector<ttg::StoreSharedOp> direct;
-  copyWholeTile(load);
   for (OpOperand &use : load.getResult().getUses()) {
     if (ttg::StoreSharedOp store = directStore(load, use))
       direct.push_back(store);
     else
       others.push_back(&use);
   }
-  Location loc = load.getLoc();
   OpBuilder b(load.getContext());
   b.setInsertionPointAfter(load);
-  bool taken = false;
-  auto another = [&]() -> Value {
-    if (!taken) return taken = true, load.getResult();
-    return b.clone(*load)->getResult(0);
-  };
-  for (ttg::StoreSharedOp store : direct)
-    store.getSrcMutable().assign(another());
-  if (others.empty()) return success();
-  FailureOr<ttg::BufferType> type = bufferForCopies(load, load.getType(), load.getOrder());
-  if (failed(type)) return failure();
-  Value source = another();
-  // As late as may be: where it is first computed with, and not between stores that stand together.
-  Readers readers = readersOf(others, load->getBlock());
-  for (Operation *shape : readers.shapes)
-    shape->moveBefore(readers.first);
-  Operation *reader = readers.shapes.empty() ? readers.first : readers.shapes.front();
-  while (isa<ttg::StoreSharedOp>(reader) && isa<ttg::StoreSharedOp>(reader->getPrevNode()))
-    reader = reader->getPrevNode();
-  b.setInsertionPoint(reader);
-  Value buffer = ttg::AllocOp::create(b, loc, *type);
-  ttg::StoreSharedOp::create(b, loc, source, buffer);
-  Value held = ttg::LoadSharedOp::create(b, loc, load.getType(), buffer);
-  for (OpOperand *use : others)
-    use->set(held);
-  return success();
+  SmallVector<ttg::DescriptorLoadOp> loads = {load}; // one for each store, and one for all others
+  while (loads.size() < direct.size() + !others.empty())
+    loads.push_back(cast<ttg::DescriptorLoadOp>(b.clone(*load)));
+  for (auto [store, own] : llvm::zip(direct, loads))
+    store.getSrcMutable().assign(own);
+  return others.empty() ? success() : readThroughBuffer(loads.back(), others);
 }
 
 static LogicalResult stageTmaTransfers(tt::FuncOp function) {

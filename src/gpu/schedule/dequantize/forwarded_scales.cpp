@@ -1,4 +1,4 @@
-#include "gpu/schedule/microscaling/forwarded_scales.h"
+#include "gpu/schedule/dequantize/forwarded_scales.h"
 
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/partitions/operand_partition.h"
@@ -30,14 +30,29 @@ static bool isInUpperByte(Value tile) {
   return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() == 16 && trailingZeros(tile) >= 8;
 }
 
+/// 8, for each element of 16 bits of the tile.
+static Value eight(OpBuilder &b, Location loc, RankedTensorType words) {
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+}
+
 /// The upper bytes of a tile's elements.
 static Value upperBytes(OpBuilder &b, Value tile) {
   Location loc = tile.getLoc();
-  auto type = cast<RankedTensorType>(tile.getType());
-  auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
+  auto type = cast<RankedTensorType>(tile.getType()), words = cast<RankedTensorType>(type.clone(b.getI16Type()));
   Value bits = tt::BitcastOp::create(b, loc, words, tile);
-  Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
-  return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight));
+  return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight(b, loc, words)));
+}
+
+/// Loads a tile from a buffer, which may have the upper bytes of its elements.
+static Value loadForwarded(OpBuilder &b, RankedTensorType type, Value buffer) {
+  Location loc = buffer.getLoc();
+  if (cast<ttg::BufferType>(buffer.getType()).getElementType() == type.getElementType())
+    return ttg::LoadSharedOp::create(b, loc, type, buffer);
+  auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
+  Value bytes = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(type.clone(b.getI8Type())), buffer);
+  Value shift = eight(b, loc, words);
+  Value bits = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, words, bytes), shift);
+  return tt::BitcastOp::create(b, loc, type, bits);
 }
 
 /// Scales of rows, in an order in which those of the rows that a thread multiplies, eight or half of all apart, are contiguous.
@@ -77,23 +92,23 @@ template <typename Op> bool ForwardedScales::dependsOn(Value value) const {
   });
 }
 
-void ForwardedScales::find(Value tile) {
+void ForwardedScales::plan(Value tile) {
   Operation *op = tile.getDefiningOp();
   scf::ForOp loop = c.loop;
   if (!isTile(tile) || !op || op->getBlock() != loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
   if (!searched.insert(tile).second) return;
   if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
     for (Value operand : op->getOperands())
-      find(operand);
+      plan(operand);
     return;
   }
   tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
   if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
-  if (!right.canMake(tile, rowsOfThreads(ttg::shapeOf(type), 1)) || right.copied().size() != 1) return;
+  if (!byPartition.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;
   scales.push_back(tile);
-  left.readFrom(tile, Value());
+  byConsumers.readBy(tile, nullptr);
 }
 
 int64_t ForwardedScales::bytes() const {
@@ -104,17 +119,14 @@ int64_t ForwardedScales::bytes() const {
 }
 
 void ForwardedScales::store(OpBuilder &b) {
+  OpBuilder top(b.getContext());
   for (Value tile : scales) {
-    Value made = right.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
+    Value made = byPartition.make(tile, rowsOfThreads(ttg::shapeOf(tile.getType()), 1));
     if (isInUpperByte(tile)) made = upperBytes(b, made);
-    ttg::AllocOp buffer;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(scf::ForOp(c.loop).getBody());
-      buffer = ttg::AllocOp::create(b, tile.getLoc(), bufferOf(tile));
-    }
+    top.setInsertionPointToStart(scf::ForOp(c.loop).getBody());
+    Value buffer = ttg::AllocOp::create(top, tile.getLoc(), bufferOf(tile));
     markOperandPartition(ttg::StoreSharedOp::create(b, tile.getLoc(), made, buffer));
-    left.readFrom(tile, buffer);
+    byConsumers.readBy(tile, [buffer](OpBuilder &at, RankedTensorType type) { return loadForwarded(at, type, buffer); });
   }
 }
 

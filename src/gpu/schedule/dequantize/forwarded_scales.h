@@ -4,29 +4,31 @@
 //   after:  partition: %s = tt.load %scales    ttg.store_shared %s, %p        consumers: %s = ttg.load_shared %p    dequantize by %s
 #pragma once
 
-#include "gpu/schedule/microscaling/dequantize_candidate.h"
-#include "gpu/schedule/microscaling/relayout.h"
+#include "gpu/schedule/dequantize/dequantize_candidate.h"
+#include "gpu/schedule/dequantize/relayout.h"
 
 namespace tilewright::gpu {
 
 class ForwardedScales {
 public:
-  /// `left`, `right`: the first operand, by the consumers, and the second one, by the partition.
-  ForwardedScales(const DequantizeCandidate &candidate, Relayout &left, Relayout &right) : c(candidate), left(left), right(right) {}
+  /// What the consumers compute, the first operand, and what the partition computes, the second one.
+  ForwardedScales(const DequantizeCandidate &candidate, Relayout &byConsumers, Relayout &byPartition)
+      : c(candidate), byConsumers(byConsumers), byPartition(byPartition) {}
 
-  /// Finds the scales that `tile` is computed from: what comes from loads to registers alone, before each scale is repeated for its group.
-  void find(mlir::Value tile);
+  /// Plans to forward the scales that `tile` is computed from: what comes from loads to registers alone, before each scale is repeated for
+  /// its group.
+  void plan(mlir::Value tile);
   bool empty() const { return scales.empty(); }
   /// Bytes of an iteration's scales in shared memory.
   int64_t bytes() const;
-  /// Stores them for the consumers, before the builder's insertion point.
+  /// The partition stores them for the consumers, before the builder's insertion point.
   void store(mlir::OpBuilder &b);
 
 private:
   template <typename Op> bool dependsOn(mlir::Value value) const;
 
   const DequantizeCandidate &c;
-  Relayout &left, &right;
+  Relayout &byConsumers, &byPartition;
   llvm::SmallVector<mlir::Value> scales;
   llvm::DenseSet<mlir::Value> searched;
 };

@@ -1,4 +1,4 @@
-#include "gpu/schedule/microscaling/relayout.h"
+#include "gpu/schedule/dequantize/relayout.h"
 
 #include "gpu/tiles/layout_cost.h"
 #include "gpu/tiles/layout_plan.h"
@@ -24,33 +24,39 @@ std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &wa
   return sourceLayout(op, want);
 }
 
-bool Relayout::canMake(Value tile, const Layout &want) {
-  if (!isTile(tile)) return true;
-  auto [value, type] = keyOf(tile, want);
-  if (buffers.contains(tile)) return true;
-  if (tile.getType() == type || asked.contains({value, type})) return true;
+bool Relayout::add(Plan &plan, Value tile, const Layout &want) const {
+  if (!isTile(tile) || reads.contains(tile)) return true;
+  Key key = keyOf(tile, want);
+  if (tile.getType() == key.second || plan.tiles.contains(key)) return true;
   Operation *op = tile.getDefiningOp();
   std::optional<Layout> source = op ? layoutOfOperands(op, want) : std::nullopt;
-  if (!source || !llvm::all_of(op->getOperands(), [&](Value operand) { return canMake(operand, *source); })) return false;
-  if (isa<ttg::DescriptorLoadOp>(op)) {
-    if (llvm::is_contained(copies, op)) return false; // in two layouts
-    copies.push_back(op);
+  if (!source || !llvm::all_of(op->getOperands(), [&](Value operand) { return add(plan, operand, *source); })) return false;
+  if (auto copy = dyn_cast<ttg::DescriptorLoadOp>(op)) {
+    if (llvm::is_contained(plan.copies, copy)) return false; // in two layouts
+    plan.copies.push_back(copy);
   }
-  if (isa<tt::LoadOp>(op)) loads.insert({op, want});
-  asked.insert({value, type});
+  if (isa<tt::LoadOp>(op)) plan.loads.insert({op, want});
+  plan.tiles.insert(key);
   return true;
 }
 
-bool Relayout::canMakeOfLoads(Value tile, const Layout &want) {
-  if (!isTile(tile) || asked.contains(keyOf(tile, want))) return true;
+bool Relayout::plan(Value tile, const Layout &want) {
+  Plan larger = planned;
+  if (!add(larger, tile, want)) return false;
+  planned = std::move(larger);
+  return true;
+}
+
+bool Relayout::needsNoLoads(Value tile, const Layout &want) {
+  if (!isTile(tile) || planned.tiles.contains(keyOf(tile, want))) return true;
   Operation *op = tile.getDefiningOp();
   if (!op || isa<tt::LoadOp, ttg::DescriptorLoadOp>(op)) return false;
   std::optional<Layout> source = layoutOfOperands(op, want);
-  return source && llvm::all_of(op->getOperands(), [&](Value operand) { return canMakeOfLoads(operand, *source); });
+  return source && llvm::all_of(op->getOperands(), [&](Value operand) { return needsNoLoads(operand, *source); });
 }
 
 std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {
-  for (const auto &[op, layout] : loads)
+  for (const auto &[op, layout] : planned.loads)
     if (layout.shape == shape) return layout;
   return {};
 }
@@ -64,26 +70,14 @@ void Relayout::keepAccessWidth(tt::LoadOp load, const Layout &want) {
   if (width > 1) load->setAttr(ttg::vectorName, IntegerAttr::get(IntegerType::get(load.getContext(), 32), width));
 }
 
-/// A tile, of which the buffer may hold the upper bytes alone.
-static Value read(OpBuilder &b, RankedTensorType tile, Value buffer) {
-  Location loc = buffer.getLoc();
-  if (cast<ttg::BufferType>(buffer.getType()).getElementType() == tile.getElementType())
-    return ttg::LoadSharedOp::create(b, loc, tile, buffer);
-  auto words = cast<RankedTensorType>(tile.clone(b.getI16Type()));
-  Value bytes = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(tile.clone(b.getI8Type())), buffer);
-  Value eight = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
-  Value bits = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, words, bytes), eight);
-  return tt::BitcastOp::create(b, loc, tile, bits);
-}
-
 Value Relayout::make(Value tile, const Layout &want) {
   if (!isTile(tile)) return tile;
   Key key = keyOf(tile, want);
   if (Value known = made.lookup(key)) return known;
-  if (Value buffer = buffers.lookup(tile)) {
+  if (auto read = reads.find(tile); read != reads.end()) {
     OpBuilder b(function.getContext());
     b.setInsertionPointAfterValue(tile);
-    return made[key] = read(b, cast<RankedTensorType>(key.second), buffer);
+    return made[key] = read->second(b, cast<RankedTensorType>(key.second));
   }
   if (tile.getType() == key.second) return tile;
   Operation *op = tile.getDefiningOp();

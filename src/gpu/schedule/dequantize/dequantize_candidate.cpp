@@ -1,12 +1,11 @@
-#include "gpu/schedule/microscaling/dequantize_candidate.h"
+#include "gpu/schedule/dequantize/dequantize_candidate.h"
 #include "gpu/cost_model/dequantize_partition.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/ttg/buffer_accesses.h"
-
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "support/target.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -15,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Nothing else is stored in the loop: the third warpgroup would not wait for that before it loads.
+/// True for an operation that stores nothing else: the partition would not wait for that before it loads.
 static bool isKnown(Operation *op) {
   return isMemoryEffectFree(op) ||
          isa<tt::LoadOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp, ttg::FenceAsyncOp, ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(
@@ -23,15 +22,19 @@ static bool isKnown(Operation *op) {
 }
 
 bool DequantizeCandidate::match() {
-  if (requestedStages(loop, config) < 2 || loop.getUnsignedCmp()) return false;
+  return requestedStages(loop, config) > 1 && findMma() && findOperands() && accumulatesInIteration() && storesLater() && suits();
+}
+
+/// Finds the only MMA of a body of known operations, whose copies can run ahead.
+bool DequantizeCandidate::findMma() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
-    if (auto found = dyn_cast<ttg::MmaAsyncOp>(op)) {
-      if (mma) return false;
-      mma = found;
-    }
+    if (isa<ttg::DescriptorLoadOp>(op) && !checkPrefetch(&op, {}, loop, /*mayCopyAsync=*/false)) return false;
+    auto found = dyn_cast<ttg::MmaAsyncOp>(op);
+    if (found && mma) return false;
+    if (found) mma = found;
   }
-  return mma && !mma.getPromotionInterval() && !mma.getUseC() && findOperands() && storesLater() && suits();
+  return mma && !mma.getPromotionInterval() && !mma.getUseC();
 }
 
 std::optional<StoredOperand> DequantizeCandidate::storedIn(Value buffer) {
@@ -64,25 +67,24 @@ bool DequantizeCandidate::findOperands() {
     if (fence) return false;
     fence = &op;
   }
-  bool fencesBoth = fence && first.store->isBeforeInBlock(fence) && second.store->isBeforeInBlock(fence) && fence->isBeforeInBlock(mma);
-  return fencesBoth && waitsForIt();
+  return fence && first.store->isBeforeInBlock(fence) && second.store->isBeforeInBlock(fence) && fence->isBeforeInBlock(mma);
 }
 
-/// The MMA is waited for in its iteration, and adds to what the loop carries.
-bool DequantizeCandidate::waitsForIt() {
+/// True if the MMA is waited for in its iteration, and adds to what the loop carries.
+bool DequantizeCandidate::accumulatesInIteration() {
   ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
   auto sum = dyn_cast<BlockArgument>(mma.getC());
   return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
          sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
 }
 
-/// True if nothing that others may load is stored before the loop's end, or by a loop over tiles around it: the third warpgroup
-/// does not wait for the consumers' stores, and is ahead of them by a tile.
+/// True if nothing that the partition may load is stored before the loop's end, or by a loop over tiles around it: the partition does not
+/// wait for the consumers' stores, and is ahead of them by a tile.
 bool DequantizeCandidate::storesLater() {
-  scf::ForOp tiles = topLevelLoopAround(loop);
-  if (!isa<tt::FuncOp>((tiles ? tiles : loop)->getParentOp())) return false;
-  for (Operation &op : (tiles ? tiles->getBlock() : loop->getBlock())->without_terminator()) {
-    if (&op == (tiles ? tiles : loop)) break;
+  scf::ForOp tiles = topLevelLoopAround(loop), outermost = tiles ? tiles : loop;
+  if (!isa<tt::FuncOp>(outermost->getParentOp())) return false;
+  for (Operation &op : *outermost->getBlock()) {
+    if (&op == outermost) break;
     if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
   }
   if (!tiles) return true;
@@ -124,7 +126,7 @@ Layout rowsOfThreads(const Dims &shape, int64_t along) {
     Axis axis = step < int64_t(1) << laneBits ? Axis::lane : step < threadsOfGroup ? Axis::warp : Axis::reg;
     layout.basesOf(axis).push_back(basis(1 - along, step));
   }
-  layout.basesOf(Axis::warp).push_back(0); // the other warpgroup holds copies
+  layout.basesOf(Axis::warp).push_back(0); // the second warp group holds copies
   return layout;
 }
 

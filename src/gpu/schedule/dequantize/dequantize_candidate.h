@@ -13,13 +13,13 @@ struct StoredOperand {
   bool isCopied() const { return llvm::isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
 };
 
-/// The parts of a loop that matter, and whether it suits.
+/// The parts of a loop that matter. They exist if `match` returns true.
 class DequantizeCandidate {
 public:
   DequantizeCandidate(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target)
       : loop(loop), config(config), target(target) {}
 
-  /// Finds the parts; false if the loop is not of this kind.
+  /// Finds the parts. Returns false if the loop is not of this kind.
   bool match();
 
   mlir::scf::ForOp loop;
@@ -35,8 +35,9 @@ public:
 
 private:
   std::optional<StoredOperand> storedIn(mlir::Value buffer);
+  bool findMma();
   bool findOperands();
-  bool waitsForIt();
+  bool accumulatesInIteration();
   bool storesLater();
   bool suits();
 
