@@ -19,9 +19,9 @@ COPIES = re.compile(r"(?:get|getArg|has)Attr\(.*\bset(?:Arg)?Attr\(")  # reads o
 SCHEDULE, TILES = "src/gpu/schedule/", "src/gpu/tiles/"
 STEPS_OF = {
     "src/driver/steps.cpp": {"configure"},
-    TILES + "assume_no_wrap.cpp": {"assume-no-wrap"},
-    TILES + "tensor_map.cpp": {"collect-launch-guards"},
-    TILES + "layout_cost.cpp": {"assign-layouts", "schedule-loops", "lower-to-threads"},
+    TILES + "specialize/assume_no_wrap.cpp": {"assume-no-wrap"},
+    TILES + "tma/tensor_map.cpp": {"collect-launch-guards"},
+    TILES + "layouts/layout_cost.cpp": {"assign-layouts", "schedule-loops", "lower-to-threads"},
     SCHEDULE + "buffers.cpp": {"stage-tma-transfers", "pipeline-loops", "copy-unpipelined"},
     SCHEDULE + "mma_waits.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "operation_ids.cpp": {"schedule-loops", "pipeline-loops", "schedule-mmas", "overlap-mmas"},

@@ -15,7 +15,7 @@ namespace tilewright::gpu {
 llvm::LogicalResult specializeDivisibility(mlir::ModuleOp module);
 
 /// Sets ttg.max_value of an argument that bounds the columns of a row, if its launch has found it to be well below the block's size
-/// (gpu/tiles/row_length.h). If it is unknown, the kernel requests a version.
+/// (gpu/tiles/specialize/row_length.h). If it is unknown, the kernel requests a version.
 llvm::LogicalResult specializeLengths(mlir::ModuleOp module);
 
 /// Splits f32 dots with input_precision tf32x3, bf16x3 or bf16x6 into several tf32 or bf16 dots, if tensor cores support them.

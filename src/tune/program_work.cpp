@@ -1,7 +1,7 @@
 #include "tune/program_work.h"
 
 #include "driver/program.h"
-#include "gpu/tiles/split_k_in_cluster.h"
+#include "gpu/tiles/cluster/split_k_in_cluster.h"
 #include "ir/integer_value.h"
 #include "ir/tt.h"
 #include "ir/work.h"

@@ -9,7 +9,7 @@ import tree_checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL, TABLE = pathlib.Path("tools/check_attributes.py"), pathlib.Path("src/gpu/ttg/ttg_attributes.def")
-HOIST = pathlib.Path("src/gpu/tiles/hoist_loads.cpp")
+HOIST = pathlib.Path("src/gpu/tiles/specialize/hoist_loads.cpp")
 pytestmark = pytest.mark.skipif(not (ROOT / TOOL).exists(), reason="needs the source tree")
 
 

@@ -1,7 +1,7 @@
 // Addresses as polynomials, their launch guards, and plans for tensor maps, which are verified.
 #include "gpu/machine/ptx.h"
 #include "gpu/tiles/axis_info.h"
-#include "gpu/tiles/map_plan.h"
+#include "gpu/tiles/tma/map_plan.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/address/divisibility.h"
 #include "ir/address/indices.h"

@@ -1,8 +1,8 @@
 // Remarks on tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
-#include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/scaled_dot_choice.h"
+#include "gpu/tiles/layouts/layout_cost.h"
+#include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/mma_extent.h"

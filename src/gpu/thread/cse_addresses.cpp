@@ -4,7 +4,7 @@
 //   after:  %p = %x + 4 * sext(%i)        %q = %p + 512                       %r = %p + 32 * sext(%stride)
 // A constant becomes the immediate offset of the access, and the product is computed once per warp. Addresses are compared as polynomials
 // over opaque values. A sign extension of a sum is the sum of the sign extensions if the sum is marked as not wrapping
-// (gpu/tiles/assume_no_wrap). Any other sign extension is opaque.
+// (gpu/tiles/specialize/assume_no_wrap). Any other sign extension is opaque.
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/thread/address_bases.h"

@@ -3,8 +3,8 @@
 
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/math.h"
-#include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/row_length.h"
+#include "gpu/tiles/layouts/layout_cost.h"
+#include "gpu/tiles/specialize/row_length.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -8,7 +8,7 @@
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/flat_tiles.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/tiles/layout_cost.h"
+#include "gpu/tiles/layouts/layout_cost.h"
 #include "ir/address/indices.h"
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"

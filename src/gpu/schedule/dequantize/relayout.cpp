@@ -1,7 +1,7 @@
 #include "gpu/schedule/dequantize/relayout.h"
 
-#include "gpu/tiles/layout_cost.h"
-#include "gpu/tiles/layout_plan.h"
+#include "gpu/tiles/layouts/layout_cost.h"
+#include "gpu/tiles/layouts/layout_plan.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
 

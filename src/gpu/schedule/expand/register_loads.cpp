@@ -8,7 +8,7 @@
 #include "gpu/schedule/expand/widen_loads.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/tiles/layout_cost.h"
+#include "gpu/tiles/layouts/layout_cost.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/cost_model/exchange_cost.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/tiles/split_k_in_cluster.h"
+#include "gpu/tiles/cluster/split_k_in_cluster.h"
 
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
