@@ -112,7 +112,7 @@ def test_artifacts(tmp_path, compiler):
                 "machine of the launch": (4, "kernel 'scale' has no code for CUDA devices; the artifact has code for cpu:sse2"),
                 **{name: (12, "it is truncated") for name in ("truncated", "half", "header", "longer")}, "empty": (12, "it is not a shared library"),
                 "text": (12, "it is not a shared library"), "flipped": (12, "its checksum is wrong"), "machine": (12, "it is for another machine: its ELF machine is 183"),
-                "version": (12, "its format has version 99, and this runtime library reads version 1"), "missing": (13, "No such file"),
+                "version": (12, "its format has version 99, and this runtime library reads version 2"), "missing": (13, "No such file"),
                 "other/libscale.so": (0, "no error")}
     assert found.keys() == expected.keys()
     for name, (code, part) in expected.items():
