@@ -98,8 +98,8 @@ def test_artifacts(tmp_path, compiler):
     (tmp_path / "other").mkdir()
     build(tmp_path / "other", target="cpu:sse2")
     good = (tmp_path / "other" / "libscale.so").read_bytes()
-    version = good.replace(b"TWBUNDLE\x01", b"TWBUNDLE\x63")
-    assert good.count(b"TWBUNDLE\x01") == 1
+    version = good.replace(b"TWBUNDLE\x02", b"TWBUNDLE\x63")
+    assert good.count(b"TWBUNDLE\x02") == 1
     files = {"truncated": good[:-1], "half": good[:len(good) // 2], "header": good[:64], "empty": b"", "flipped": good[:4000] + bytes([good[4000] ^ 4]) + good[4001:],
              "longer": good + b"\0", "machine": good[:18] + b"\xb7" + good[19:], "text": b"#!/bin/sh\n", "version": with_checksum(version[:-16])}
     for name, content in files.items():

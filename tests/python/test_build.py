@@ -736,7 +736,7 @@ def test_sizes_of_dlpack_tensors_that_overflow(tmp_path):
 
 
 def test_a_cmake_project(tmp_path):
-    prefix, source, work = tmp_path / "there", tmp_path / "the $project", tmp_path / "for $work"
+    prefix, source, work = tmp_path / "there", tmp_path / "the $project", tmp_path / "the work"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
     shutil.copytree(EXAMPLE, source)
     kernel = source / "matmul_bias.py"
