@@ -86,10 +86,11 @@ static bool isTuned(const CommandLine &line) {
   return line.has("--tuned") || line.has("--tuned-file");
 }
 
-/// Without measurements, a signature takes the constants that it does not give from the first configuration.
-static void noteFirstConfig(const JitFunction &kernel, const std::string &signature, Diagnostics &diagnostics) {
+/// Without measurements, a signature takes the constants that it does not give from the first configuration: returns whether it did, with a
+/// warning.
+static bool noteFirstConfig(const JitFunction &kernel, const std::string &signature, Diagnostics &diagnostics) {
   std::vector<std::string> open = aot::openParameters(kernel, signature);
-  if (open.empty() || kernel.autotune->configs.size() < 2) return;
+  if (open.empty() || kernel.autotune->configs.size() < 2) return false;
   std::string values;
   for (const auto &[name, value] : kernel.autotune->configs.front().kwargs)
     if (llvm::is_contained(open, name)) values += (values.empty() ? "" : ", ") + name + "=" + value.repr();
@@ -97,6 +98,7 @@ static void noteFirstConfig(const JitFunction &kernel, const std::string &signat
                       {"kernel '" + kernel.name + "' has " + std::to_string(kernel.autotune->configs.size()) +
                            " configurations, and the code is for the constants of the first: " + values,
                        "take measured configurations with --tuned, or give the constants in --signature"});
+  return true;
 }
 
 /// Reads the measurements of --tuned. Null after an error.
@@ -138,6 +140,7 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
     order.request.key = kernel->function->autotune->key;
     return success;
   }
+  bool isNoted = false;
   for (const std::string &signature : signatures) {
     std::optional<std::vector<aot::Specialization>> read = aot::readSpecializations(*kernel->function, signature, options, diagnostics);
     if (!read) return report(diagnostics, ourError);
@@ -145,7 +148,7 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
       if (!takeNativeTypes(*kernel, specialization.args, diagnostics)) return report(diagnostics, ourError);
       order.request.specializations.push_back(std::move(specialization));
     }
-    noteFirstConfig(*kernel->function, signature, diagnostics);
+    isNoted = isNoted || noteFirstConfig(*kernel->function, signature, diagnostics);
   }
   return success;
 }

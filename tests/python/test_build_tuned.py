@@ -262,7 +262,8 @@ def fill(out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr, FORM: tl.constexpr):
 
 def test_the_first_configuration_is_named(tmp_path):
     (tmp_path / "fill.py").write_text(MODES)
-    done = build(tmp_path, ["*fp32, i32, MODE='plain'"], name="libfirst.so")
+    done = build(tmp_path, ["*fp32, i32:16, MODE='plain'", "*fp32, i32, MODE='plain'"], name="libfirst.so")
+    assert done.stderr.count("warning:") == 1
     assert "warning: kernel 'fill' has 2 configurations, and the code is for the constants of the first: BLOCK=64" in done.stderr
     assert build(tmp_path, ["*fp32, i32, MODE='plain', BLOCK=64"], name="libfirst.so").stderr == ""
 
