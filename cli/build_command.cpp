@@ -6,8 +6,13 @@
 #include "cli/native_kernels.h"
 #include "cli/options.h"
 #include "evaluate/imports.h"
+#include "runtime/cache.h"
 #include "support/c_names.h"
 #include "support/files.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <unistd.h>
 
 namespace tilewright {
 
@@ -41,6 +46,7 @@ const CommandSpec &buildSpec() {
          {"--name", "NAME", "the launcher's name in C; default: the kernel's name"},
          {"--tuned", "", "use the measured configurations of @triton.autotune; a launch takes that of the nearest measured problem"},
          {"--tuned-file", "FILE", "the same, with measurements that `tilewright tune --export` wrote"},
+         {"--tuned-device", "TEXT", "with --tuned: take the measurements of the device whose name contains TEXT; may be given for several"},
          {"--ffi", "", "add an entry for TVM-FFI, which takes DLPack tensors"},
          {"--depfile", "FILE", "write the files that the result depends on, as rules for make and ninja"}}};
     for (const OptionSpec &option : codeOptions())
@@ -57,6 +63,7 @@ struct Order {
   std::shared_ptr<const IrKernel> text;
   FileKernel kernel;
   std::string path, output, header, depfile;
+  std::vector<std::string> measurements; // the files that --tuned reads
 };
 } // namespace
 
@@ -75,9 +82,36 @@ static int readOutputs(const CommandLine &line, Order &order) {
   return success;
 }
 
+static bool isTuned(const CommandLine &line) {
+  return line.has("--tuned") || line.has("--tuned-file");
+}
+
+/// Without measurements, a signature takes the constants that it does not give from the first configuration: returns whether it did, with a
+/// warning.
+static bool noteFirstConfig(const JitFunction &kernel, const std::string &signature, Diagnostics &diagnostics) {
+  std::vector<std::string> open = aot::openParameters(kernel, signature);
+  if (open.empty() || kernel.autotune->configs.size() < 2) return false;
+  std::string values;
+  for (const auto &[name, value] : kernel.autotune->configs.front().kwargs)
+    if (llvm::is_contained(open, name)) values += (values.empty() ? "" : ", ") + name + "=" + value.repr();
+  diagnostics.warning({}, Diag::invalidOption,
+                      {"kernel '" + kernel.name + "' has " + std::to_string(kernel.autotune->configs.size()) +
+                           " configurations, and the code is for the constants of the first: " + values,
+                       "take measured configurations with --tuned, or give the constants in --signature"});
+  return true;
+}
+
 /// Reads the measurements of --tuned. Null after an error.
-static std::optional<std::vector<TunedEntry>> tunedEntries(const CommandLine &line, Diagnostics &diagnostics) {
-  if (!line.has("--tuned-file")) return allTuned(diagnostics);
+static std::optional<std::vector<TunedEntry>> tunedEntries(const CommandLine &line, Order &order, Diagnostics &diagnostics) {
+  if (!line.has("--tuned-file")) {
+    std::vector<TunedEntry> entries = allTuned(diagnostics);
+    for (const TunedEntry &entry : entries)
+      if (entry.problem.kernel == order.kernel.function->name)
+        if (std::string file = cachedFile(tunedKey(entry.problem, entry.configs), CacheKind::tuned); ::access(file.c_str(), R_OK) == 0)
+          order.measurements.push_back(std::move(file));
+    return entries;
+  }
+  order.measurements.push_back(line.get("--tuned-file", ""));
   Result<std::vector<TunedEntry>> entries = readTunedFile(line.get("--tuned-file", ""));
   if (entries) return std::move(*entries);
   fail("--tuned-file: " + entries.error());
@@ -93,10 +127,12 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
   std::vector<std::string> signatures = line.all("--signature");
   if (signatures.empty() && kernel->isNative) signatures.push_back(""); // C++ gives all types
   if (signatures.empty()) return fail("build needs --signature, once for each specialization");
-  if (line.has("--tuned") || line.has("--tuned-file")) {
-    std::optional<std::vector<TunedEntry>> entries = tunedEntries(line, diagnostics);
+  if (line.has("--tuned-device") && !isTuned(line)) return fail("--tuned-device is for --tuned and --tuned-file");
+  if (isTuned(line)) {
+    std::optional<std::vector<TunedEntry>> entries = tunedEntries(line, order, diagnostics);
     if (!entries) return userError;
-    auto tuned = aot::tunedSpecializations(*kernel->function, signatures, options, *entries, order.request.targets, diagnostics);
+    auto tuned = aot::tunedSpecializations(*kernel->function, signatures, options, *entries, order.request.targets,
+                                           line.all("--tuned-device"), diagnostics);
     if (!tuned) return report(diagnostics, ourError);
     for (aot::Specialization &specialization : *tuned)
       if (!takeNativeTypes(*kernel, specialization.args, diagnostics)) return report(diagnostics, ourError);
@@ -104,10 +140,15 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
     order.request.key = kernel->function->autotune->key;
     return success;
   }
+  bool isNoted = false;
   for (const std::string &signature : signatures) {
-    std::optional<std::vector<ArgumentSpec>> args = parseSignature(signature, *kernel->function, diagnostics);
-    if (!args || !takeNativeTypes(*kernel, *args, diagnostics)) return report(diagnostics, ourError);
-    order.request.specializations.push_back({std::move(*args), options, {}, true, true});
+    std::optional<std::vector<aot::Specialization>> read = aot::readSpecializations(*kernel->function, signature, options, diagnostics);
+    if (!read) return report(diagnostics, ourError);
+    for (aot::Specialization &specialization : *read) {
+      if (!takeNativeTypes(*kernel, specialization.args, diagnostics)) return report(diagnostics, ourError);
+      order.request.specializations.push_back(std::move(specialization));
+    }
+    isNoted = isNoted || noteFirstConfig(*kernel->function, signature, diagnostics);
   }
   return success;
 }
@@ -115,13 +156,13 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
 /// Reads the kernel of IR text, which has its types. Returns 0, or the exit status.
 static int readText(const CommandLine &line, const KernelOptions &options, Order &order, Diagnostics &diagnostics) {
   if (line.has("--signature")) return fail("IR text is compiled for the types it has: --signature is for Python files");
-  if (line.has("--tuned") || line.has("--tuned-file")) return fail("IR text has no configurations: --tuned is for Python files");
+  if (isTuned(line)) return fail("IR text has no configurations: --tuned is for Python files");
   Result<std::string> text = readFile(order.path);
   if (!text) return fail("cannot read '" + order.path + "': " + text.error());
   order.text = readIrKernel(*text, order.path, line.get("--kernel", ""), diagnostics);
   if (!order.text) return report(diagnostics, ourError);
   order.request.kernel = KernelSource(order.text);
-  order.request.specializations.push_back({order.text->specs, options, {}, true, true});
+  order.request.specializations.push_back({order.text->specs, options, {}, {}, {}});
   return success;
 }
 
@@ -138,6 +179,7 @@ static std::string dependencyRule(const Order &order) {
   std::vector<std::string> files;
   if (order.kernel.module) files = importedFiles(*order.kernel.module);
   files.insert(files.end(), order.kernel.files.begin(), order.kernel.files.end());
+  files.insert(files.end(), order.measurements.begin(), order.measurements.end());
   files.insert(files.begin(), order.path);
   for (const std::string &file : files)
     rule += " \\\n  " + escaped(file);

@@ -3,7 +3,7 @@
 #
 # Builds kernels ahead of time with `tilewright build`. The result is a library target: programs that link it get the kernels, the include folder
 # with the header of each file (matmul.py has matmul.h), and the static runtime library. The kernels are built again if a Python file that they
-# import, the command, or an argument of this function changes.
+# import, the file of --tuned-file, the command, or an argument of this function changes.
 #   FILES            Python files, IR text, or files in C++ with TILEWRIGHT_EXPORT; a file with several kernels needs the name after a colon. A file
 #                    in C++ is first compiled to a shared library, with the flags of the project
 #   SPECIALIZATIONS  signatures, for all files; none for IR text
@@ -61,8 +61,22 @@ function(tilewright_add_kernels target)
       set(path $<TARGET_FILE:${module}>)
     endif()
     set(library ${folder}/lib${stem}.a)
+    set(escape "")
+    if(CMAKE_GENERATOR MATCHES "Ninja" AND path MATCHES "[$]")
+      # CMake rewrites the dependencies for Ninja, and leaves out that a dollar is written twice
+      file(WRITE ${folder}/escape.cmake [=[
+file(READ "${file}" text)
+string(FIND "${text}" "\n" end)
+string(SUBSTRING "${text}" 0 ${end} target)
+string(SUBSTRING "${text}" ${end} -1 files)
+string(REPLACE "$$" "$$$$" files "${files}")
+file(WRITE "${file}" "${target}${files}")
+]=])
+      set(escape COMMAND ${CMAKE_COMMAND} -Dfile=${folder}/${stem}.d -P ${folder}/escape.cmake)
+    endif()
     add_custom_command(OUTPUT ${library} ${folder}/${stem}.h VERBATIM DEPFILE ${folder}/${stem}.d DEPENDS ${path} ${command}
                        COMMAND ${command} build ${path} ${kernel} ${words} -o ${library} --header ${folder}/${stem}.h --depfile ${folder}/${stem}.d
+                       ${escape}
                        COMMENT "Building kernels of ${file} for ${targets}")
     list(APPEND libraries ${library})
   endforeach()

@@ -2,6 +2,7 @@
 
 #include "aot/build.h"
 
+#include "aot_runtime/elements.h"
 #include "support/artifact.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -104,10 +105,14 @@ public:
   bool run() {
     for (size_t i = 0; i < kernel.parameters.size(); ++i)
       if (!addParameter(i)) return false;
+    size_t position = 0; // in the problems of specializations
     for (const std::string &name : request.key) {
+      auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &each) { return each.name == name; });
+      if (found == kernel.parameters.end()) continue;
       int64_t index = indexOf(name);
-      if (index >= 0 && !isNumber(index)) index = -1;
-      if (index >= 0) keys.push_back(name), launcher.bundle.key.push_back(index);
+      bool isOfLaunch = index >= 0 && isInteger(index) && group.types[static_cast<size_t>(found - kernel.parameters.begin())];
+      if (isOfLaunch) keyPositions.push_back(position), launcher.bundle.key.push_back(index);
+      ++position;
     }
     for (const Specialization *member : group.members)
       if (!addVariant(*member)) return false;
@@ -115,9 +120,9 @@ public:
   }
 
 private:
-  bool isNumber(int64_t index) const {
+  bool isInteger(int64_t index) const {
     const Parameter &parameter = launcher.bundle.parameters[static_cast<size_t>(index)];
-    return !parameter.isPointer && parameter.element != Element::text;
+    return !parameter.isPointer && parameter.element != Element::text && !infoOf(parameter.element).isFloat;
   }
 
   int64_t indexOf(llvm::StringRef name) const {
@@ -126,7 +131,20 @@ private:
     return -1;
   }
 
-  /// Adds a parameter of the launcher, unless all specializations have the same constant, or a tuner chooses it.
+  /// True if a tuner, and not the caller, chooses a constant.
+  bool isTunersChoice(const std::string &name) const {
+    if (!kernel.autotune || llvm::any_of(group.members, [](const Specialization *member) { return member->problems.empty(); }))
+      return false;
+    return llvm::any_of(kernel.autotune->configs, [&](const Config &config) {
+      return llvm::any_of(config.kwargs, [&](const auto &each) { return each.first == name; });
+    });
+  }
+
+  static bool isRuled(const Specialization &member, size_t index) {
+    return llvm::any_of(member.ruled, [&](const RuledParameter &each) { return each.parameter == index; });
+  }
+
+  /// Adds a parameter of the launcher, unless all specializations have the same constant, a tuner chooses it, or the launcher computes it.
   bool addParameter(size_t index) {
     Parameter parameter;
     parameter.name = kernel.parameters[index].name;
@@ -137,10 +155,14 @@ private:
       return true;
     }
     const Value &first = *group.members.front()->args[index].constant;
-    bool isTuned = llvm::all_of(group.members, [](const Specialization *member) { return !member->problems.empty(); });
+    int64_t ruled = llvm::count_if(group.members, [&](const Specialization *member) { return isRuled(*member, index); });
+    if (ruled == static_cast<int64_t>(group.members.size())) return true;
+    if (ruled > 0)
+      return refuse(diagnostics, "some signatures give '" + parameter.name + "', and others leave it to its heuristic",
+                    "give it in all signatures, or in none");
     bool isSame =
         llvm::all_of(group.members, [&](const Specialization *member) { return member->args[index].constant->repr() == first.repr(); });
-    if (isTuned || isSame) return true;
+    if (isSame || isTunersChoice(parameter.name)) return true;
     parameter.element = elementOf(first);
     launcher.bundle.parameters.push_back(std::move(parameter));
     return true;
@@ -181,20 +203,30 @@ private:
       if (spec.divisibility > 1) word += ":" + std::to_string(spec.divisibility);
       variant.description += (i ? ", " : "") + kernel.parameters[i].name + "=" + word;
     }
-    if (!keys.empty()) variant.problems = specialization.problems;
+    for (const std::vector<int64_t> &problem : specialization.problems) {
+      std::vector<int64_t> &values = variant.problems.emplace_back();
+      for (size_t position : keyPositions)
+        values.push_back(problem[position]);
+    }
+    for (const RuledParameter &ruled : specialization.ruled) {
+      if (ruled.program.empty()) continue;
+      RuleCondition &rule = variant.rules.emplace_back(RuleCondition{ruled.program, ruled.result});
+      for (GridStep &step : rule.program)
+        if (step.kind == GridStep::Kind::parameter) step.value = indexOf(kernel.parameters[static_cast<size_t>(step.value)].name);
+    }
     if (!request.grid.empty()) {
       auto numberOf = [&](llvm::StringRef name) {
         int64_t index = indexOf(name);
-        return index >= 0 && isNumber(index) ? index : -1;
+        return index >= 0 && isInteger(index) ? index : -1;
       };
       auto grid = gridProgram(request.grid, kernel, specialization.args, numberOf, diagnostics);
       if (!grid) return false;
       variant.grid = std::move(*grid);
     }
-    for (const Target &target : request.targets)
-      if (target.gpu ? specialization.forGpus && !addGpuCode(specialization, target, variant)
-                     : specialization.forCpus && !addCpuCode(specialization, target, variant))
-        return false;
+    for (const Target &target : request.targets) {
+      if (!specialization.targets.empty() && !llvm::is_contained(specialization.targets, target.text)) continue;
+      if (target.gpu ? !addGpuCode(specialization, target, variant) : !addCpuCode(specialization, target, variant)) return false;
+    }
     // Variants with more conditions come first, because a launch takes the first that fits.
     insertOrdered(launcher.bundle.variants, std::move(variant),
                   [](const Variant &a, const Variant &b) { return a.conditions.size() > b.conditions.size(); });
@@ -288,7 +320,8 @@ private:
   BuiltArtifact &artifact;
   Diagnostics &diagnostics;
   Launcher launcher;
-  std::vector<std::string> entries, keys;
+  std::vector<std::string> entries;
+  std::vector<size_t> keyPositions; // of the problems' values that a launch compares
 };
 
 } // namespace

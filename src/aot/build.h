@@ -25,13 +25,29 @@ Result<std::vector<Target>> readTargets(const std::string &text);
 /// The instruction set of the programs that link code for these targets: that of the CPUs among them, or of this process.
 Isa isaOf(llvm::ArrayRef<Target> targets);
 
+/// A parameter whose value its heuristic gives (@triton.heuristics, or the rule of a tuned kernel in C++).
+struct RuledParameter {
+  size_t parameter = 0;
+  GridProgram program; // of the kernel's parameters; empty: the heuristic depends on constants alone
+  int64_t result = 0;  // for which the specialization is compiled
+};
+
 /// Types and constants of all parameters, and the options of the code.
 struct Specialization {
   std::vector<ArgumentSpec> args;
   KernelOptions options;
-  std::vector<std::vector<int64_t>> problems; // of a tuned configuration: the values of the key for which it won
-  bool forCpus = true, forGpus = true;
+  std::vector<RuledParameter> ruled;
+  std::vector<std::vector<int64_t>> problems; // of a tuned configuration: the values of the kernel's key for which it won
+  std::vector<std::string> targets;           // texts of those that it is for; empty: all
 };
+/// Reads a signature: one specialization for each result of the heuristics that depend on arguments. Null after an error: a heuristic
+/// cannot be computed without a compiler, for example.
+std::optional<std::vector<Specialization>> readSpecializations(const JitFunction &kernel, const std::string &signature,
+                                                               const KernelOptions &options, Diagnostics &diagnostics);
+/// Returns the parameters that a signature leaves to the configurations of @triton.autotune. Empty after an error.
+std::vector<std::string> openParameters(const JitFunction &kernel, const std::string &signature);
+/// Returns the heuristics whose results a signature gives.
+std::vector<std::string> givenHeuristics(const JitFunction &kernel, const std::string &signature);
 
 struct BuildRequest {
   KernelSource kernel;
@@ -68,6 +84,13 @@ std::optional<BuiltArtifact> build(const BuildRequest &request, Diagnostics &dia
 /// Converts a grid for the constants of a specialization. `indexOf`: the launcher's parameter with a name, or -1. Null after an error.
 std::optional<std::array<GridProgram, 3>> gridProgram(const std::string &text, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
                                                       const std::function<int64_t(llvm::StringRef)> &indexOf, Diagnostics &diagnostics);
+
+/// Converts a heuristic to a program with the result 1 or 0. Null after an error.
+std::optional<GridProgram> heuristicProgram(const Value &rule, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args,
+                                            const std::function<int64_t(llvm::StringRef)> &indexOf, Diagnostics &diagnostics);
+/// The arguments as a heuristic reads them: constants, and host values for those of a launch. Heuristics that are not applied yet have
+/// none.
+Value argumentsOfHeuristic(const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args);
 
 /// The type of a parameter in C: "const float *", "int32_t".
 std::string cTypeOf(const Parameter &parameter);

@@ -1,5 +1,6 @@
 #include "aot/tuned.h"
 
+#include "aot_runtime/cpu_features.h"
 #include "evaluate/module.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,21 +24,19 @@ size_t indexOfParameter(const JitFunction &kernel, llvm::StringRef name) {
   return static_cast<size_t>(found - kernel.parameters.begin());
 }
 
-/// Returns the values of the key of an entry, in the order of the kernel's key. Null if the entry is for other types or other constants
-/// than the signature, or for values that are not integers.
+/// Returns the values of the key of an entry, in the order of the kernel's key; 0 for constants that are not integers. Null if the entry is
+/// for other types or other constants than the signature, or for values that are not integers.
 std::optional<std::vector<int64_t>> problemOf(const TunedEntry &entry, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args) {
   std::vector<std::pair<std::string, std::string>> parts = partsOf(entry.problem.key);
   std::vector<int64_t> values;
   for (const std::string &name : kernel.autotune->key) {
-    auto part = llvm::find_if(parts, [&](const auto &each) { return each.first == name; });
-    if (part == parts.end()) continue; // Triton ignores names that are not parameters
     size_t index = indexOfParameter(kernel, name);
-    if (index < args.size() && args[index].constant) {
-      if (args[index].constant->repr() != part->second) return std::nullopt;
-      continue;
-    }
+    if (index >= args.size()) continue; // Triton ignores names that are not parameters
+    auto part = llvm::find_if(parts, [&](const auto &each) { return each.first == name; });
+    if (part == parts.end()) return std::nullopt;
     int64_t value = 0;
-    if (llvm::StringRef(part->second).getAsInteger(10, value)) return std::nullopt;
+    bool isInteger = !llvm::StringRef(part->second).getAsInteger(10, value);
+    if (args[index].constant ? args[index].constant->repr() != part->second : !isInteger) return std::nullopt;
     values.push_back(value);
   }
   for (const auto &[name, text] : parts) {
@@ -48,87 +47,203 @@ std::optional<std::vector<int64_t>> problemOf(const TunedEntry &entry, const Jit
   return values;
 }
 
-/// A specialization with a configuration's constants and options. Null after an error.
-std::optional<Specialization> withConfig(const JitFunction &kernel, std::string signature, const Config &config, KernelOptions options,
-                                         Diagnostics &diagnostics) {
+/// The specializations with a configuration's constants and options. Null after an error.
+std::optional<std::vector<Specialization>> withConfig(const JitFunction &kernel, std::string signature, const Config &config,
+                                                      KernelOptions options, Diagnostics &diagnostics) {
   for (const auto &[name, value] : config.kwargs)
     signature += (llvm::StringRef(signature).trim().empty() ? "" : ", ") + name + "=" + value.repr();
-  std::optional<std::vector<ArgumentSpec>> args = parseSignature(signature, kernel, diagnostics);
-  if (!args) return std::nullopt;
   options.numWarps = config.numWarps, options.numStages = config.numStages, options.numCtas = config.numCtas;
   options.maxnreg = config.maxnreg;
-  return Specialization{std::move(*args), options, {}, true, true};
+  return readSpecializations(kernel, signature, options, diagnostics);
 }
+
+/// "sm_90a" of "cuda NVIDIA H200 sm_90a, 132 multiprocessors", "avx512" of "cpu znver4 avx512, 8 threads".
+std::string levelOf(llvm::StringRef device) {
+  return device.rsplit(", ").first.rsplit(' ').second.str();
+}
+
+/// How much a device's measurements say about a target: 0 for its own level, more for higher levels. Null for a device of another kind, of
+/// another compute capability or of a lower level.
+std::optional<int64_t> distanceOf(llvm::StringRef device, const Target &target) {
+  std::string level = levelOf(device);
+  if (target.gpu) {
+    std::optional<GpuTarget> measured = device.starts_with("cuda ") ? gpuTarget(level) : std::nullopt;
+    return measured && measured->capability == target.gpu->capability ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  std::optional<CpuTarget> measured = device.starts_with("cpu ") ? cpuTarget(level) : std::nullopt;
+  std::optional<int64_t> of = rankOfLevel(level), wanted = rankOfLevel(target.cpu->name);
+  if (!measured || measured->isa != target.cpu->isa || !of || !wanted || *of < *wanted) return std::nullopt;
+  return *of - *wanted;
+}
+
+/// A winner for a signature.
+struct Winner {
+  const Config *config;
+  std::vector<int64_t> problem;
+};
 
 class Selection {
 public:
   Selection(const JitFunction &kernel, const std::string &signature, const KernelOptions &options, Diagnostics &diagnostics)
-      : kernel(kernel), signature(signature), options(options), diagnostics(diagnostics), source(dependencyHash(kernel)) {}
+      : kernel(kernel), signature(signature), options(options), diagnostics(diagnostics) {}
 
-  /// Adds the winners for one kind of machine: "cpu " or "cuda ". False after an error.
-  bool add(llvm::ArrayRef<TunedEntry> entries, llvm::StringRef device, llvm::ArrayRef<ArgumentSpec> args,
-           std::vector<Specialization> &result) {
-    size_t before = result.size();
-    std::map<std::string, size_t> known; // a configuration's specialization
-    for (const TunedEntry &entry : entries) {
-      if (entry.problem.kernel != kernel.name || entry.problem.source != source ||
-          !llvm::StringRef(entry.problem.device).starts_with(device))
-        continue;
-      std::optional<std::vector<int64_t>> problem = problemOf(entry, kernel, args);
-      const std::string &winner = entry.configs[entry.best];
-      auto config = llvm::find_if(kernel.autotune->configs, [&](const Config &each) { return configText(each) == winner; });
-      if (!problem || config == kernel.autotune->configs.end()) continue;
-      auto [place, isNew] = known.emplace(winner, result.size());
-      if (isNew) {
-        std::optional<Specialization> made = withConfig(kernel, signature, *config, options, diagnostics);
-        if (!made) return false;
-        made->forCpus = device == "cpu ", made->forGpus = device != "cpu ";
-        result.push_back(std::move(*made));
+  /// Keeps the entries for this signature, by device.
+  void read(llvm::ArrayRef<TunedEntry> entries, llvm::ArrayRef<ArgumentSpec> args) {
+    std::vector<std::string> list;
+    for (const Config &config : kernel.autotune->configs)
+      list.push_back(configText(config));
+    for (bool ofThisList : {true, false}) // of a problem that was measured over several lists, the kernel's own decides
+      for (const TunedEntry &entry : entries) {
+        if ((entry.configs == list) != ofThisList) continue;
+        std::optional<std::vector<int64_t>> problem = problemOf(entry, kernel, args);
+        auto config = llvm::find(list, entry.configs[entry.best]);
+        if (!problem || config == list.end()) continue;
+        std::vector<Winner> &known = winners[entry.problem.device];
+        if (llvm::any_of(known, [&](const Winner &each) { return each.problem == *problem; })) continue;
+        known.push_back({&kernel.autotune->configs[static_cast<size_t>(config - list.begin())], std::move(*problem)});
       }
-      std::vector<std::vector<int64_t>> &problems = result[place->second].problems;
-      if (!llvm::is_contained(problems, *problem)) problems.push_back(std::move(*problem));
+  }
+
+  /// Chooses the device of each target, and adds its winners. False after an error.
+  bool add(const std::vector<Target> &targets, const std::vector<std::string> &named, std::vector<Specialization> &result) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> chosen; // devices, and the targets that take their measurements
+    for (const Target &target : targets) {
+      std::optional<std::string> device = deviceFor(target, named);
+      if (!device) return false;
+      auto known = llvm::find_if(chosen, [&](const auto &each) { return each.first == *device; });
+      if (known == chosen.end()) known = chosen.insert(chosen.end(), {*device, {}});
+      known->second.push_back(target.text);
     }
-    if (result.size() > before) return true;
-    diagnostics.error({}, Diag::invalidOption,
-                      {"--tuned finds no measurements of kernel '" + kernel.name + "' for the signature '" + signature + "' on " +
-                           (device == "cpu " ? "a CPU" : "a GPU"),
-                       "run 'tilewright tune' for the sizes that matter, or give --tuned-file an exported file"});
-    return false;
+    for (const auto &[device, texts] : chosen)
+      if (!addWinners(winners[device], texts, result)) return false;
+    return true;
   }
 
 private:
+  std::optional<std::string> deviceFor(const Target &target, const std::vector<std::string> &named) {
+    std::vector<std::string> ofKind, wanted;
+    for (const auto &[device, list] : winners) {
+      if (!llvm::StringRef(device).starts_with(target.gpu ? "cuda " : "cpu ")) continue;
+      ofKind.push_back(device);
+      if (llvm::any_of(named, [&](const std::string &text) { return llvm::StringRef(device).contains(text); })) wanted.push_back(device);
+    }
+    std::vector<std::string> nearest;
+    int64_t least = INT64_MAX;
+    for (const std::string &device : wanted.empty() ? ofKind : wanted) {
+      std::optional<int64_t> far = distanceOf(device, target);
+      if (!far || *far > least) continue;
+      if (*far < least) nearest.clear();
+      least = *far;
+      nearest.push_back(device);
+    }
+    if (nearest.empty()) nearest = wanted; // named by the user
+    if (nearest.size() == 1) return nearest.front();
+    std::string what = "of kernel '" + kernel.name + "' for the signature '" + signature + "' and the target " + target.text;
+    if (nearest.empty())
+      diagnostics.error({}, Diag::invalidOption,
+                        {"--tuned finds no measurements " + what +
+                             (ofKind.empty() ? "" : "; it finds those of other devices: " + llvm::join(ofKind, "; ")),
+                         "run 'tilewright tune' for the sizes that matter, give --tuned-file an exported file, or name a device with "
+                         "--tuned-device"});
+    else
+      diagnostics.error({}, Diag::invalidOption,
+                        {"--tuned finds measurements of several devices " + what + ": " + llvm::join(nearest, "; "),
+                         "choose one: --tuned-device '" + nearest.front() + "'"});
+    return std::nullopt;
+  }
+
+  bool addWinners(llvm::ArrayRef<Winner> list, const std::vector<std::string> &targets, std::vector<Specialization> &result) {
+    std::vector<const Config *> done;
+    for (const Winner &winner : list) {
+      if (llvm::is_contained(done, winner.config)) continue;
+      done.push_back(winner.config);
+      std::optional<std::vector<Specialization>> made = withConfig(kernel, signature, *winner.config, options, diagnostics);
+      if (!made) return false;
+      for (Specialization &each : *made) {
+        each.targets = targets;
+        for (const Winner &other : list)
+          if (other.config == winner.config) each.problems.push_back(other.problem);
+        result.push_back(std::move(each));
+      }
+    }
+    return true;
+  }
+
   const JitFunction &kernel;
   const std::string &signature;
   const KernelOptions &options;
   Diagnostics &diagnostics;
-  std::string source;
+  std::map<std::string, std::vector<Winner>> winners; // of each device
 };
+
+/// A heuristic depends on the configuration, which a launch chooses: a value that a signature gives must be right for all of them.
+bool checkHeuristics(const JitFunction &kernel, const std::vector<std::string> &signatures, const std::vector<Specialization> &made,
+                     Diagnostics &diagnostics) {
+  std::vector<std::string> given;
+  for (const std::string &signature : signatures)
+    for (const std::string &name : givenHeuristics(kernel, signature))
+      if (!llvm::is_contained(given, name)) given.push_back(name);
+  for (const std::string &name : given) {
+    size_t index = indexOfParameter(kernel, name);
+    std::vector<std::string> values;
+    for (const Specialization &each : made)
+      if (each.args[index].constant && !llvm::is_contained(values, each.args[index].constant->repr()))
+        values.push_back(each.args[index].constant->repr());
+    if (values.size() > 1) {
+      diagnostics.error({}, Diag::invalidOption,
+                        {"the signatures give '" + name +
+                             "' several values, and its heuristic depends on the configuration, which --tuned "
+                             "chooses",
+                         "leave it out, or give the one value that is right for all launches"});
+      return false;
+    }
+    diagnostics.warning({}, Diag::invalidOption,
+                        {"'" + name + "' is " + llvm::join(values, "") +
+                             " in all launches, because the signature gives it; its heuristic is not "
+                             "evaluated",
+                         "leave it out if the launcher can compute it"});
+  }
+  return true;
+}
 
 } // namespace
 
 std::optional<std::vector<Specialization>> tunedSpecializations(const JitFunction &kernel, const std::vector<std::string> &signatures,
                                                                 const KernelOptions &options, llvm::ArrayRef<TunedEntry> entries,
-                                                                const std::vector<Target> &targets, Diagnostics &diagnostics) {
+                                                                const std::vector<Target> &targets, const std::vector<std::string> &devices,
+                                                                Diagnostics &diagnostics) {
   if (!kernel.autotune || kernel.autotune->isAuto) {
     diagnostics.error(
         {}, Diag::invalidOption,
         {"--tuned is for kernels with a list of configurations, and '" + kernel.name + "' has none", "give the constants in --signature"});
     return std::nullopt;
   }
-  std::vector<TunedEntry> sorted(entries.begin(), entries.end()); // the result must not depend on the order in a folder
+  std::string source = dependencyHash(kernel);
+  std::vector<TunedEntry> sorted; // the result must not depend on the order in a folder
+  for (const TunedEntry &entry : entries)
+    if (entry.problem.kernel == kernel.name && entry.problem.source == source) sorted.push_back(entry);
   llvm::sort(sorted, [](const TunedEntry &a, const TunedEntry &b) {
-    return std::tie(a.problem.key, a.problem.device) < std::tie(b.problem.key, b.problem.device);
+    return std::tie(a.problem.key, a.problem.device, a.configs) < std::tie(b.problem.key, b.problem.device, b.configs);
   });
+  for (const std::string &name : devices) {
+    std::vector<std::string> known;
+    for (const TunedEntry &entry : sorted)
+      if (!llvm::is_contained(known, entry.problem.device)) known.push_back(entry.problem.device);
+    if (llvm::any_of(known, [&](const std::string &device) { return llvm::StringRef(device).contains(name); })) continue;
+    diagnostics.error({}, Diag::invalidOption,
+                      {"--tuned-device: there are no measurements of kernel '" + kernel.name + "' on a device '" + name + "'",
+                       known.empty() ? "" : "the devices are " + llvm::join(known, "; ")});
+    return std::nullopt;
+  }
   std::vector<Specialization> result;
   for (const std::string &signature : signatures) {
-    std::optional<std::vector<ArgumentSpec>> args = parseSignature(signature, kernel, diagnostics);
-    if (!args) return std::nullopt;
+    std::optional<std::vector<Specialization>> plain = readSpecializations(kernel, signature, options, diagnostics);
+    if (!plain) return std::nullopt;
     Selection selection(kernel, signature, options, diagnostics);
-    bool hasCpus = llvm::any_of(targets, [](const Target &target) { return target.cpu.has_value(); });
-    bool hasGpus = llvm::any_of(targets, [](const Target &target) { return target.gpu.has_value(); });
-    if (hasCpus && !selection.add(sorted, "cpu ", *args, result)) return std::nullopt;
-    if (hasGpus && !selection.add(sorted, "cuda ", *args, result)) return std::nullopt;
+    selection.read(sorted, plain->front().args);
+    if (!selection.add(targets, devices, result)) return std::nullopt;
   }
+  if (!checkHeuristics(kernel, signatures, result, diagnostics)) return std::nullopt;
   return result;
 }
 

@@ -6,10 +6,13 @@
 
 namespace tilewright::aot {
 
-/// Replaces each of the signatures by one specialization for each winning configuration among `entries`. Entries of CPUs give code for
-/// CPUs, those of GPUs code for GPUs. Null after an error: the kernel has no @triton.autotune, or nothing was measured for a signature.
+/// Replaces each of the signatures by one specialization for each winning configuration among `entries`. A target takes the entries of one
+/// device: of a GPU of its compute capability, or of a CPU of its level or of the next higher one. `devices`: texts in the names of the
+/// devices to choose among; empty: all. Null after an error: the kernel has no @triton.autotune, nothing was measured for a signature and a
+/// target, or several devices were.
 std::optional<std::vector<Specialization>> tunedSpecializations(const JitFunction &kernel, const std::vector<std::string> &signatures,
                                                                 const KernelOptions &options, llvm::ArrayRef<TunedEntry> entries,
-                                                                const std::vector<Target> &targets, Diagnostics &diagnostics);
+                                                                const std::vector<Target> &targets, const std::vector<std::string> &devices,
+                                                                Diagnostics &diagnostics);
 
 } // namespace tilewright::aot

@@ -6,7 +6,7 @@ namespace tilewright::aot {
 
 // The header: magic, version of the format, length and checksum of the fields.
 static constexpr std::string_view magic = "TWBUNDLE";
-static constexpr uint64_t formatVersion = 1;
+static constexpr uint64_t formatVersion = 2;
 static constexpr size_t headerBytes = 32;
 
 uint64_t checksum(std::string_view bytes) {
@@ -21,6 +21,13 @@ uint64_t checksum(std::string_view bytes) {
   return sum ^ sum >> 32;
 }
 
+static void write(ArtifactWriter &out, const GridProgram &program) {
+  out.list(program, [&](const GridStep &step) {
+    out.number(static_cast<int64_t>(step.kind));
+    out.number(step.value);
+  });
+}
+
 static void write(ArtifactWriter &out, const Variant &variant) {
   auto number = [&](int64_t each) { out.number(each); };
   out.text(variant.description);
@@ -30,12 +37,13 @@ static void write(ArtifactWriter &out, const Variant &variant) {
     out.number(condition.value);
     out.text(condition.text);
   });
+  out.list(variant.rules, [&](const RuleCondition &rule) {
+    write(out, rule.program);
+    out.number(rule.result);
+  });
   out.list(variant.problems, [&](const std::vector<int64_t> &problem) { out.list(problem, number); });
   for (const GridProgram &program : variant.grid)
-    out.list(program, [&](const GridStep &step) {
-      out.number(static_cast<int64_t>(step.kind));
-      out.number(step.value);
-    });
+    write(out, program);
   out.list(variant.parameterOfSlot, number);
   out.list(variant.cpu, [&](const CpuCode &code) {
     out.text(code.level);
@@ -84,6 +92,15 @@ static CpuCode readCpuCode(ArtifactReader &in, int64_t entryCount) {
   return code;
 }
 
+static GridProgram readProgram(ArtifactReader &in) {
+  GridProgram program;
+  in.list(program, [&] {
+    auto kind = static_cast<GridStep::Kind>(in.number(0, static_cast<int64_t>(GridStep::last)));
+    return GridStep{kind, in.number()};
+  });
+  return program;
+}
+
 static Variant readVariant(ArtifactReader &in, const Bundle &bundle, int64_t entryCount) {
   int64_t parameters = static_cast<int64_t>(bundle.parameters.size());
   Variant variant;
@@ -97,6 +114,13 @@ static Variant readVariant(ArtifactReader &in, const Bundle &bundle, int64_t ent
     in.ok &= condition.kind != Condition::Kind::isMultiple || condition.value > 0;
     return condition;
   });
+  in.list(variant.rules, [&] {
+    RuleCondition rule;
+    rule.program = readProgram(in);
+    rule.result = in.number();
+    in.ok &= isSound(rule.program, parameters);
+    return rule;
+  });
   in.list(variant.problems, [&] {
     std::vector<int64_t> problem;
     in.list(problem, [&] { return in.number(); });
@@ -104,10 +128,7 @@ static Variant readVariant(ArtifactReader &in, const Bundle &bundle, int64_t ent
     return problem;
   });
   for (GridProgram &program : variant.grid) {
-    in.list(program, [&] {
-      auto kind = static_cast<GridStep::Kind>(in.number(0, static_cast<int64_t>(GridStep::Kind::nextPowerOf2)));
-      return GridStep{kind, in.number()};
-    });
+    program = readProgram(in);
     in.ok &= program.empty() || isSound(program, parameters);
   }
   in.list(variant.parameterOfSlot, [&] { return in.number(0, parameters - 1); });

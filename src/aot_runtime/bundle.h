@@ -2,7 +2,8 @@
 // it.
 //
 // A kernel has parameters, and variants for different values of them. A launch takes the first variant whose conditions its arguments meet;
-// among variants that a tuner chose, the one that was measured for the nearest problem:
+// among variants that a tuner chose, those for the machine that is nearest to this one, and among them the one that was measured for the
+// nearest problem:
 //
 //     matmul(a: *fp32, b: *fp32, c: *fp32 (written), M: int32, N: int32, K: int32), key M N K
 //       variant "BLOCK_M=64, BLOCK_N=64"   if a % 16 == 0     problems (512, 512, 512), (1024, 1024, 1024)   grid cdiv(M, 64), cdiv(N, 64)
@@ -10,6 +11,11 @@
 //         sm_90a   cubin       guard "a and c are disjoint"
 //         sm_90a   cubin       no guards
 //       variant "BLOCK_M=16, BLOCK_N=64"   ...
+//
+// A heuristic that depends on arguments makes a variant for each of its results, which the launch computes:
+//
+//       variant "BLOCK_K=64, EVEN_K=True"   if K % 64 == 0 is 1
+//       variant "BLOCK_K=64, EVEN_K=False"  if K % 64 == 0 is 0
 //
 // Among the codes of a variant, a launch takes the first that this machine runs and whose launch guards hold.
 #pragma once
@@ -51,6 +57,12 @@ struct Condition {
   std::string text;
 };
 
+/// A condition on what a launch computes: the result of a heuristic.
+struct RuleCondition {
+  GridProgram program;
+  int64_t result = 0;
+};
+
 struct CpuCode {
   std::string level;      // of targets; "native": this CPU must have `features`
   CpuFeatures features{}; // of the machine that compiled; only for "native"
@@ -64,6 +76,7 @@ struct CpuCode {
 struct Variant {
   std::string description;
   std::vector<Condition> conditions;
+  std::vector<RuleCondition> rules;
   std::vector<std::vector<int64_t>> problems; // values of the key; empty: not tuned
   std::array<GridProgram, 3> grid;            // empty programs: the caller gives the grid
   std::vector<int64_t> parameterOfSlot;       // of the kernel's slots

@@ -39,12 +39,28 @@ static std::optional<int64_t> combine(Kind kind, int64_t a, int64_t b) {
   }
   case Kind::min: return std::min(a, b);
   case Kind::max: return std::max(a, b);
+  case Kind::equal: return a == b;
+  case Kind::notEqual: return a != b;
+  case Kind::less: return a < b;
+  case Kind::lessEqual: return a <= b;
+  case Kind::greater: return a > b;
+  case Kind::greaterEqual: return a >= b;
   default: return std::nullopt;
   }
 }
 
+/// The result of a step on the results of the steps before, of which some may have failed.
+static std::optional<int64_t> combine(Kind kind, std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a) return std::nullopt;
+  if (kind == Kind::both && *a == 0) return 0;
+  if (kind == Kind::either && *a != 0) return 1;
+  if (!b) return std::nullopt;
+  if (kind == Kind::both || kind == Kind::either) return *b != 0;
+  return combine(kind, *a, *b);
+}
+
 std::optional<int64_t> evaluate(llvm::ArrayRef<GridStep> program, llvm::ArrayRef<uint64_t> arguments) {
-  InlineVector<int64_t, 16> stack;
+  InlineVector<std::optional<int64_t>, 16> stack;
   for (const GridStep &step : program) {
     if (step.kind == Kind::constant || step.kind == Kind::parameter) {
       bool isParameter = step.kind == Kind::parameter;
@@ -54,11 +70,11 @@ std::optional<int64_t> evaluate(llvm::ArrayRef<GridStep> program, llvm::ArrayRef
     }
     size_t operands = step.kind == Kind::nextPowerOf2 ? 1 : 2;
     if (stack.size() < operands) return std::nullopt;
-    int64_t last = stack[stack.size() - 1];
-    std::optional<int64_t> result = operands == 1 ? nextPowerOf2(last) : combine(step.kind, stack[stack.size() - 2], last);
-    if (!result) return std::nullopt;
-    stack.resize(stack.size() - operands, 0);
-    stack.push_back(*result);
+    std::optional<int64_t> last = stack[stack.size() - 1], result;
+    if (operands == 2) result = combine(step.kind, stack[stack.size() - 2], last);
+    if (operands == 1 && last) result = nextPowerOf2(*last);
+    stack.resize(stack.size() - operands, std::nullopt);
+    stack.push_back(result);
   }
   if (stack.size() != 1) return std::nullopt;
   return stack[0];

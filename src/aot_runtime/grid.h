@@ -1,5 +1,6 @@
-// Grid expressions for launches without a compiler: "cdiv(M, 64)" as a program for a stack machine,
-//     parameter 3, constant 64, cdiv
+// Expressions of arguments for launches without a compiler, as programs for a stack machine: grids and heuristics.
+//     cdiv(M, 64)                parameter 3, constant 64, cdiv
+//     args["M"] % 64 == 0        parameter 3, constant 64, mod, constant 0, equal
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -11,7 +12,29 @@
 namespace tilewright::aot {
 
 struct GridStep {
-  enum class Kind : uint8_t { constant, parameter, add, sub, mul, floordiv, cdiv, mod, min, max, nextPowerOf2 };
+  /// Comparisons, `both` (and) and `either` (or) give 1 or 0.
+  enum class Kind : uint8_t {
+    constant,
+    parameter,
+    add,
+    sub,
+    mul,
+    floordiv,
+    cdiv,
+    mod,
+    min,
+    max,
+    nextPowerOf2,
+    equal,
+    notEqual,
+    less,
+    lessEqual,
+    greater,
+    greaterEqual,
+    both,
+    either
+  };
+  static constexpr Kind last = Kind::either;
   Kind kind = Kind::constant;
   int64_t value = 0; // the constant, or the index of the parameter
   bool operator==(const GridStep &) const = default;
@@ -19,6 +42,7 @@ struct GridStep {
 using GridProgram = std::vector<GridStep>;
 
 /// Returns the result, with Python's meaning of the operators. Null after a division by 0, an overflow, or for a program that is not one.
+/// As in Python, the second operand of `and` and `or` does not matter if the first decides.
 std::optional<int64_t> evaluate(llvm::ArrayRef<GridStep> program, llvm::ArrayRef<uint64_t> arguments);
 
 /// True if the program leaves one number, and its parameters are below `parameters`.

@@ -124,23 +124,54 @@ static std::string valueText(const Parameter &parameter, uint64_t value) {
   return std::to_string(parameter.element == Element::fp64 ? wide : static_cast<double>(narrow));
 }
 
-Kernel::Loaded *Kernel::select(llvm::ArrayRef<uint64_t> arguments, bool onGpu, Problem &problem) {
+/// True if a device runs code for this target.
+static bool runsHere(const GpuArtifact &code, const gpu::CudaDevice &device) {
+  std::optional<GpuTarget> target = gpuTarget(code.target);
+  return target && runsOn(*target, device.major, device.minor);
+}
+
+std::optional<int64_t> Kernel::Loaded::rank(const gpu::CudaDevice *device) const {
+  if (!device && !cpu.empty()) return rankOfLevel(cpu.front()->code->level).value_or(INT64_MAX); // code for CPUs like this one has no rank
+  for (const std::unique_ptr<gpu::GpuKernel> &each : gpu)
+    if (device && runsHere(each->artifact(), *device)) {
+      std::optional<GpuTarget> target = gpuTarget(each->artifact().target);
+      return 2 * target->capability + target->ofOneGpu();
+    }
+  return std::nullopt;
+}
+
+Kernel::Loaded *Kernel::select(llvm::ArrayRef<uint64_t> arguments, const TwLaunchOptions &options, Problem &problem) {
+  bool onGpu = options.useDevice != 0, lacksCode = false;
   Loaded *selected = nullptr;
-  bool lacksCode = false;
+  const gpu::CudaDevice *device = nullptr; // while it is not needed
+  int64_t best = 0;
   double nearest = 0;
   for (Loaded &loaded : variants) {
     const Variant &variant = *loaded.variant;
-    bool fits = std::all_of(variant.conditions.begin(), variant.conditions.end(),
-                            [&](const Condition &condition) { return isMet(condition, arguments); });
+    bool fits = llvm::all_of(variant.conditions, [&](const Condition &condition) { return isMet(condition, arguments); }) &&
+                llvm::all_of(variant.rules, [&](const RuleCondition &rule) { return evaluate(rule.program, arguments) == rule.result; });
     if (!fits) continue;
     if (onGpu ? loaded.gpu.empty() : loaded.cpu.empty()) {
       lacksCode = true;
       continue;
     }
-    if (selected && (variant.problems.empty() || !haveSameConditions(*selected->variant, variant))) continue;
-    double far = variant.problems.empty() ? 0 : distance(content, variant, arguments);
-    if (!selected || far < nearest) selected = &loaded, nearest = far;
-    if (variant.problems.empty()) break;
+    if (variant.problems.empty()) { // not tuned: the first that fits
+      if (!selected) selected = &loaded;
+      break;
+    }
+    if (selected && !haveSameConditions(*selected->variant, variant)) continue;
+    if (onGpu && !device) {
+      Diagnostics diagnostics;
+      device = gpu::CudaDevice::get(options.device, diagnostics);
+      if (!device) return problem = problemOf(diagnostics), nullptr;
+    }
+    std::optional<int64_t> rank = loaded.rank(device);
+    if (!rank) {
+      lacksCode = true;
+      continue;
+    }
+    double far = distance(content, variant, arguments);
+    if (!selected || *rank > best || (*rank == best && far < nearest)) selected = &loaded, best = *rank, nearest = far;
   }
   if (selected) return selected;
   if (lacksCode) {
@@ -213,7 +244,7 @@ Problem Kernel::launch(const TwLaunchOptions &options, const int64_t *given, llv
                                            " arguments, and the launch gives " + std::to_string(arguments.size()) + "\n"};
   Problem problem;
   bool isGpu = options.useDevice != 0;
-  Loaded *loaded = select(arguments, isGpu, problem);
+  Loaded *loaded = select(arguments, options, problem);
   if (!loaded) return problem;
   const Variant &variant = *loaded->variant;
   Grid grid;
@@ -291,12 +322,6 @@ Problem Kernel::launchOnCpu(Loaded &loaded, const TwLaunchOptions &options, cons
   chosen->programNanoseconds.store(known < 0 ? result.programNanoseconds : (known + result.programNanoseconds) / 2,
                                    std::memory_order_relaxed);
   return {};
-}
-
-/// True if a device runs code for this target.
-static bool runsHere(const GpuArtifact &code, const gpu::CudaDevice &device) {
-  std::optional<GpuTarget> target = gpuTarget(code.target);
-  return target && runsOn(*target, device.major, device.minor);
 }
 
 Problem Kernel::launchOnGpu(Loaded &loaded, const TwLaunchOptions &options, const Grid &grid, const Slots &slots, const Sizes &sizes) {

@@ -49,10 +49,12 @@ private:
     const Variant *variant = nullptr;
     std::vector<std::unique_ptr<OnCpu>> cpu; // those that this CPU runs, the best first
     std::vector<std::unique_ptr<gpu::GpuKernel>> gpu;
+    /// How well the best code fits the machine: a larger number is better. Null if no code runs. `device`: null for the CPU.
+    std::optional<int64_t> rank(const gpu::CudaDevice *device) const;
   };
   Kernel(Bundle bundle, llvm::ArrayRef<TwEntry> entries);
   /// Returns the variant for a launch. Null, with the problem, if there is none, or none with code for the machine.
-  Loaded *select(llvm::ArrayRef<uint64_t> arguments, bool onGpu, Problem &problem);
+  Loaded *select(llvm::ArrayRef<uint64_t> arguments, const TwLaunchOptions &options, Problem &problem);
   Problem gridOf(const Variant &variant, const int64_t *given, llvm::ArrayRef<uint64_t> arguments, Grid &grid) const;
   Problem noCodeHere(const std::string &machine) const;
   /// Says which pointer leads to memory that the kernel cannot use.

@@ -207,6 +207,7 @@ private:
   std::optional<std::vector<ArgumentSpec>> complete(std::vector<std::optional<ArgumentSpec>> specs) {
     const Config *config = kernel.autotune && !kernel.autotune->configs.empty() ? &kernel.autotune->configs.front() : nullptr;
     std::vector<std::string> missing;
+    std::vector<std::string> ruled; // of those, the ones that a heuristic gives
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters)) {
       if (specs[i]) continue;
       if (config)
@@ -228,14 +229,23 @@ private:
         specs[i].emplace();
         specs[i]->type = *parameter.annotation;
       }
-      if (!specs[i])
-        missing.push_back("'" + parameter.name + "'");
-      else
+      if (specs[i]) {
         result.push_back(std::move(*specs[i]));
+        continue;
+      }
+      missing.push_back("'" + parameter.name + "'");
+      if (isRuled(parameter.name)) ruled.push_back(missing.back());
     }
     if (!missing.empty())
-      return error(rangeOf(source->text()), joinNames(missing, 64) + (missing.size() == 1 ? " is" : " are") + " not given", listed());
+      return error(rangeOf(source->text()),
+                   joinNames(missing, 64) + (missing.size() == 1 ? " is" : " are") + " not given" +
+                       (ruled.empty() ? "" : "; the heuristic of " + joinNames(ruled, 64) + " depends on arguments of the launch"),
+                   listed());
     return result;
+  }
+
+  bool isRuled(llvm::StringRef name) const {
+    return llvm::any_of(kernel.heuristics, [&](const auto &rule) { return rule.first == name; });
   }
 
   Value knownConstants(const std::vector<std::optional<ArgumentSpec>> &specs) const {

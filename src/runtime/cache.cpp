@@ -316,6 +316,10 @@ template <typename F> static void forEachEntry(F &&visit) {
   ::closedir(top);
 }
 
+std::string cachedFile(const std::string &key, CacheKind kind) {
+  return entryPath(key, kind);
+}
+
 std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics) {
   std::vector<std::string> all;
   std::string_view suffix = suffixOf(kind);

@@ -36,6 +36,8 @@ void storeCached(const std::string &key, CacheKind kind, std::string_view bytes,
 void removeCached(const std::string &key, CacheKind kind);
 /// True if entries can be stored in the folder; if not, it reports a warning.
 bool cacheTakesEntries(Diagnostics &diagnostics);
+/// The file of an entry in the folder. There may be none.
+std::string cachedFile(const std::string &key, CacheKind kind);
 /// Returns the bytes of all entries of one kind, in any order.
 std::vector<std::string> allCached(CacheKind kind, Diagnostics &diagnostics);
 

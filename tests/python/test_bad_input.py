@@ -98,8 +98,8 @@ def test_artifacts(tmp_path, compiler):
     (tmp_path / "other").mkdir()
     build(tmp_path / "other", target="cpu:sse2")
     good = (tmp_path / "other" / "libscale.so").read_bytes()
-    version = good.replace(b"TWBUNDLE\x01", b"TWBUNDLE\x63")
-    assert good.count(b"TWBUNDLE\x01") == 1
+    version = good.replace(b"TWBUNDLE\x02", b"TWBUNDLE\x63")
+    assert good.count(b"TWBUNDLE\x02") == 1
     files = {"truncated": good[:-1], "half": good[:len(good) // 2], "header": good[:64], "empty": b"", "flipped": good[:4000] + bytes([good[4000] ^ 4]) + good[4001:],
              "longer": good + b"\0", "machine": good[:18] + b"\xb7" + good[19:], "text": b"#!/bin/sh\n", "version": with_checksum(version[:-16])}
     for name, content in files.items():
@@ -112,7 +112,7 @@ def test_artifacts(tmp_path, compiler):
                 "machine of the launch": (4, "kernel 'scale' has no code for CUDA devices; the artifact has code for cpu:sse2"),
                 **{name: (12, "it is truncated") for name in ("truncated", "half", "header", "longer")}, "empty": (12, "it is not a shared library"),
                 "text": (12, "it is not a shared library"), "flipped": (12, "its checksum is wrong"), "machine": (12, "it is for another machine: its ELF machine is 183"),
-                "version": (12, "its format has version 99, and this runtime library reads version 1"), "missing": (13, "No such file"),
+                "version": (12, "its format has version 99, and this runtime library reads version 2"), "missing": (13, "No such file"),
                 "other/libscale.so": (0, "no error")}
     assert found.keys() == expected.keys()
     for name, (code, part) in expected.items():

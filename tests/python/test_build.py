@@ -495,7 +495,7 @@ def test_damaged_bundles_are_errors(tmp_path):
 
     newer = bytearray(content)
     newer[8] = 99
-    assert problem(bytes(newer)) == (12, "the artifact cannot be used: its format has version 99, and this runtime library reads version 1\n")
+    assert problem(bytes(newer)) == (12, "the artifact cannot be used: its format has version 99, and this runtime library reads version 2\n")
     assert problem(content[:-1]) == (12, "the artifact cannot be used: it is truncated\n")
     assert problem(content[:10]) == (12, "the artifact cannot be used: it does not begin like an artifact\n")
     assert {problem(content[:size]) for size in range(len(content))} == {problem(content[:10]), problem(content[:-1])}
@@ -736,7 +736,7 @@ def test_sizes_of_dlpack_tensors_that_overflow(tmp_path):
 
 
 def test_a_cmake_project(tmp_path):
-    prefix, source, work = tmp_path / "there", tmp_path / "project", tmp_path / "work"
+    prefix, source, work = tmp_path / "there", tmp_path / "the $project", tmp_path / "the work"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, capture_output=True)
     shutil.copytree(EXAMPLE, source)
     kernel = source / "matmul_bias.py"

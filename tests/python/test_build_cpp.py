@@ -168,6 +168,12 @@ def test_measurements_of_a_kernel_in_cpp(tmp_path):
         out = np.zeros(n + 1, np.int32)
         assert launch(ramp, pointer(out), n) is None
         assert (out[:n] == 3 * np.arange(n)).all() and out[n] == 0
+    # The launcher cannot evaluate a rule in C++. One value for all configurations is the user's decision.
+    assert "'RULE' is 0 in all launches, because the signature gives it" in command(*words, "-o", tmp_path / "libramp.so", env=env).stderr
+    done = command(*words[:3], *words[5:], "-o", tmp_path / "lib.a", check=False, env=env)
+    assert done.returncode == 1 and "'RULE' of kernel 'ramp' is not given, and its heuristic depends on arguments of the launch" in done.stderr
+    done = command(*words, "--signature", "RULE=1", "-o", tmp_path / "lib.a", check=False, env=env)
+    assert done.returncode == 1 and "the signatures give 'RULE' several values" in done.stderr
     # Measurements are of one kind of CPU.
     done = command(*[word.replace("cpu:native", "cuda:sm_90a") if isinstance(word, str) else word for word in words], "-o", tmp_path / "lib.a", check=False, env=env)
     assert done.returncode == 1 and "finds no measurements of kernel 'ramp'" in done.stderr

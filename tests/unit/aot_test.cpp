@@ -26,6 +26,30 @@ TEST(Grid, computesLikePython) {
   EXPECT_EQ(run({{Kind::constant, 65}, {Kind::nextPowerOf2, 0}}, {}), 128);
 }
 
+TEST(Grid, comparesLikePython) {
+  auto binary = [](Kind kind, int64_t a, int64_t b) { return run({{Kind::constant, a}, {Kind::constant, b}, {kind, 0}}, {}); };
+  for (int64_t a : {-2, 0, 3})
+    for (int64_t b : {-2, 0, 3}) {
+      EXPECT_EQ(binary(Kind::equal, a, b), a == b);
+      EXPECT_EQ(binary(Kind::notEqual, a, b), a != b);
+      EXPECT_EQ(binary(Kind::less, a, b), a < b);
+      EXPECT_EQ(binary(Kind::lessEqual, a, b), a <= b);
+      EXPECT_EQ(binary(Kind::greater, a, b), a > b);
+      EXPECT_EQ(binary(Kind::greaterEqual, a, b), a >= b);
+      EXPECT_EQ(binary(Kind::both, a, b), a && b);
+      EXPECT_EQ(binary(Kind::either, a, b), a || b);
+    }
+  // What comes after `and` and `or` counts only if the first operand does not decide; what comes before always counts.
+  auto withDivision = [](int64_t first, Kind kind) {
+    return run({{Kind::constant, first}, {Kind::constant, 1}, {Kind::constant, 0}, {Kind::floordiv, 0}, {kind, 0}}, {});
+  };
+  EXPECT_EQ(withDivision(0, Kind::both), 0);
+  EXPECT_EQ(withDivision(1, Kind::both), std::nullopt);
+  EXPECT_EQ(withDivision(1, Kind::either), 1);
+  EXPECT_EQ(withDivision(0, Kind::either), std::nullopt);
+  EXPECT_EQ(run({{Kind::constant, 1}, {Kind::constant, 0}, {Kind::mod, 0}, {Kind::constant, 0}, {Kind::both, 0}}, {}), std::nullopt);
+}
+
 TEST(Grid, refusesWhatHasNoResult) {
   auto binary = [](Kind kind, int64_t a, int64_t b) { return run({{Kind::constant, a}, {Kind::constant, b}, {kind, 0}}, {}); };
   EXPECT_EQ(binary(Kind::floordiv, 1, 0), std::nullopt);
@@ -50,6 +74,7 @@ static Bundle example() {
   Variant variant;
   variant.description = "x=*fp32:16";
   variant.conditions = {{0, Condition::Kind::isMultiple, 16, ""}, {2, Condition::Kind::isText, 0, "plain"}};
+  variant.rules = {{{{Kind::parameter, 1}, {Kind::constant, 64}, {Kind::mod, 0}, {Kind::constant, 0}, {Kind::equal, 0}}, 1}};
   variant.problems = {{100}, {200}};
   for (GridProgram &program : variant.grid)
     program = {{Kind::parameter, 1}, {Kind::constant, 64}, {Kind::cdiv, 0}};
@@ -74,6 +99,10 @@ TEST(Bundle, isReadAsItWasWritten) {
   EXPECT_EQ(encodeBundle(*read), bytes);
   EXPECT_EQ(read->variants[0].conditions[1].text, "plain");
   EXPECT_EQ(read->variants[0].gpu[0].cubin, "bytes");
+  EXPECT_EQ(read->variants[0].rules[0].program, example().variants[0].rules[0].program);
+  Bundle unsound = example();
+  unsound.variants[0].rules[0].program.pop_back();
+  EXPECT_FALSE(decodeBundle(encodeBundle(unsound), 1));
   EXPECT_FALSE(decodeBundle(bytes, 0)); // its code has an entry that the artifact lacks
 }
 
