@@ -5,9 +5,10 @@ kernels, so each of their kernels (or formats) has a result of its own.
     tests/gpu/run --blackwell --simulate    the same on the simulator, without a GPU
 
 Of cases that name targets, those of the GPU's target run (on another GPU, those of the first target). Each row of results has a process and a time
-limit of its own, by the number of its cases: 0.3 to 0.9 s of compilation each, on up to 16 cores. A case that fails ends its process, because a CUDA error makes later launches fail; a new process
-runs the cases after it. A case that hangs is named when its process is killed. Other functions do not notice either. Another GPU runs the same
-kernels with its own instructions, which shows that the script works. Exit code 1 if a result is wrong, or a launch fails or hangs.
+limit of its own, by the number of its cases: most compile in 0.3 to 0.9 s, on up to 16 cores. A case that fails ends its process, because a CUDA error
+makes later launches fail; a new process runs the cases after it. A case that hangs is named when its process is killed. Other rows
+do not notice either. Another GPU runs the same kernels with its own instructions, which shows that the script works. Exit code 1 if a result is wrong, or
+a launch fails or hangs.
 """
 
 import collections
@@ -23,11 +24,11 @@ from loading import ROOT
 
 SECONDS, SECONDS_OF_A_ROW, FAILURES = 600, 150, 3
 SECONDS_TO_START, SECONDS_OF_A_CASE = 30, 3  # on a GPU; the simulator may need all SECONDS_OF_A_ROW
-BY_KERNEL = {"test_kernel", "test_scaled_matmul"}  # whose first parameter is a kernel, or a format
+BY_KERNEL = {"test_kernel", "test_scaled_matmul", "test_one_tile_of_a_program"}  # whose first parameter is a kernel, or a format
 FILES = ["python/test_gpu_kernels.py", "python/test_block_scaled_kernels.py", "python/test_tcgen05.py", "python/test_cta_pairs.py",
-         "python/test_scaled_pairs.py", "python/test_chain_partition.py", "python/test_launch_control.py", "python/test_scaled_mma.py", "run/test_dot.py",
-         "run/test_scaled_dot.py", "run/test_tensor_cores.py", "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py",
-         "run/test_examples.py"]
+         "python/test_scaled_pairs.py", "python/test_chain_partition.py", "python/test_launch_control.py", "python/test_scaled_mma.py",
+         "python/test_scales_of_dots.py", "run/test_dot.py", "run/test_scaled_dot.py", "run/test_tensor_cores.py",
+         "run/test_computed_operands.py", "run/test_matmul_edges.py", "run/test_persistent_loops.py", "run/test_examples.py"]
 
 
 def missing(simulate):
