@@ -142,7 +142,6 @@ int predictRecorded(const std::string &path) {
   RecordedGpu gpu{"", defaultGpuTarget()};
   std::vector<Compared> measured;
   bool hasRows = false;
-  std::printf("%-56s %12s %12s %6s  %s\n", "", "measured us", "predicted us", "ratio", "busiest");
   for (llvm::StringRef line : llvm::split(*text, '\n')) {
     if (line.trim().empty()) continue;
     llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(line);
@@ -156,9 +155,11 @@ int predictRecorded(const std::string &path) {
       gpu.target = *target;
     }
     if (!row->getArray("launches") || !(row->getNumber("us") || row->getNumber("work"))) continue;
+    if (gpu.name.empty()) return fail("'" + path + R"(' has launches before a line {"card": NAME, "target": TARGET} with their GPU)");
     Diagnostics diagnostics;
     std::optional<Compared> compared = compare(*row, gpu, diagnostics);
     if (!compared) return diagnostics.hasErrors() ? report(diagnostics, ourError) : fail("the model has no rates for '" + gpu.name + "'");
+    if (!hasRows) std::printf("%-56s %12s %12s %6s  %s\n", "", "measured us", "predicted us", "ratio", "busiest");
     print(*compared);
     hasRows = true;
     if (compared->measured > 0) measured.push_back(std::move(*compared));

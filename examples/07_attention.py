@@ -24,9 +24,14 @@ import common
 
 def get_autotune_configs():
     tiles = [(128, 64, 8, 3, False), (128, 128, 8, 2, False), (128, 128, 8, 2, True), (64, 128, 4, 2, False), (64, 64, 4, 2, False),
-             (64, 32, 4, 3, False), (32, 64, 4, 3, False), (64, 256, 8, 3, False)]
+             (64, 32, 4, 3, False), (32, 64, 4, 3, False), (64, 256, 8, 3, False), (256, 64, 8, 2, False), (256, 128, 8, 2, False)]
     return [triton.Config({"BLOCK_M": m, "BLOCK_N": n, "PERSISTENT": persistent}, num_warps=warps, num_stages=stages)
             for m, n, warps, stages, persistent in tiles]
+
+
+def worth_measuring(configs, args, **_):
+    """Tiles of 256 rows have two groups of warps whose sums are in tensor memory. Without it they do not fit in registers."""
+    return configs if common.has_tensor_memory(args["q_ptr"]) else [config for config in configs if config.kwargs["BLOCK_M"] <= 128] or configs
 
 
 @triton.jit
@@ -81,7 +86,7 @@ def attend(
     tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=rows)
 
 
-@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"])
+@triton.autotune(configs=get_autotune_configs(), key=["n_ctx", "HEAD_DIM", "CAUSAL"], prune_configs_by={"early_config_prune": worth_measuring})
 @triton.heuristics({"EVEN": lambda args: args["n_ctx"] % args["BLOCK_N"] == 0})
 @triton.jit
 def attention_kernel(

@@ -114,6 +114,11 @@ def has_clusters(array):
     return is_on_gpu(array) and sys.modules["torch"].cuda.get_device_capability(array.device) >= (9, 0)
 
 
+def has_tensor_memory(array):
+    """True if the array is on a GPU with tensor memory (B200, B300, Thor)."""
+    return is_on_gpu(array) and sys.modules["torch"].cuda.get_device_capability(array.device)[0] in (10, 11)
+
+
 def num_sms(array):
     """The number of SMs of the tensor's GPU. For arrays in CPU memory, a number that no launch reaches."""
     if not is_on_gpu(array):

@@ -40,17 +40,43 @@ def test_all_are_wrong(n):
 """
 
 
-def test_failures_and_hangs_do_not_hide_other_cases(tmp_path, monkeypatch, capsys):
+def blackwell_module(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "gpu" / "device"))
     import blackwell
 
+    return blackwell
+
+
+def test_each_kernel_and_each_format_has_a_row(monkeypatch):
+    """A kernel that fails three times leaves the results of the others, and only cases of the GPU's target run."""
+    blackwell = blackwell_module(monkeypatch)
+    for target in ("sm_100a", "sm_103a", "sm_120a", "sm_90a"):
+        rows, problem = blackwell.Pytest([], simulate=True, target=target).collect("python")
+        assert not problem, problem
+        ran = target if target != "sm_90a" else "sm_100a"
+        kernels = {name: cases for (file, name), cases in rows.items() if file.endswith("test_gpu_kernels.py")}
+        assert len(kernels) == 11 and "test_kernel 07_attention" in kernels
+        assert all(len(cases) == 5 and all(f"-{ran}]" in case for case in cases) for cases in kernels.values()), kernels
+        assert {name for file, name in rows if name.startswith("test_scaled_matmul")} == {f"test_scaled_matmul {f}" for f in ("nvfp4", "mxfp4", "mxfp8", "mixed")}
+        assert all(rows.values())
+
+
+def test_a_missing_module_is_one_message(monkeypatch, capsys):
+    blackwell = blackwell_module(monkeypatch)
+    monkeypatch.setattr(blackwell.importlib.util, "find_spec", lambda name: None if name == "torch" else object())
+    assert blackwell.run([], simulate=False) == 1
+    assert capsys.readouterr().out.startswith("tests/gpu/run --blackwell needs torch; this Python is ")
+
+
+def test_failures_and_hangs_do_not_hide_other_cases(tmp_path, monkeypatch, capsys):
+    blackwell = blackwell_module(monkeypatch)
     for folder, text in (("python", CASES), ("run", "def test_other():\n    pass\n")):
         (tmp_path / "tests" / folder).mkdir(parents=True)
         (tmp_path / "tests" / folder / f"test_{folder}_cases.py").write_text(text)
     (tmp_path / "tests" / "conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--gpu-target')\n")
     monkeypatch.setattr(blackwell, "ROOT", str(tmp_path))
     monkeypatch.setattr(blackwell, "FILES", ["python/test_python_cases.py", "run/test_run_cases.py"])
-    monkeypatch.setattr(blackwell, "SECONDS_OF_A_FUNCTION", 20)
+    monkeypatch.setattr(blackwell, "SECONDS_OF_A_ROW", 20)
     assert blackwell.run([], simulate=True) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "test_second_is_wrong: 3 of 4 right" and lines[1].startswith("    FAILED test_second_is_wrong[2]: "), lines

@@ -61,6 +61,7 @@ def test_a_small_checkout(tmp_path):
     (kernels.parent / "triton_kernels.py").write_text("answer = 42\n")
     (kernels / "test_one.py").write_text("import triton_kernels\ndef test_answer(): assert triton_kernels.answer == 42\n")
     (tutorials / "01-first.py").write_text("import triton\nprint(triton.cdiv(7, 2))\n")
+    (tutorials / "02-second.py").write_text('print("\\u26d4 This example requires GPU support for block scaled matmul")\n')
     page, data = tmp_path / "page.md", tmp_path / "data.json"
     data.write_text(json.dumps({"inductor": [{"tests": "test_fp8.py", "machine": "H100", "date": "2026-01-01", "passed": 6, "skipped": 0, "failed": 0, "why": ""}]}))
     command = [sys.executable, RUN, "--triton-src", tmp_path / "source", "--jobs", "2", "--limit", "5", "--page", page, "--data", data, "--results", tmp_path / "results"]
@@ -71,6 +72,8 @@ def test_a_small_checkout(tmp_path):
     assert files["language/test_few.py"] == {"of": 10, "passed": 5, "failed": 2, "timeout": 1, "crash": 1, "skipped": 1}, done.stdout
     assert files["triton_kernels/test_one.py"] == {"of": 1, "passed": 1}, done.stdout
     assert files["language/test_broken.py"] == {"of": 1, "error": 1} and files["tutorials/01-first.py"] == {"of": 1, "passed": 1}, text
+    assert files["tutorials/02-second.py"] == {"of": 1, "skipped": 1} and stored["cpu"]["suites"]["tutorials"]["passed"] == 1, text
+    assert '`02-second.py` ("This example requires GPU support for block scaled matmul")' in text, text
     wrong = {"kind": "WRONG NUMBER", "reason": "the result differs from Triton's", "cases": 1, "example": "test_few.py::test_number"}
     assert wrong in stored["cpu"]["classes"], stored
     assert "| language | 5 | 4 | 1 | 55.6% |" in text and "| **all** | 7 | 4 | 1 | 63.6% |" in text, text

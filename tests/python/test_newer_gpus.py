@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from example_kernels import KERNELS  # noqa: E402
 
-TARGETS = ["sm_90", "sm_100", "sm_120", "sm_90a", "sm_100a", "sm_103a", "sm_120a"]
+TARGETS = ["sm_90", "sm_100", "sm_120", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a", "sm_121a"]
 
 
 @triton.jit

@@ -53,8 +53,12 @@ struct MmaRun {
   int64_t depth = depthOf(operands.places.shape.kind);
 
   bool isDisabled(int64_t lane) const { return operation.disabled[size_t(4 * index + lane / 32)] >> (lane % 32) & 1; }
+  /// NaN for a scale of ue4m3 with a sign, which is invalid. It is no error: rows and columns past the end of a tile, whose sums are not
+  /// stored, may have scales of any bits.
   double scale(TensorWord word, int64_t byte) const {
-    return decode(operands.places.shape.scale, cellOf(cta, word).value >> (8 * byte) & 0xff);
+    uint32_t bits = cellOf(cta, word).value >> (8 * byte) & 0xff;
+    bool isInvalid = operands.places.shape.scale == TensorFormat::ue4m3 && bits >> 7;
+    return isInvalid ? std::numeric_limits<double>::quiet_NaN() : decode(operands.places.shape.scale, bits);
   }
   double dot(const double *a, int64_t row, int64_t n, int64_t lane) const;
   void write(TensorWord word, double sum) const;

@@ -4,11 +4,11 @@ There is also GPU memory for programs without a tensor library, and the calls th
 from types import SimpleNamespace
 
 from ... import _core
-from . import linear_layout  # noqa: F401
+from . import block_scaled, linear_layout  # noqa: F401
 
 
 class CublasLt:
-    """Products A @ B.T by cuBLAS. The workspace is not needed: PyTorch has its own."""
+    """Products A @ B.T by cuBLAS. Only products with block scales use the workspace: for the others PyTorch has its own."""
 
     def __init__(self, workspace):
         self.workspace = workspace
@@ -31,6 +31,14 @@ class CublasLt:
     def gemm(self, a, b, c, d, alpha, beta):
         """d = alpha * (a @ b.T) + beta * c for a of [M, K], b of [N, K], c and d of [M, N]; alpha and beta are numbers."""
         d.copy_(alpha * self._product(a, b, d.dtype).float() + beta * c.float())
+
+    def block_scaled_matmul_mxfp8(self, a, b, output, scale_a, scale_b):
+        """output = a @ b.T for a of [M, K] and b of [N, K] in e4m3, with a scale of e8m0 for each 32 numbers, and output of [M, N] in fp16."""
+        block_scaled.multiply(block_scaled.MXFP8, a, b, output, scale_a, scale_b, self.workspace)
+
+    def block_scaled_matmul_nvfp4(self, a, b, output, scale_a, scale_b):
+        """The same for e2m1, two in a byte ([M, K / 2] and [N, K / 2] bytes), with a scale of e4m3 without a sign for each 16 numbers."""
+        block_scaled.multiply(block_scaled.NVFP4, a, b, output, scale_a, scale_b, self.workspace)
 
 
 nvidia = SimpleNamespace(cublas=SimpleNamespace(CublasLt=CublasLt), device_malloc=_core.cuda_allocate, device_free=_core.cuda_release,

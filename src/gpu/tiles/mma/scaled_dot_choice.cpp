@@ -35,7 +35,8 @@ static TensorFormat formatOf(Format format) {
 
 static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, const tt::ScaledOperand &right, bool tcgen05) {
   Type first = scaleType(left), second = scaleType(right), scale = first ? first : second;
-  if (!scale) return ScaledMma{kindOf(formatOf(left.format), formatOf(right.format), std::nullopt), TensorFormat::ue8m0, 0, tcgen05};
+  if (!scale && tcgen05) scale = IntegerType::get(left.tile.getContext(), 8); // ones: an operand without scales gets them
+  if (!scale) return ScaledMma{kindOf(formatOf(left.format), formatOf(right.format), std::nullopt), TensorFormat::ue8m0, 0, false};
   if (first && second && first != second) return std::nullopt;
   bool isPair = isE2m1(left) && isE2m1(right), isExponent = scale.isInteger(8);
   int64_t group = tt::scaleGroup(left, right);
@@ -54,8 +55,8 @@ static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, con
 static bool suitsTcgen05(tt::DotScaledOp op, const Dims &d, const GpuTarget &target, int64_t warps) {
   int64_t columns = llvm::divideCeil(d[0], tensorMemoryLanes) * d[1];
   bool hasWarps = warps % warpsOfGroup == 0 && d[1] >= tcgen05ColumnStep * warps / warpsOfGroup;
-  bool hasRows = d[0] >= tcgen05MinRows, hasScales = op.getAScale() || op.getBScale(); // an operand without scales gets ones
-  return hasWarps && hasRows && hasScales && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2;
+  bool hasRows = d[0] >= tcgen05MinRows;
+  return hasWarps && hasRows && getElementTypeOrSelf(op.getType()).isF32() && columns <= target.tensorColumns / 2;
 }
 
 /// The instruction for a CTA that computes a result of the shape `d`, which is a part of the dot's.

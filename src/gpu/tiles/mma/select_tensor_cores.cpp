@@ -290,11 +290,11 @@ private:
     return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
   }
 
-  /// Returns the scales of an operand: ones, of the type of the other one's, if it has none.
+  /// Returns the scales of an operand: ones, of the type of the other one's (or exponents), if it has none.
   Value scalesOf(const tt::ScaledOperand &x, const tt::ScaledOperand &other) {
     if (x.scale) return x.scale;
-    Dims shape{x.outer(), x.depth() / other.group()};
-    Type element = getElementTypeOrSelf(other.scale.getType());
+    Dims shape{x.outer(), x.depth() / tt::scaleGroup(x, other)};
+    Type element = other.scale ? getElementTypeOrSelf(other.scale.getType()) : b.getI8Type();
     RankedTensorType type = ttg::withLayout(RankedTensorType::get(shape, element), Layout::coalesced(shape, 1, config.getWarps(), {1, 0}));
     constexpr int64_t exponentOfOne = 127;
     TypedAttr one = element.isInteger() ? TypedAttr(b.getIntegerAttr(element, exponentOfOne)) : TypedAttr(b.getFloatAttr(element, 1.0));
