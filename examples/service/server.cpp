@@ -12,6 +12,7 @@
 #include "tilewright/embed.h"
 
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +24,7 @@ namespace tw = tilewright;
 
 namespace {
 
-constexpr int64_t maxRows = 4096, block = 32;
+constexpr int64_t maxRows = 4096, maxColumns = 128, block = 32;
 
 struct Metrics {
   std::atomic<int64_t> compilations{0}, launches{0}, evictions{0}, failures{0};
@@ -60,8 +61,13 @@ tw::Result<void> attend(const tw::Kernel &kernel, const Problem &problem, const 
 
 /// Reads the numbers of a request. Returns what is wrong, or an empty text.
 std::string read(const httplib::Request &request, Problem &problem) {
-  auto number = [&](const char *name) { return std::strtoll(request.get_param_value(name).c_str(), nullptr, 10); };
-  problem = {number("n"), number("dim"), number("causal") != 0};
+  auto number = [&](const char *name) {
+    std::string text = request.get_param_value(name);
+    int64_t value = -1; // as for a text that is no number
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? value : -1;
+  };
+  problem = {number("n"), number("dim"), number("causal") > 0};
   if (problem.n < 1 || problem.n > maxRows) return "n must be from 1 to " + std::to_string(maxRows);
   if (problem.dim != 16 && problem.dim != 32 && problem.dim != 64 && problem.dim != 128) return "dim must be 16, 32, 64 or 128";
   if (request.body.size() != 3 * problem.elements() * sizeof(float)) return "the body must have 3 * n * dim numbers of 4 bytes";
@@ -176,6 +182,7 @@ int main(int argc, char **argv) {
 
   httplib::Server server;
   server.set_tcp_nodelay(true);
+  server.set_payload_max_length(3 * maxRows * maxColumns * sizeof(float)); // a larger request is answered with 413 and not read
   server.Post("/attention", [&](const httplib::Request &request, httplib::Response &response) { answer(*kernel, request, response); });
   server.Get("/metrics",
              [&](const httplib::Request &, httplib::Response &response) { response.set_content(metrics.text(), "text/plain"); });

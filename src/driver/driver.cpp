@@ -156,7 +156,7 @@ static bool runSteps(Compilation &c, llvm::StringRef from, llvm::StringRef until
       if (!done || step->name == until) return;
     }
   });
-  return done;
+  return done && limits.mayContinue(nullptr, c.diagnostics); // the last step, the generation of code, can take the longest
 }
 
 std::unique_ptr<CpuArtifact> compileForCpu(const CompileRequest &request, Diagnostics &diagnostics) {

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -254,6 +255,16 @@ TEST_F(Embed, LimitsOfUntrustedText) {
   EXPECT_NE(tile.error().find("the limit of 128"), std::string::npos) << tile.error();
   EXPECT_EQ(launched(plain, {.operations = 3}).code(), TW_ERROR_LIMIT);
   EXPECT_EQ(launched(plain, {.compileSeconds = 1e-9}).code(), TW_ERROR_LIMIT);
+  auto stores = [&](int factor, double seconds) { // the last step, the generation of code, takes most of the time
+    std::string text = "@triton.jit\ndef k(x):\n    v = tl.program_id(0) * " + std::to_string(factor) + "\n";
+    for (int i = 0; i < 900; ++i)
+      text += "    tl.store(x + " + std::to_string(i) + ", v * " + std::to_string(i) + " * 1.0)\n";
+    return launched(text, {.compileSeconds = seconds});
+  };
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(stores(2, 1000));
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(stores(3, spent.count() / 3).code(), TW_ERROR_LIMIT);
   const std::string loops = "@triton.jit\ndef k(x):\n    for i in tl.static_range(1000):\n        tl.store(x, i * 1.0)\n";
   EXPECT_EQ(launched(loops, {.evaluatorSteps = 100}).code(), TW_ERROR_LIMIT);
   const std::string endless =

@@ -203,8 +203,7 @@ TILEWRIGHT_OUTLINE inline value record_operator(TwOperator op, input left, input
   place at(where);
   return {twBuilderOperator(t.builder, op, ids[0], ids[1], type, &at), t.serial};
 }
-TILEWRIGHT_OUTLINE inline value record_tiles(TwOperator op, const value &left, const value &right, const TwTileType *type,
-                                             location where) {
+TILEWRIGHT_OUTLINE inline value record_tiles(TwOperator op, const value &left, const value &right, const TwTileType *type, location where) {
   return record_operator(op, left, right, type, where);
 }
 /// A new variable with a value; without one if it is absent.
