@@ -177,6 +177,39 @@ def test_variables_in_gdb(tmp_path):
         assert float(value) == pytest.approx(2.5 * weight / weights.sum() + 1.5, rel=1e-5), shown
 
 
+IN_CPP = """#include <tilewright/language.h>
+#include <vector>
+using namespace tilewright;
+void grow(ptr<const float> x, ptr<float> out, f32 factor, i32 n) {
+  auto at = program_id(0) * 64 + arange<64>();
+  auto value = load(x + at, at < n) * factor;
+  store(out + at, value, at < n); // here
+}
+int main() {
+  std::vector<float> x(64, 2), out(64);
+  auto kernel = jit<grow>("grow(x, out, factor, n)");
+  return kernel.launch(grid(1), cpu, x, out, 2.5f, 64) ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb here")
+def test_kernels_in_cpp_in_gdb(tmp_path):
+    (tmp_path / "grow.cpp").write_text(IN_CPP)
+    line = 1 + next(i for i, text in enumerate(IN_CPP.splitlines()) if "// here" in text)
+    library = ROOT / "build" / "lib"
+    subprocess.run(["g++", "-std=c++20", f"-I{ROOT / 'include'}", tmp_path / "grow.cpp", f"-L{library}", f"-Wl,-rpath,{library}", "-ltilewright",
+                    "-o", tmp_path / "grow"], check=True)
+    commands = ("set breakpoint pending on", f"break grow.cpp:{line}", "run", "print factor", "print x[63]", "print n", "kill")
+    done = subprocess.run(["gdb", "-q", "-batch", *(word for each in commands for word in ("-ex", each)), tmp_path / "grow"], capture_output=True,
+                          text=True, timeout=120, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1", "TILEWRIGHT_CACHE": "0"})
+    shown = done.stdout + done.stderr
+    if "ptrace" in shown and "Breakpoint 1," not in shown:
+        pytest.skip("processes must not be traced here")
+    assert re.search(rf"Breakpoint 1, grow \(.* at \S*/grow.cpp:{line}\n{line}\t  store\(out", shown), shown
+    assert re.findall(r"^\$\d+ = (.*)$", shown, re.M) == ["2.5", "2", "64"], shown
+
+
 @needs_command
 def test_variables_change_no_instruction_of_the_examples(tmp_path):
     sys.path.insert(0, str(ROOT / "tools"))
