@@ -23,6 +23,14 @@ static Value constantLike(OpBuilder &b, Location loc, Type type, int64_t value) 
   return arith::ConstantOp::create(b, loc, scalar);
 }
 
+/// The offset of a pointer with 64 bits, as tt.addptr extends it.
+static Value extended(OpBuilder &b, Location loc, Value offset) {
+  Type type = offset.getType(), wide = b.getI64Type();
+  if (getElementTypeOrSelf(type).getIntOrFloatBitWidth() >= 64) return offset;
+  if (auto tile = dyn_cast<ShapedType>(type)) wide = tile.clone(wide);
+  return b.createOrFold<arith::ExtSIOp>(loc, wide, offset);
+}
+
 //===------------------------------------------------------------------------------------------------------- other iterations
 
 /// What the loop adds to a carried value in every iteration; null if it does something
@@ -77,6 +85,8 @@ Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried,
   if (by == carried || iterations == 0) return start;
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
+  bool advancesPointers = isa<tt::PointerType>(getElementTypeOrSelf(start.getType()));
+  if (iterations > 1 && advancesPointers) by = extended(b, loc, by); // each of the additions extends its step
   if (iterations > 1) by = b.createOrFold<arith::MulIOp>(loc, by, constantLike(b, loc, by.getType(), iterations));
   if (isa<IntegerType, IndexType>(getElementTypeOrSelf(start.getType()))) return b.createOrFold<arith::AddIOp>(loc, start, by);
   return tt::AddPtrOp::create(b, loc, start.getType(), start, by);

@@ -122,10 +122,11 @@ static LogicalResult lowerMulhi(ThreadContext &t, tt::MulhiUIOp op) {
 
 static LogicalResult lowerClamp(ThreadContext &t, tt::ClampFOp op) {
   bool propagate = op.getPropagateNan() == tt::PropagateNan::ALL;
-  return lowerElements(t, op, [&](ValueRange x) -> Value {
+  auto clamp = [&](ValueRange x) -> Value {
     if (propagate) return arith::MinimumFOp::create(t.b, arith::MaximumFOp::create(t.b, x[0], x[1]), x[2]);
     return arith::MinNumFOp::create(t.b, arith::MaxNumFOp::create(t.b, x[0], x[1]), x[2]);
-  });
+  };
+  return isByteFloat(getElementTypeOrSelf(op.getType())) ? lowerByteFloats(t, op, clamp) : lowerElements(t, op, clamp);
 }
 
 void addElementLowerings(LoweringTable &table) {

@@ -110,7 +110,7 @@ LogicalResult lowerFloatConversion(ThreadContext &t, Operation *op, bool towardZ
 }
 
 /// Arithmetic of 8-bit floats is done in f32 and rounded.
-static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
+LogicalResult lowerByteFloats(ThreadContext &t, Operation *op, function_ref<Value(ValueRange)> compute) {
   SmallVector<ThreadValues> operands;
   for (Value operand : op->getOperands()) {
     Type element = getElementTypeOrSelf(operand.getType());
@@ -118,14 +118,12 @@ static LogicalResult lowerByteFloats(ThreadContext &t, Operation *op) {
   }
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   bool narrows = isByteFloat(element);
-  Type type = narrows ? t.b.getF32Type() : t.scalarType(element);
   ThreadValues results;
   for (int64_t reg = 0, count = t.threadValueCount(op->getResult(0).getType()); reg < count; ++reg) {
     SmallVector<Value> scalars;
     for (const ThreadValues &parts : operands)
       scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
-    OperationState state(t.b.getLoc(), op->getName(), scalars, {type}, op->getAttrs());
-    results.push_back(t.b.create(state)->getResult(0));
+    results.push_back(compute(scalars));
   }
   t.set(op->getResult(0), narrows ? narrowToBytes(t, results, element, /*towardZero=*/false) : results);
   return success();
@@ -153,7 +151,13 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
   }
   bool onlyMoves = isa<arith::SelectOp, arith::BitcastOp>(op) || op->getName().getDialectNamespace() == "ub";
   auto types = llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()));
-  if (!onlyMoves && llvm::any_of(types, [](Type t) { return isByteFloat(getElementTypeOrSelf(t)); })) return lowerByteFloats(t, op);
+  if (!onlyMoves && llvm::any_of(types, [](Type t) { return isByteFloat(getElementTypeOrSelf(t)); }))
+    return lowerByteFloats(t, op, [&](ValueRange x) -> Value {
+      if (isa<arith::RemFOp>(op)) return mathFunction(t, "fmod", x);
+      OperationState state(t.b.getLoc(), op->getName(), x,
+                           {isByteFloat(getElementTypeOrSelf(op->getResult(0))) ? Type(t.b.getF32Type()) : type}, op->getAttrs());
+      return t.b.create(state)->getResult(0);
+    });
   if (isa<arith::DivFOp>(op)) return lowerElements(t, op, [&](ValueRange x) { return divide(t, x[0], x[1]); });
   if (isa<arith::RemFOp>(op)) return lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, "fmod", x); });
   return lowerElements(t, op, [&](ValueRange operands) -> Value {
@@ -300,7 +304,10 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   if (isa<math::AbsIOp>(op))
     return lowerElements(
         t, op, [&](ValueRange x) -> Value { return arith::MaxSIOp::create(t.b, x[0], arith::SubIOp::create(t.b, t.zero(element), x[0])); });
-  if (isa<math::FmaOp>(op)) return lowerElements(t, op, [&](ValueRange x) -> Value { return ptx::FmaOp::create(t.b, x[0], x[1], x[2]); });
+  if (isa<math::FmaOp>(op)) {
+    auto fma = [&](ValueRange x) -> Value { return ptx::FmaOp::create(t.b, x[0], x[1], x[2]); };
+    return isByteFloat(element) ? lowerByteFloats(t, op, fma) : lowerElements(t, op, fma);
+  }
   if (isa<math::AbsFOp>(op)) // of any width, including 8-bit floats: clears the sign, the highest bit
     return lowerElements(t, op, [&](ValueRange x) -> Value {
       auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());

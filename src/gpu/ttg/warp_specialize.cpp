@@ -22,20 +22,20 @@ static int64_t groupsOf(int64_t warps) {
 }
 
 bool WarpSpecializeOp::sharesWarpGroup(size_t partition) {
-  if (partition == 0 || partition >= getPartitionNumWarps().size() || !getRequestedRegisters()) return false;
-  llvm::ArrayRef<int32_t> registers = *getRequestedRegisters();
-  int64_t before = firstWarp(0, partition - 1) + getPartitionNumWarps()[partition - 1];
-  int64_t left = groupsOf(before) * gpu::warpsOfGroup - before;
-  return registers[partition] == registers[partition - 1] && getPartitionNumWarps()[partition] <= left;
+  return partition < getPartitionNumWarps().size() && firstWarp(0, partition) % gpu::warpsOfGroup != 0;
 }
 
 int64_t WarpSpecializeOp::firstWarp(int64_t defaultWarps, size_t partition) {
-  int64_t next = 0;
+  llvm::ArrayRef<int32_t> warps = getPartitionNumWarps();
+  int64_t next = 0, first = 0;
   for (size_t i = 0; i <= partition; ++i) {
-    if (!sharesWarpGroup(i)) next = groupsOf(next) * gpu::warpsOfGroup;
-    if (i < partition) next += getPartitionNumWarps()[i];
+    int64_t nextGroup = groupsOf(next) * gpu::warpsOfGroup;
+    bool sameRegisters =
+        i > 0 && i < warps.size() && getRequestedRegisters() && (*getRequestedRegisters())[i] == (*getRequestedRegisters())[i - 1];
+    first = sameRegisters && warps[i] <= nextGroup - next ? next : nextGroup;
+    if (i < partition) next = first + warps[i];
   }
-  return defaultWarps + next;
+  return defaultWarps + first;
 }
 
 SmallVector<int64_t> WarpSpecializeOp::registersOfGroups() {

@@ -171,8 +171,9 @@ private:
   /// The factors of the rows if the sum is nothing but the carried one times these; null otherwise.
   Value rowFactors(BlockArgument carried, Value sum) {
     auto product = sum.getDefiningOp<arith::MulFOp>();
-    if (!product || !product->hasOneUse() || !carried.hasOneUse() || product.getLhs() == product.getRhs()) return {};
-    auto spread = (product.getLhs() == carried ? product.getRhs() : product.getLhs()).getDefiningOp<tt::BroadcastOp>();
+    if (!product || !product->hasOneUse() || !carried.hasOneUse()) return {};
+    Value factor = product.getLhs() == carried ? product.getRhs() : product.getRhs() == carried ? product.getLhs() : Value();
+    auto spread = factor ? factor.getDefiningOp<tt::BroadcastOp>() : tt::BroadcastOp();
     auto column = spread ? spread.getSrc().getDefiningOp<tt::ExpandDimsOp>() : tt::ExpandDimsOp();
     if (!column || column.getAxis() != 1) return {};
     Layout layout = Layout::tensorMemory(ttg::shapeOf(sum.getType()), config.getWarps());

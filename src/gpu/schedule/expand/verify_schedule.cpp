@@ -195,13 +195,13 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
   for (auto rule : {verifyEdges, verifyShift, verifyCopies})
     if (Result<void> valid = rule(schedule); !valid) return valid;
-  std::optional<int64_t> asyncDistance; // one wait serves all circular buffers by cp.async: it counts groups, one an iteration
+  const CircularBuffer *firstAsync = nullptr; // one commit and one wait serve all circular buffers by cp.async: a group an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
     if (Result<void> valid = verifyWarps(schedule, circular); !valid) return valid;
     if (!circular.tma) {
-      if (asyncDistance.value_or(circular.distance) != circular.distance)
+      if (!firstAsync) firstAsync = &circular;
+      if (firstAsync->distance != circular.distance || firstAsync->copyAfter != circular.copyAfter)
         return Failure{"copies of different iterations are waited for together"};
-      asyncDistance = circular.distance;
     }
     if (Result<void> valid = verifyReaders(circular, loop); !valid) return valid;
     if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;

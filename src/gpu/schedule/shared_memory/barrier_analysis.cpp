@@ -2,6 +2,8 @@
 
 #include "gpu/machine/ptx.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -41,8 +43,7 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(bool hasPartitions, ArrayRef<Exemption> exempt, AccessCache &accesses, Visitor visit)
-      : hasPartitions(hasPartitions), exempt(exempt), accesses(accesses), visit(visit) {}
+  Analysis(const BarrierRules &rules, AccessCache &accesses, Visitor visit) : rules(rules), accesses(accesses), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
@@ -167,8 +168,8 @@ private:
       if (each.running) continue;
       each.barrier = op;
       each.fencedBarrier = each.fenced;
-      each.allWarps |= allWarps || !hasPartitions;
-      each.fencedAllWarps |= each.fenced && (allWarps || !hasPartitions);
+      each.allWarps |= allWarps || !rules.hasPartitions;
+      each.fencedAllWarps |= each.fenced && (allWarps || !rules.hasPartitions);
     }
     // What is ordered before everything is forgotten.
     llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && (each.fencedAllWarps || each.access.isAsyncProxy()); });
@@ -191,7 +192,7 @@ private:
   }
 
   /// One more operation starts: the earlier ones of its kind are older.
-  static void start(Accessor accessor, PendingAccesses &state) {
+  void start(Accessor accessor, PendingAccesses &state) {
     for (PendingAccess &each : state)
       if (each.running && each.access.accessor == accessor) age(each);
   }
@@ -205,7 +206,7 @@ private:
     }
   }
 
-  static void commit(PendingAccesses &state) {
+  void commit(PendingAccesses &state) {
     for (PendingAccess &each : state)
       if (each.running && each.access.accessor == Accessor::copyAsync) {
         if (each.committed) age(each);
@@ -213,10 +214,7 @@ private:
       }
   }
 
-  static void age(PendingAccess &access) {
-    constexpr int64_t manyYounger = 16;
-    access.younger = std::min(access.younger + 1, manyYounger);
-  }
+  void age(PendingAccess &access) { access.younger = std::min(access.younger + 1, rules.maxPending); }
 
   /// True if both operations use the same scratch memory, one after the other: what is ordered after the later one is ordered after both.
   static bool supersedes(const SharedAccess &later, const SharedAccess &earlier) {
@@ -226,24 +224,30 @@ private:
 
   void add(const SharedAccess &access, PendingAccesses &state) {
     for (const PendingAccess &earlier : state)
-      if (BarrierNeed need = needOf(earlier, access, exempt)) visit(earlier, access, need);
+      if (BarrierNeed need = needOf(earlier, access, rules.exempt)) visit(earlier, access, need);
     llvm::erase_if(state, [&](const PendingAccess &earlier) { return supersedes(access, earlier.access); });
     PendingAccess pending{access};
     pending.running = access.isAsynchronous();
     if (!llvm::is_contained(state, pending)) state.push_back(pending);
   }
 
-  bool hasPartitions;
-  ArrayRef<Exemption> exempt;
+  const BarrierRules &rules;
   AccessCache &accesses;
   Visitor visit;
 };
 
 } // namespace
 
-void visitUnordered(Operation *op, bool hasPartitions, ArrayRef<Exemption> exempt, AccessCache &accesses, PendingAccesses &state,
-                    Visitor visit) {
-  Analysis(hasPartitions, exempt, accesses, visit).step(op, state);
+BarrierRules::BarrierRules(tt::FuncOp function, ArrayRef<Exemption> exempt)
+    : hasPartitions(function->hasAttr(ttg::warpSpecializedName)), maxPending(0), exempt(exempt) {
+  function.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op).Case<ttg::MmaAsyncWaitOp, ttg::Tcgen05WaitOp, ttg::TmaStoreWaitOp, ttg::CopyWaitOp>(
+        [&](auto wait) { maxPending = std::max<int64_t>(maxPending, wait.getPending()); });
+  });
+}
+
+void visitUnordered(Operation *op, const BarrierRules &rules, AccessCache &accesses, PendingAccesses &state, Visitor visit) {
+  Analysis(rules, accesses, visit).step(op, state);
 }
 
 } // namespace tilewright::gpu

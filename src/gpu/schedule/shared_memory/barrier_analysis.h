@@ -56,11 +56,18 @@ using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAc
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
 using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &, BarrierNeed)>;
 
+/// What the analysis knows of a kernel.
+struct BarrierRules {
+  BarrierRules(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);
+
+  bool hasPartitions; ///< the kernel is warp-specialized
+  int64_t maxPending; ///< the most asynchronous operations that a wait leaves in flight: how many more are younger makes no difference
+  llvm::ArrayRef<Exemption> exempt;
+};
+
 /// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
-/// each pair of accesses that are not ordered yet, of which the later one is in the operation. `hasPartitions`: the kernel is
-/// warp-specialized.
-void visitUnordered(mlir::Operation *op, bool hasPartitions, llvm::ArrayRef<Exemption> exempt, AccessCache &accesses,
-                    PendingAccesses &state, Visitor visit);
+/// each pair of accesses that are not ordered yet, of which the later one is in the operation.
+void visitUnordered(mlir::Operation *op, const BarrierRules &rules, AccessCache &accesses, PendingAccesses &state, Visitor visit);
 
 /// Inserts the barriers and fences that a kernel needs (insert_barriers.cpp).
 mlir::LogicalResult insertBarriers(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);

@@ -53,8 +53,7 @@ using Key = std::tuple<bool, int64_t, bool, bool, bool, int64_t>;
 class Inserter {
 public:
   Inserter(tt::FuncOp function, ArrayRef<Exemption> exempt)
-      : function(function), body(function.getBody().front()), hasPartitions(function->hasAttr(ttg::warpSpecializedName)), exempt(exempt),
-        b(function.getContext()) {
+      : function(function), body(function.getBody().front()), rules(function, exempt), b(function.getContext()) {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
     int64_t loops = 0;
     for (Operation &op : llvm::reverse(body)) {
@@ -92,9 +91,9 @@ private:
   void analyzeNext() {
     states[position] = state;
     SmallVector<Unordered> found;
-    visitUnordered(
-        position, hasPartitions, exempt, accesses, state,
-        [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) { found.emplace_back(earlier, later, need); });
+    visitUnordered(position, rules, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
+      found.emplace_back(earlier, later, need);
+    });
     if (!found.empty()) unordered.push_back(*firstOf(found));
     position = position->getNextNode();
   }
@@ -184,8 +183,7 @@ private:
 
   tt::FuncOp function;
   Block &body;
-  bool hasPartitions;
-  ArrayRef<Exemption> exempt;
+  BarrierRules rules;
   OpBuilder b;
   AccessCache accesses;
   DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence

@@ -96,6 +96,12 @@ private:
   }
 
   bool canRematerialize(Value value) {
+    if (auto known = rematerializable.find(value); known != rematerializable.end()) return known->second;
+    bool can = computeRematerializable(value);
+    rematerializable[value] = can;
+    return can;
+  }
+  bool computeRematerializable(Value value) {
     if (!isMadeHere(value)) return true;
     Operation *op = value.getDefiningOp();
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
@@ -156,6 +162,7 @@ private:
   Block &block;
   DenseMap<Operation *, int64_t> regions; ///< how many reductions precede an operation
   llvm::SetVector<tt::LoadOp> rows;
+  DenseMap<Value, bool> rematerializable; // an operand may be used twice in each of many operations
   DenseMap<tt::LoadOp, ttg::AllocOp> buffers;
   DenseMap<std::pair<Value, int64_t>, Value> made;
 };

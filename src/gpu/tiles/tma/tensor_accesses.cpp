@@ -130,11 +130,10 @@ std::optional<LaunchGuards> TensorAccesses::disjointStoresGuards(const Accesses 
       if (areExclusive(store, other)) continue;
       if (store->getBlock() != other->getBlock() || !mapsAreDisjoint(indices, plans[j], other.getValue(), *plan, store.getValue()))
         return {};
-      compared = true;
+      if (!hasOneIndexEach(indices, plans[j])) return {};
     }
     plans.push_back(std::move(*plan));
   }
-  if (compared && !hasOneIndexEach(indices, plans.front())) return {};
   return indices.guards();
 }
 
