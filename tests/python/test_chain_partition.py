@@ -75,6 +75,45 @@ def attention_of_block(
     tl.make_tensor_descriptor(o_ptr, [queries, HEAD], [HEAD, 1], [M, HEAD]).store([first, 0], acc / total[:, None])
 
 
+@triton.jit
+def decayed(q_ptr, k_ptr, v_ptr, o_ptr, keys, FORM: tl.constexpr, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """Linear attention: what a step multiplies by row factors is the sum itself in form 0 only."""
+    q = tl.make_tensor_descriptor(q_ptr, [M, HEAD], [HEAD, 1], [M, HEAD]).load([0, 0])
+    ks = tl.make_tensor_descriptor(k_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    vs = tl.make_tensor_descriptor(v_ptr, [keys, HEAD], [HEAD, 1], [N, HEAD])
+    acc = tl.zeros((M, HEAD), tl.float32)
+    for start in range(0, keys, N):
+        scores = tl.dot(q, ks.load([start, 0]).T)
+        change = tl.exp2(-tl.abs(tl.sum(scores, 1)) * 0.01)
+        decay = 1 - change * 0.5
+        if FORM == 0:
+            acc = change[:, None] * acc
+        elif FORM == 1:
+            acc = change[:, None] * (acc * decay[:, None])
+        elif FORM == 2:
+            acc = change[:, None] * tl.maximum(acc, 0)
+        else:
+            acc = (acc * decay[:, None]) * change[:, None]
+        acc = tl.dot(scores.to(tl.float16), vs.load([start, 0]), acc)
+    tl.make_tensor_descriptor(o_ptr, [M, HEAD], [HEAD, 1], [M, HEAD]).store([0, 0], acc)
+
+
+@pytest.mark.parametrize("form", range(4))
+def test_what_is_multiplied_by_row_factors(form):
+    rng = np.random.default_rng(form)
+    q, k, v = (rng.standard_normal((length, 64)).astype(np.float16) / 4 for length in (128, 256, 256))
+    out = np.full((128, 64), np.nan, np.float32)
+    with device("sm_100a"):
+        decayed[(1,)](q, k, v, out, 256, form, 64, 128, 64, num_warps=4, num_stages=2)
+    acc, wide = np.zeros((128, 64)), lambda x: x.astype(np.float64)
+    for start in range(0, 256, 64):
+        scores = (wide(q) @ wide(k[start:start + 64]).T).astype(np.float32)
+        change = np.exp2(-np.abs(wide(scores).sum(1)) * 0.01)[:, None]
+        acc = change * (np.maximum(acc, 0) if form == 2 else acc if form == 0 else acc * (1 - change * 0.5))
+        acc = acc + wide(scores.astype(np.float16)) @ wide(v[start:start + 64])
+    np.testing.assert_allclose(out, acc, rtol=1e-3, atol=1e-3)
+
+
 def attend(tile, kind, sizes, programs=None, causal=False, kernel=attention, **options):
     """Compares with float64. The error is that of P in the operands' type, and of the result's."""
     (m, n, head), (queries, keys) = tile, sizes

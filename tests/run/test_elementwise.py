@@ -319,6 +319,27 @@ def test_fma_of_other_types(dtype):
 
 
 @triton.jit
+def bounded_kernel(x_ptr, y_ptr, z_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x, y, z = tl.load(x_ptr + i), tl.load(y_ptr + i), tl.load(z_ptr + i)
+    tl.store(out_ptr + i, tl.fma(x, y, z))
+    tl.store(out_ptr + BLOCK + i, tl.clamp(x, tl.minimum(y, z), tl.maximum(y, z)))
+
+
+@pytest.mark.parametrize("dtype", ["float8e4nv", "float8e5"])
+def test_fma_and_clamp_of_8_bit_floats(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kind = {"float8e4nv": ml_dtypes.float8_e4m3fn, "float8e5": ml_dtypes.float8_e5m2}[dtype]
+    x, y, z = (np.random.default_rng(seed).uniform(-4, 4, 256).astype(np.float32).astype(kind) for seed in range(3))
+    out = np.zeros(512, np.uint8)
+    arguments = (triton.reinterpret(each.view(np.uint8), getattr(tl, dtype)) for each in (x, y, z, out))
+    bounded_kernel[(1,)](*arguments, BLOCK=256)
+    x, y, z = (each.astype(np.float32) for each in (x, y, z))
+    np.testing.assert_array_equal(out[:256].view(kind), (x * y + z).astype(kind))
+    np.testing.assert_array_equal(out[256:].view(kind), np.clip(x, np.minimum(y, z), np.maximum(y, z)).astype(kind))
+
+
+@triton.jit
 def shift_right_kernel(x_ptr, y_ptr, out_ptr):
     i = tl.arange(0, 4)
     tl.store(out_ptr + i, tl.load(x_ptr + i) >> tl.load(y_ptr + i))

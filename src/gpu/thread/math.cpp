@@ -22,7 +22,7 @@ static Value fusedMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y, Value z
   return ptx::FmaOp::create(b, x, y, z);
 }
 
-static bool isByteFloat(Type type) {
+bool isByteFloat(Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
 

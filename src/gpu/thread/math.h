@@ -11,6 +11,8 @@ LogicalResult lowerElementwise(ThreadContext &t, mlir::Operation *op);
 LogicalResult lowerMath(ThreadContext &t, mlir::Operation *op);
 LogicalResult lowerFloatConversion(ThreadContext &t, mlir::Operation *op, bool towardZero);
 ThreadValues convertFloats(ThreadContext &t, const ThreadValues &values, Type from, Type to, bool towardZero);
+/// True for an 8-bit float.
+bool isByteFloat(Type element);
 /// Computes in f32 what has operands or a result of 8-bit floats, element by element, and rounds a result of such a format to nearest even.
 LogicalResult lowerByteFloats(ThreadContext &t, mlir::Operation *op, llvm::function_ref<Value(mlir::ValueRange)> compute);
 ThreadValues upcastBytes(ThreadContext &t, const ThreadValues &bytes, Type format); // to f32
