@@ -100,7 +100,10 @@ private:
   /// Returns the greatest depth, up to `requested`, with which the circular buffers fit if they are in use throughout `around`. `others`:
   /// further buffers. What else is in shared memory meanwhile stays where it is.
   int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
-    for (int64_t stages = requested; stages > 1; --stages) {
+    int64_t bytesOfStage = 1; // at least, so that a request for very many stages takes no time
+    for (const Copy &copy : schedule.copies())
+      bytesOfStage += ttg::AllocOp(copy.alloc).getType().paddedTileBytes();
+    for (int64_t stages = std::min<int64_t>(requested, target.sharedBytes / bytesOfStage + 1); stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       llvm::append_range(deeper, buffersOf(schedule, stages, around));
       LoopSchedule scheduled = schedule; // the policy decides how many barriers there are
