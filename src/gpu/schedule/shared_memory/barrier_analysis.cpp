@@ -238,8 +238,8 @@ private:
 
 } // namespace
 
-BarrierRules::BarrierRules(tt::FuncOp function, ArrayRef<Exemption> exempt)
-    : hasPartitions(function->hasAttr(ttg::warpSpecializedName)), maxPending(0), exempt(exempt) {
+BarrierRules::BarrierRules(tt::FuncOp function, bool hasPartitions, ArrayRef<Exemption> exempt)
+    : hasPartitions(hasPartitions), maxPending(0), exempt(exempt) {
   function.walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op).Case<ttg::MmaAsyncWaitOp, ttg::Tcgen05WaitOp, ttg::TmaStoreWaitOp, ttg::CopyWaitOp>(
         [&](auto wait) { maxPending = std::max<int64_t>(maxPending, wait.getPending()); });

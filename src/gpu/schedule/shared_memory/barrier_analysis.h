@@ -58,7 +58,7 @@ using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAcces
 
 /// What the analysis knows of a kernel.
 struct BarrierRules {
-  BarrierRules(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);
+  BarrierRules(tt::FuncOp function, bool hasPartitions, llvm::ArrayRef<Exemption> exempt);
 
   bool hasPartitions; ///< the kernel is warp-specialized
   int64_t maxPending; ///< the most asynchronous operations that a wait leaves in flight: how many more are younger makes no difference

@@ -53,7 +53,8 @@ using Key = std::tuple<bool, int64_t, bool, bool, bool, int64_t>;
 class Inserter {
 public:
   Inserter(tt::FuncOp function, ArrayRef<Exemption> exempt)
-      : function(function), body(function.getBody().front()), rules(function, exempt), b(function.getContext()) {
+      : function(function), body(function.getBody().front()), rules(function, function->hasAttr(ttg::warpSpecializedName), exempt),
+        b(function.getContext()) {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
     int64_t loops = 0;
     for (Operation &op : llvm::reverse(body)) {
