@@ -101,7 +101,7 @@ static bool noteFirstConfig(const JitFunction &kernel, const std::string &signat
   return true;
 }
 
-/// Reads the measurements of --tuned. Null after an error.
+/// Reads the measurements of --tuned, and notes their files in `order`. Null after an error.
 static std::optional<std::vector<TunedEntry>> tunedEntries(const CommandLine &line, Order &order, Diagnostics &diagnostics) {
   if (!line.has("--tuned-file")) {
     std::vector<TunedEntry> entries = allTuned(diagnostics);
@@ -111,8 +111,9 @@ static std::optional<std::vector<TunedEntry>> tunedEntries(const CommandLine &li
           order.measurements.push_back(std::move(file));
     return entries;
   }
-  order.measurements.push_back(line.get("--tuned-file", ""));
-  Result<std::vector<TunedEntry>> entries = readTunedFile(line.get("--tuned-file", ""));
+  std::string path = line.get("--tuned-file", "");
+  order.measurements.push_back(path);
+  Result<std::vector<TunedEntry>> entries = readTunedFile(path);
   if (entries) return std::move(*entries);
   fail("--tuned-file: " + entries.error());
   return std::nullopt;
@@ -127,7 +128,6 @@ static int readSignatures(const CommandLine &line, const KernelOptions &options,
   std::vector<std::string> signatures = line.all("--signature");
   if (signatures.empty() && kernel->isNative) signatures.push_back(""); // C++ gives all types
   if (signatures.empty()) return fail("build needs --signature, once for each specialization");
-  if (line.has("--tuned-device") && !isTuned(line)) return fail("--tuned-device is for --tuned and --tuned-file");
   if (isTuned(line)) {
     std::optional<std::vector<TunedEntry>> entries = tunedEntries(line, order, diagnostics);
     if (!entries) return userError;
@@ -205,6 +205,7 @@ int buildMain(int argc, char **argv) {
   std::optional<CommandLine> line = readCommandLine(buildSpec(), argc, argv, status);
   if (!line) return status;
   if (line->words.size() != 1) return fail("build expects one FILE");
+  if (line->has("--tuned-device") && !isTuned(*line)) return fail("--tuned-device is for --tuned and --tuned-file");
   Order order;
   order.path = line->words.front();
   if (int failed = readOutputs(*line, order)) return failed;

@@ -19,7 +19,7 @@ inline auto add_kernel = jit<add<float, 1024>>("add_kernel(x_ptr, y_ptr, out_ptr
 int main(int argc, char **argv) {
   const int n = 98432;
   std::vector<float> x = common::randn(n, 1), y = common::randn(n, 2), out(n);
-  if (common::wants_ir(argc, argv)) return common::print({add_kernel.emit("tt", x, y, out, n)});
+  if (common::wants_ir(argc, argv)) return common::print(add_kernel.emit("tt", x, y, out, n));
   if (common::failed(add_kernel.launch(grid(cdiv(n, 1024)), cpu, x, y, out, n))) return 1;
   return common::check("vector add", out, [&](size_t i) { return x[i] + y[i]; }, 0);
 }

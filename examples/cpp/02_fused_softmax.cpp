@@ -26,7 +26,7 @@ inline auto softmax_kernel =
 int main(int argc, char **argv) {
   const int rows = 64, columns = 781;
   std::vector<float> x = common::randn(rows * columns, 1), out(x.size());
-  if (common::wants_ir(argc, argv)) return common::print({softmax_kernel.emit("tt", out, x, columns, columns, rows, columns)});
+  if (common::wants_ir(argc, argv)) return common::print(softmax_kernel.emit("tt", out, x, columns, columns, rows, columns));
   if (common::failed(softmax_kernel.launch(grid(rows), cpu, out, x, columns, columns, rows, columns))) return 1;
   auto expected = [&](size_t i) {
     const float *row = &x[i / columns * columns];

@@ -34,7 +34,7 @@ inline auto matmul_kernel = jit<matmul<float, 64, 64, 32>>(
 int main(int argc, char **argv) {
   const int M = 100, N = 130, K = 70;
   std::vector<float> a = common::randn(M * K, 1), b = common::randn(K * N, 2), c(M * N);
-  if (common::wants_ir(argc, argv)) return common::print({matmul_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1)});
+  if (common::wants_ir(argc, argv)) return common::print(matmul_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1));
   if (common::failed(matmul_kernel.launch(grid(cdiv(M, 64) * cdiv(N, 64)), cpu, a, b, c, M, N, K, K, 1, N, 1, N, 1))) return 1;
   return common::check_matmul(
       "matmul", c, N, K, [&](int i, int k) { return a[i * K + k]; }, [&](int k, int j) { return b[k * N + j]; }, 1e-4);

@@ -28,7 +28,7 @@ inline auto matmul_kernel = jit<block_matmul<float, 64, 64, 64>>(
 int main(int argc, char **argv) {
   const int M = 130, N = 70, K = 200;
   std::vector<float> a = common::randn(M * K, 1), b = common::randn(K * N, 2), c(M * N);
-  if (common::wants_ir(argc, argv)) return common::print({matmul_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1)});
+  if (common::wants_ir(argc, argv)) return common::print(matmul_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1));
   if (common::failed(matmul_kernel.launch(grid(cdiv(M, 64), cdiv(N, 64)), cpu, a, b, c, M, N, K, K, 1, N, 1, N, 1))) return 1;
   return common::check_matmul(
       "block pointers", c, N, K, [&](int i, int k) { return a[i * K + k]; }, [&](int k, int j) { return b[k * N + j]; }, 1e-4);

@@ -147,7 +147,7 @@ static int64_t tiles_of(int64_t M, int64_t N, const Config &c) {
 int main(int argc, char **argv) {
   const int M = 100, N = 300, K = 70;
   std::vector<float> a = common::randn(M * K, 1), b = common::randn(K * N, 2), c(M * N);
-  if (common::wants_ir(argc, argv)) return common::print({plain_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1)});
+  if (common::wants_ir(argc, argv)) return common::print(plain_kernel.emit("tt", a, b, c, M, N, K, K, 1, N, 1, N, 1));
   auto programs = [&](const Config &config) { return grid(tiles_of(M, N, config)); };
   if (common::failed(tuned_kernel.launch(programs, cpu, a, b, c, M, N, K, K, 1, N, 1, N, 1))) return 1;
   auto expected = [&](size_t index) {

@@ -125,7 +125,7 @@ template <bool CAUSAL> int run(int batches, int heads, int n) {
 int main(int argc, char **argv) {
   if (common::wants_ir(argc, argv)) {
     std::vector<float> x(32);
-    return common::print({plain_kernel.emit("tt", x, x, x, x, 1.0f, 1, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7)});
+    return common::print(plain_kernel.emit("tt", x, x, x, x, 1.0f, 1, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7));
   }
   return run<false>(1, 2, 128) + run<true>(2, 3, 133);
 }

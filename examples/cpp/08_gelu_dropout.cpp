@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
   const int n = 98432;
   const float p = 0.25f;
   std::vector<float> x = common::randn(n, 1), out(n);
-  if (common::wants_ir(argc, argv)) return common::print({plain_kernel.emit("tt", x, out, n, p, 1234)});
+  if (common::wants_ir(argc, argv)) return common::print(plain_kernel.emit("tt", x, out, n, p, 1234));
   auto programs = [&](const Config &c) { return grid(cdiv(n, c.BLOCK)); };
   if (common::failed(tuned_kernel.launch(programs, cpu, x, out, n, p, 1234))) return 1;
   auto gelu = [&](size_t i) { return 0.5 * x[i] * (1 + std::erf(x[i] * std::sqrt(0.5))); };

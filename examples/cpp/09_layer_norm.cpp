@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
   const float eps = 1e-5f;
   std::vector<float> x = common::randn(rows * n, 1), weight = common::randn(n, 2), bias = common::randn(n, 3), y(x.size()), mean(rows),
                      rstd(rows);
-  if (common::wants_ir(argc, argv)) return common::print({layer_norm_kernel.emit("tt", x, weight, bias, y, mean, rstd, n, n, n, eps)});
+  if (common::wants_ir(argc, argv)) return common::print(layer_norm_kernel.emit("tt", x, weight, bias, y, mean, rstd, n, n, n, eps));
   if (common::failed(layer_norm_kernel.launch(grid(rows), cpu, x, weight, bias, y, mean, rstd, n, n, n, eps))) return 1;
   auto expected = [&](size_t i) {
     const float *row = &x[i / n * n];

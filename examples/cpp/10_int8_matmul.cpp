@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
   std::vector<float> rows = common::randn(M, 2), columns = common::randn(N, 3), c(M * N);
   std::vector<int32_t> exact(M * N);
   if (common::wants_ir(argc, argv))
-    return common::print({matmul_kernel.emit("tt", a, b, rows, columns, exact, c, M, N, K, K, 1, N, 1, N, 1)});
+    return common::print(matmul_kernel.emit("tt", a, b, rows, columns, exact, c, M, N, K, K, 1, N, 1, N, 1));
   auto programs = grid(cdiv(M, 64), cdiv(N, 64));
   if (common::failed(matmul_kernel.launch(programs, cpu, a, b, rows, columns, exact, c, M, N, K, K, 1, N, 1, N, 1))) return 1;
   int wrong = common::check_matmul(

@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   const int n = 100;
   std::vector<float> x = common::randn(n * n, 1), largest(n), total(n);
   std::vector<int32_t> index(n);
-  if (common::wants_ir(argc, argv)) return common::print({reduce_kernel.emit("tt", x, largest, index, total, n, n)});
+  if (common::wants_ir(argc, argv)) return common::print(reduce_kernel.emit("tt", x, largest, index, total, n, n));
   if (common::failed(reduce_kernel.launch(grid(cdiv(n, 8)), cpu, x, largest, index, total, n, n))) return 1;
   auto row = [&](size_t i) { return &x[i * n]; };
   auto last = [&](size_t i) { return row(i) + i + 1; };

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     for (uint8_t &scale : *scales)
       scale += 125; // 2^-2 to 2^1
   std::vector<float> c(M * N);
-  if (common::wants_ir(argc, argv)) return common::print({matmul_kernel.emit("tt", a, as, b, bs, c, M, N, K, K, K / 2, K / 32, K / 32, N)});
+  if (common::wants_ir(argc, argv)) return common::print(matmul_kernel.emit("tt", a, as, b, bs, c, M, N, K, K, K / 2, K / 32, K / 32, N));
   auto programs = grid(cdiv(M, 64), cdiv(N, 64));
   if (common::failed(matmul_kernel.launch(programs, cpu, a, as, b, bs, c, M, N, K, K, K / 2, K / 32, K / 32, N))) return 1;
   return common::check_matmul(

@@ -258,13 +258,12 @@ int main(int argc, char **argv) {
   Problem p(1, 2, 100);
   if (common::wants_ir(argc, argv)) {
     std::vector<float> x(DIM);
-    return common::print({
+    return common::print(
         rows_kernel<true>.emit("tt", x, x, x, x, x, x, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7),
         keys_kernel<true>.emit("tt", x, x, x, x, x, x, x, x, x, 1.0f, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
                                7, 7, 7),
         queries_kernel.emit("tt", x, x, x, x, x, x, x, 1.0f, 1, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7),
-        round_kernel.emit("tt", x, x, 1.0f, 1, 1, 7, 7, 7, 7),
-    });
+        round_kernel.emit("tt", x, x, 1.0f, 1, 1, 7, 7, 7, 7));
   }
   return run<false>(p) + run<true>(p);
 }

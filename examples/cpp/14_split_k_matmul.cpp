@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   const int M = 64, N = 100, K = 2000, parts = 4; // of 512
   std::vector<float> a = common::randn(M * K, 1), b = common::randn(K * N, 2), sums(parts * M * N), c(M * N);
   if (common::wants_ir(argc, argv))
-    return common::print({split_k_kernel.emit("tt", a, b, sums, M, N, K, K, N, 1), add_parts_kernel.emit("tt", sums, c, M * N)});
+    return common::print(split_k_kernel.emit("tt", a, b, sums, M, N, K, K, N, 1), add_parts_kernel.emit("tt", sums, c, M * N));
   if (common::failed(split_k_kernel.launch(grid(cdiv(M, 64) * cdiv(N, 64), parts), cpu, a, b, sums, M, N, K, K, N, 1))) return 1;
   if (common::failed(add_parts_kernel.launch(grid(cdiv(M * N, 1024)), cpu, sums, c, M * N))) return 1;
   return common::check_matmul(

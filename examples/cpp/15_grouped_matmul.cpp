@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     rows += sizes[g];
   }
   std::vector<float> x = common::randn(rows * K, 1), w = common::randn(4 * K * N, 2), out(rows * N);
-  if (common::wants_ir(argc, argv)) return common::print({gemm_kernel.emit("tt", x, w, out, group, first, end, N, K, K, K * N, N, N)});
+  if (common::wants_ir(argc, argv)) return common::print(gemm_kernel.emit("tt", x, w, out, group, first, end, N, K, K, K * N, N, N));
   auto programs = grid(static_cast<int64_t>(group.size()), cdiv(N, 64));
   if (common::failed(gemm_kernel.launch(programs, cpu, x, w, out, group, first, end, N, K, K, K * N, N, N))) return 1;
   auto expected = [&](size_t i) {

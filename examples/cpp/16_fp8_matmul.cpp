@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   const int M = 100, N = 200, K = 300;
   std::vector<uint8_t> a = common::bytes(M * K, 1, 64), b = common::bytes(N * K, 2, 64);
   std::vector<float> rows = common::randn(M, 3), columns = common::randn(N, 4), c(M * N);
-  if (common::wants_ir(argc, argv)) return common::print({matmul_kernel.emit("tt", a, b, rows, columns, c, M, N, K, K, K, N)});
+  if (common::wants_ir(argc, argv)) return common::print(matmul_kernel.emit("tt", a, b, rows, columns, c, M, N, K, K, K, N));
   if (common::failed(matmul_kernel.launch(grid(3), cpu, a, b, rows, columns, c, M, N, K, K, K, N))) return 1;
   return common::check_matmul(
       "fp8 matmul", c, N, K, [&](int i, int k) { return e4m3(a[i * K + k]) * rows[i]; },

@@ -66,14 +66,14 @@ int check_matmul(const char *name, const std::vector<T> &results, int N, int K, 
 inline bool wants_ir(int argc, char **argv) {
   return argc > 1 && std::strcmp(argv[1], "--tt") == 0;
 }
-/// Prints texts with lines of dashes between them, as mlir-opt separates modules. Returns 1 if one of them is an error.
-inline int print(std::initializer_list<tilewright::Result<std::string>> texts) {
-  int result = 0;
-  for (const tilewright::Result<std::string> &text : texts) {
-    if (&text != texts.begin()) std::puts("// -----");
-    std::fputs(text ? text->c_str() : text.error().c_str(), text ? stdout : stderr);
-    result |= !text;
-  }
+inline int print(const tilewright::Result<std::string> &text) {
+  std::fputs(text ? text->c_str() : text.error().c_str(), text ? stdout : stderr);
+  return text ? 0 : 1;
+}
+/// Prints several texts with lines of dashes between them, as mlir-opt separates modules. Returns 1 if one of them is an error.
+template <typename... Texts> int print(const tilewright::Result<std::string> &first, const Texts &...others) {
+  int result = print(first);
+  ((std::puts("// -----"), result |= print(others)), ...);
   return result;
 }
 

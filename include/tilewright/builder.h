@@ -88,7 +88,7 @@ TW_API TwValue twBuilderString(TwBuilder *builder, const char *value);
 TW_API TwValue twBuilderTuple(TwBuilder *builder, const TwValue *values, size_t count);
 
 /* ---- statements. `result` is the type that the caller expects; if the compiler computes another one, compiling fails with an internal
- * error. Null: the type is not checked. */
+ * error. Null: the type is not checked. The element "constexpr" with rank 0: the result of constants stays a constant. */
 
 /* Calls a builtin or library function of triton.language by its path ("load", "math.exp", "extra.libdevice.tanh"), or a method of
  * descriptors ("tensor_descriptor.atomic_add"). */

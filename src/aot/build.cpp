@@ -107,10 +107,10 @@ public:
       if (!addParameter(i)) return false;
     size_t position = 0; // in the problems of specializations
     for (const std::string &name : request.key) {
-      auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &each) { return each.name == name; });
-      if (found == kernel.parameters.end()) continue;
+      size_t parameter = indexOfParameter(kernel, name);
+      if (parameter == kernel.parameters.size()) continue;
       int64_t index = indexOf(name);
-      bool isOfLaunch = index >= 0 && isInteger(index) && group.types[static_cast<size_t>(found - kernel.parameters.begin())];
+      bool isOfLaunch = index >= 0 && isInteger(index) && group.types[parameter];
       if (isOfLaunch) keyPositions.push_back(position), launcher.bundle.key.push_back(index);
       ++position;
     }
@@ -133,11 +133,8 @@ private:
 
   /// True if a tuner, and not the caller, chooses a constant.
   bool isTunersChoice(const std::string &name) const {
-    if (!kernel.autotune || llvm::any_of(group.members, [](const Specialization *member) { return member->problems.empty(); }))
-      return false;
-    return llvm::any_of(kernel.autotune->configs, [&](const Config &config) {
-      return llvm::any_of(config.kwargs, [&](const auto &each) { return each.first == name; });
-    });
+    return llvm::none_of(group.members, [](const Specialization *member) { return member->problems.empty(); }) &&
+           llvm::is_contained(namesOfConfigs(kernel), name);
   }
 
   static bool isRuled(const Specialization &member, size_t index) {
@@ -275,8 +272,7 @@ private:
       }
       artifact.objects.push_back({made->entry + ".o", std::move(made->object)});
       bool isSafe = llvm::all_of(code.guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; });
-      auto rank = [](const CpuCode &each) { return rankOfLevel(each.level).value_or(INT64_MAX); };
-      insertOrdered(variant.cpu, std::move(code), [&](const CpuCode &a, const CpuCode &b) { return rank(a) > rank(b); });
+      insertOrdered(variant.cpu, std::move(code), [](const CpuCode &a, const CpuCode &b) { return a.rank() > b.rank(); });
       if (isSafe) break;
     }
     return true;
@@ -292,10 +288,8 @@ private:
       made->stages.clear();
       made->messages.clear();
       bool isSafe = made->maps.empty() && llvm::all_of(made->guards, [](const LaunchGuard &guard) { return guard.isVersioningRequest; });
-      auto order = [](const GpuArtifact &code) {
-        return std::pair(gpuTarget(code.target)->capability, gpuTarget(code.target)->ofOneGpu());
-      };
-      insertOrdered(variant.gpu, std::move(*made), [&](const GpuArtifact &a, const GpuArtifact &b) { return order(a) > order(b); });
+      auto rank = [](const GpuArtifact &code) { return gpuTarget(code.target)->rank(); };
+      insertOrdered(variant.gpu, std::move(*made), [&](const GpuArtifact &a, const GpuArtifact &b) { return rank(a) > rank(b); });
       if (isSafe) break;
     }
     return true;

@@ -44,8 +44,11 @@ public:
 
   /// Translates the only expression of a function of the dict of arguments.
   std::optional<GridProgram> heuristic(const PlainFunction &function) {
-    if (function.parameters().size() != 1) return std::nullopt;
     isHeuristic = true;
+    if (function.parameters().size() != 1) {
+      diagnostics.error({}, Diag::badGrid, {takes("a function of one parameter, the dict of arguments")});
+      return std::nullopt;
+    }
     meta = function.parameters().front().name;
     scope = function.scope();
     const ast::Expr *body = function.lambda ? function.lambda->body : nullptr;

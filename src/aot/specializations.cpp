@@ -34,7 +34,12 @@ static std::vector<std::string> namesOfHeuristics(const JitFunction &kernel) {
   return names;
 }
 
-static std::vector<std::string> namesOfConfigs(const JitFunction &kernel) {
+size_t indexOfParameter(const JitFunction &kernel, llvm::StringRef name) {
+  auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &parameter) { return parameter.name == name; });
+  return static_cast<size_t>(found - kernel.parameters.begin());
+}
+
+std::vector<std::string> namesOfConfigs(const JitFunction &kernel) {
   std::vector<std::string> names;
   if (!kernel.autotune) return names;
   for (const Config &config : kernel.autotune->configs)
@@ -52,27 +57,29 @@ static std::optional<std::vector<ArgumentSpec>> readOpen(JitFunction kernel, con
   return parseSignature(signature, kernel, diagnostics);
 }
 
+/// Returns the parameters among `names` that a signature gives, or does not give. Empty after an error.
+static std::vector<std::string> parametersOf(const JitFunction &kernel, const std::string &signature, llvm::ArrayRef<std::string> open,
+                                             llvm::ArrayRef<std::string> names, bool given) {
+  std::vector<std::string> found;
+  Diagnostics unused;
+  std::optional<std::vector<ArgumentSpec>> args = readOpen(kernel, signature, open, unused);
+  if (!args) return found;
+  for (auto [parameter, spec] : llvm::zip(kernel.parameters, *args))
+    if (isGiven(spec) == given && llvm::is_contained(names, parameter.name)) found.push_back(parameter.name);
+  return found;
+}
+
 std::vector<std::string> openParameters(const JitFunction &kernel, const std::string &signature) {
   JitFunction plain = kernel;
   plain.autotune.reset();
-  std::vector<std::string> open = namesOfConfigs(kernel), names, all = namesOfHeuristics(kernel);
-  all.insert(all.end(), open.begin(), open.end());
-  Diagnostics unused;
-  std::optional<std::vector<ArgumentSpec>> args = readOpen(plain, signature, all, unused);
-  if (!args) return names;
-  for (auto [parameter, spec] : llvm::zip(kernel.parameters, *args))
-    if (!isGiven(spec) && llvm::is_contained(open, parameter.name)) names.push_back(parameter.name);
-  return names;
+  std::vector<std::string> configs = namesOfConfigs(kernel), open = namesOfHeuristics(kernel);
+  open.insert(open.end(), configs.begin(), configs.end());
+  return parametersOf(plain, signature, open, configs, /*given=*/false);
 }
 
 std::vector<std::string> givenHeuristics(const JitFunction &kernel, const std::string &signature) {
-  std::vector<std::string> rules = namesOfHeuristics(kernel), names;
-  Diagnostics unused;
-  std::optional<std::vector<ArgumentSpec>> args = readOpen(kernel, signature, rules, unused);
-  if (!args) return names;
-  for (auto [parameter, spec] : llvm::zip(kernel.parameters, *args))
-    if (isGiven(spec) && llvm::is_contained(rules, parameter.name)) names.push_back(parameter.name);
-  return names;
+  std::vector<std::string> rules = namesOfHeuristics(kernel);
+  return parametersOf(kernel, signature, rules, rules, /*given=*/true);
 }
 
 namespace {
@@ -93,12 +100,11 @@ public:
 
 private:
   bool add(const std::string &name, const Value &rule, Specialization given, std::vector<Specialization> &result) {
-    auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &each) { return each.name == name; });
-    size_t index = static_cast<size_t>(found - kernel.parameters.begin());
+    size_t index = indexOfParameter(kernel, name);
     if (index >= given.args.size() || isGiven(given.args[index])) return result.push_back(std::move(given)), true;
     const std::vector<ArgumentSpec> known = given.args;
     Diagnostics trial;
-    MaybeValue value = callValue(rule, {argumentsOfHeuristic(kernel, known)}, {}, found->range, trial);
+    MaybeValue value = callValue(rule, {argumentsOfHeuristic(kernel, known)}, {}, kernel.parameters[index].range, trial);
     if (value && !value->asHost()) {
       given.args[index].constant = *value;
       given.ruled.push_back({index, {}, 0});
@@ -106,7 +112,7 @@ private:
     }
     auto indexOf = [&](llvm::StringRef argument) {
       for (auto [i, spec] : llvm::enumerate(known))
-        if (kernel.parameters[i].name == argument && !spec.constant && isCountable(spec.type)) return static_cast<int64_t>(i);
+        if (kernel.parameters[i].name == argument && !spec.constant && fitsSlot(spec.type)) return static_cast<int64_t>(i);
       return int64_t{-1};
     };
     Diagnostics reasons;
@@ -124,7 +130,7 @@ private:
   }
 
   /// True for integers whose values are those of a launcher's slot.
-  static bool isCountable(const Type &type) { return type.isScalar() && isInteger(type.scalar()) && scalarName(type.scalar()) != "uint64"; }
+  static bool fitsSlot(const Type &type) { return type.isScalar() && isInteger(type.scalar()) && scalarName(type.scalar()) != "uint64"; }
 
   bool refuse(const std::string &name, const Diagnostics &reasons) {
     std::string reason;

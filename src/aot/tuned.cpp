@@ -19,11 +19,6 @@ std::vector<std::pair<std::string, std::string>> partsOf(llvm::StringRef key) {
   return parts;
 }
 
-size_t indexOfParameter(const JitFunction &kernel, llvm::StringRef name) {
-  auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &parameter) { return parameter.name == name; });
-  return static_cast<size_t>(found - kernel.parameters.begin());
-}
-
 /// Returns the values of the key of an entry, in the order of the kernel's key; 0 for constants that are not integers. Null if the entry is
 /// for other types or other constants than the signature, or for values that are not integers.
 std::optional<std::vector<int64_t>> problemOf(const TunedEntry &entry, const JitFunction &kernel, llvm::ArrayRef<ArgumentSpec> args) {
@@ -62,7 +57,7 @@ std::string levelOf(llvm::StringRef device) {
   return device.rsplit(", ").first.rsplit(' ').second.str();
 }
 
-/// How much a device's measurements say about a target: 0 for its own level, more for higher levels. Null for a device of another kind, of
+/// How far a device is from a target: 0 for its own level, more for higher levels. Null for a device of another kind, of
 /// another compute capability or of a lower level.
 std::optional<int64_t> distanceOf(llvm::StringRef device, const Target &target) {
   std::string level = levelOf(device);
@@ -219,7 +214,7 @@ std::optional<std::vector<Specialization>> tunedSpecializations(const JitFunctio
     return std::nullopt;
   }
   std::string source = dependencyHash(kernel);
-  std::vector<TunedEntry> sorted; // the result must not depend on the order in a folder
+  std::vector<TunedEntry> sorted; // the result must not depend on the order in a file
   for (const TunedEntry &entry : entries)
     if (entry.problem.kernel == kernel.name && entry.problem.source == source) sorted.push_back(entry);
   llvm::sort(sorted, [](const TunedEntry &a, const TunedEntry &b) {

@@ -6,7 +6,8 @@
 
 namespace tilewright::aot {
 
-/// Replaces each of the signatures by one specialization for each winning configuration among `entries`. A target takes the entries of one
+/// Replaces each of the signatures by specializations for the winning configurations among `entries`: one for each device and each result
+/// of the heuristics. A target takes the entries of one
 /// device: of a GPU of its compute capability, or of a CPU of its level or of the next higher one. `devices`: texts in the names of the
 /// devices to choose among; empty: all. Null after an error: the kernel has no @triton.autotune, nothing was measured for a signature and a
 /// target, or several devices were.

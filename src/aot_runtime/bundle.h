@@ -71,6 +71,9 @@ struct CpuCode {
   Atomics atomics = Atomics::none;
   std::vector<SlotKind> slots;
   std::vector<LaunchGuard> guards;
+
+  /// Of code that a CPU runs, that with the largest number is best. Native code comes after all levels.
+  int64_t rank() const { return rankOfLevel(level).value_or(INT64_MAX); }
 };
 
 struct Variant {

@@ -124,19 +124,16 @@ static std::string valueText(const Parameter &parameter, uint64_t value) {
   return std::to_string(parameter.element == Element::fp64 ? wide : static_cast<double>(narrow));
 }
 
-/// True if a device runs code for this target.
-static bool runsHere(const GpuArtifact &code, const gpu::CudaDevice &device) {
+/// The target of code that a device runs. Null if the device does not run it.
+static std::optional<GpuTarget> targetHere(const GpuArtifact &code, const gpu::CudaDevice &device) {
   std::optional<GpuTarget> target = gpuTarget(code.target);
-  return target && runsOn(*target, device.major, device.minor);
+  return target && runsOn(*target, device.major, device.minor) ? target : std::nullopt;
 }
 
 std::optional<int64_t> Kernel::Loaded::rank(const gpu::CudaDevice *device) const {
-  if (!device && !cpu.empty()) return rankOfLevel(cpu.front()->code->level).value_or(INT64_MAX); // code for CPUs like this one has no rank
+  if (!device) return cpu.empty() ? std::nullopt : std::optional(cpu.front()->code->rank());
   for (const std::unique_ptr<gpu::GpuKernel> &each : gpu)
-    if (device && runsHere(each->artifact(), *device)) {
-      std::optional<GpuTarget> target = gpuTarget(each->artifact().target);
-      return 2 * target->capability + target->ofOneGpu();
-    }
+    if (std::optional<GpuTarget> target = targetHere(each->artifact(), *device)) return target->rank();
   return std::nullopt;
 }
 
@@ -170,8 +167,9 @@ Kernel::Loaded *Kernel::select(llvm::ArrayRef<uint64_t> arguments, const TwLaunc
       lacksCode = true;
       continue;
     }
+    if (selected && *rank < best) continue;
     double far = distance(content, variant, arguments);
-    if (!selected || *rank > best || (*rank == best && far < nearest)) selected = &loaded, best = *rank, nearest = far;
+    if (!selected || *rank > best || far < nearest) selected = &loaded, best = *rank, nearest = far;
   }
   if (selected) return selected;
   if (lacksCode) {
@@ -329,7 +327,7 @@ Problem Kernel::launchOnGpu(Loaded &loaded, const TwLaunchOptions &options, cons
   const gpu::CudaDevice *device = gpu::CudaDevice::get(options.device, diagnostics);
   if (!device) return problemOf(diagnostics);
   for (const std::unique_ptr<gpu::GpuKernel> &each : loaded.gpu) {
-    if (!runsHere(each->artifact(), *device)) continue;
+    if (!targetHere(each->artifact(), *device)) continue;
     FailedGuardNames failed = each->guardsFailedBy(grid, slots, sizes, options.device);
     if (failed && !areVersioningRequests(each->artifact().guards, *failed)) continue;
     gpu::GpuLaunch launch{options.device, options.stream, false, false};
@@ -346,7 +344,7 @@ Problem Kernel::load(const TwLaunchOptions &options) {
   if (!device) return problemOf(diagnostics);
   for (Loaded &loaded : variants)
     for (const std::unique_ptr<gpu::GpuKernel> &each : loaded.gpu)
-      if (runsHere(each->artifact(), *device) && !each->load(options.device, diagnostics)) return problemOf(diagnostics);
+      if (targetHere(each->artifact(), *device) && !each->load(options.device, diagnostics)) return problemOf(diagnostics);
   return {};
 }
 

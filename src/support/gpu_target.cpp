@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cstdlib>
 #include <vector>
 
 namespace tilewright {
@@ -13,6 +14,10 @@ static const std::vector<GpuTarget> &gpuTargets() {
 #undef GPU_TARGET
   };
   return targets;
+}
+
+std::pair<int64_t, int64_t> GpuTarget::ptxIsa() const {
+  return {std::atoll(ptxVersion.c_str()), std::atoll(ptxVersion.c_str() + ptxVersion.find('.') + 1)};
 }
 
 std::string GpuTarget::llvmFeatures() const {

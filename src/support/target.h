@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tilewright {
 
@@ -109,9 +110,12 @@ struct GpuTarget {
   bool launchMulticast = false;      // the response to that goes to all CTAs of the cluster
   bool isDefault = false;            // the default target; one row has it
 
-  std::string llvmFeatures() const; // "+ptx83": LLVM's feature string
+  std::pair<int64_t, int64_t> ptxIsa() const; // {8, 3}
+  std::string llvmFeatures() const;           // "+ptx83": LLVM's feature string
   /// True if the code runs on one GPU architecture only; other code also runs on all later ones.
   bool ofOneGpu() const { return name.back() == 'a'; }
+  /// Of code that a GPU runs, that with the largest number is best.
+  int64_t rank() const { return 2 * capability + ofOneGpu(); }
 };
 
 /// Returns the default target, and its text "cuda:NAME".

@@ -6,8 +6,9 @@ import triton
 import triton.language as tl
 
 
-# TMA: mbarrier.init
-# FITS: cp.async.wait_group [[#%d,]];
+# TMA-COUNT-14: mbarrier.init
+# TMA-NOT: mbarrier.init
+# FITS: cp.async.wait_group 8;
 # DEEP: cp.async.wait_group 18;
 @triton.jit
 def deep(a_ptr, b_ptr, o_ptr, K, S: tl.constexpr, B: tl.constexpr):

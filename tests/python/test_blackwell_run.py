@@ -50,9 +50,10 @@ def blackwell_module(monkeypatch):
 def test_each_kernel_and_each_format_has_a_row(monkeypatch):
     """A kernel that fails three times leaves the results of the others, and only cases of the GPU's target run."""
     blackwell = blackwell_module(monkeypatch)
+    collected, problem = blackwell.Pytest([], simulate=True).collect("python")
+    assert not problem, problem
     for target in ("sm_100a", "sm_103a", "sm_120a", "sm_90a"):
-        rows, problem = blackwell.Pytest([], simulate=True, target=target).collect("python")
-        assert not problem, problem
+        rows = {row: blackwell.of_one_target(cases, target) for row, cases in collected.items()}
         ran = target if target != "sm_90a" else "sm_100a"
         kernels = {name: cases for (file, name), cases in rows.items() if file.endswith("test_gpu_kernels.py")}
         assert len(kernels) == 11 and "test_kernel 07_attention" in kernels

@@ -177,7 +177,7 @@ def test_heuristics_of_arguments(tmp_path):
     check_sizes(function(tmp_path, "libtuned.so"), {1: 64, 64: 64, 112: 64, 128: 64, 100000: 1024, 102400: 1024, 99968: 1024})
     build(tmp_path, ["*fp32, i32:16, BLOCK=512", "*fp32, i32, BLOCK=512"], name="libplain.so")
     check_sizes(function(tmp_path, "libplain.so"), dict.fromkeys((1, 256, 512, 112, 100, 1000, 1024), 512))
-    assert "EVEN, TwError" not in (tmp_path / "fill.h").read_text()
+    assert "EVEN_, TwError" not in (tmp_path / "fill.h").read_text()
     done = build(tmp_path, ["*fp32, i32:16, EVEN=True", "*fp32, i32, EVEN=False"], "--tuned-file", tmp_path / "tuned.json", check=False)
     assert done.returncode == 1 and "give 'EVEN' several values, and its heuristic depends on the configuration" in done.stderr
     done = build(tmp_path, ["*fp32, i32, EVEN=False"], "--tuned-file", tmp_path / "tuned.json", name="libmasked.so")

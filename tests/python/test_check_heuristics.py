@@ -54,4 +54,7 @@ def test_an_expression_and_a_constant_elsewhere(tree):
 
 
 def test_a_row_without_a_gain(tree):
-    assert check(tree, PAGE, "| | | not measured | the minimum of setmaxnreg |", "| | | | the minimum of setmaxnreg |") == ["docs/heuristics.md: producerRegisters lacks what it decides, or its gain"]
+    row = next(line for line in (tree / PAGE).read_text().splitlines() if line.startswith("| `producerRegisters` |"))
+    cells = row.split("|")
+    cells[6] = " "
+    assert check(tree, PAGE, row, "|".join(cells)) == ["docs/heuristics.md: producerRegisters lacks what it decides, or its gain"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilewright as triton
+from test_cpp_language import program_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(triton.__file__).absolute().parents[2] / "bin" / "tilewright"
@@ -197,11 +198,9 @@ int main() {
 def test_kernels_in_cpp_in_gdb(tmp_path):
     (tmp_path / "grow.cpp").write_text(IN_CPP)
     line = 1 + next(i for i, text in enumerate(IN_CPP.splitlines()) if "// here" in text)
-    library = ROOT / "build" / "lib"
-    subprocess.run(["g++", "-std=c++20", f"-I{ROOT / 'include'}", tmp_path / "grow.cpp", f"-L{library}", f"-Wl,-rpath,{library}", "-ltilewright",
-                    "-o", tmp_path / "grow"], check=True)
+    program = program_of(tmp_path / "grow.cpp", tmp_path, compiler="g++")
     commands = ("set breakpoint pending on", f"break grow.cpp:{line}", "run", "print factor", "print x[63]", "print n", "kill")
-    done = subprocess.run(["gdb", "-q", "-batch", *(word for each in commands for word in ("-ex", each)), tmp_path / "grow"], capture_output=True,
+    done = subprocess.run(["gdb", "-q", "-batch", *(word for each in commands for word in ("-ex", each)), program], capture_output=True,
                           text=True, timeout=120, env={**os.environ, "TILEWRIGHT_DEBUG_INFO": "1", "TILEWRIGHT_CACHE": "0"})
     shown = done.stdout + done.stderr
     if "ptrace" in shown and "Breakpoint 1," not in shown:

@@ -46,10 +46,10 @@ inline std::string kernel(int64_t threads, int64_t shared, const std::string &ar
          ", sharedBytes = " + std::to_string(shared) + ">} {\n" + body + "\n  tt.return\n}\n";
 }
 
-/// Copies a box of 1024 bytes from %in to %base, reported to the mbarrier %bar, which a warp's thread %leader initializes. `meeting` orders
+/// Copies a box of 1024 bytes from %in to %base, reported to the mbarrier %bar, which a warp's thread %leader initializes. `barrier` orders
 /// that before the copy by %one.
-inline std::string loadByTma(const std::string &meeting = "ptx.warp_barrier", const std::string &leader = "%one") {
-  return "  ptx.mbarrier_init %bar, 1 if " + leader + "\n  ptx.mbarrier_init_fence\n  " + meeting +
+inline std::string loadByTma(const std::string &barrier = "ptx.warp_barrier", const std::string &leader = "%one") {
+  return "  ptx.mbarrier_init %bar, 1 if " + leader + "\n  ptx.mbarrier_init_fence\n  " + barrier +
          "\n  ptx.mbarrier_expect %bar, 1024 if %one\n  ptx.tma_load %in [%c0, %c0] to %base, %bar if %one\n";
 }
 

@@ -417,7 +417,7 @@ namespace tilewright {
 LogicalResult lowerPtx(ModuleOp module, Operation *function, const GpuTarget &target) {
   auto kernel = function->getAttrOfType<ptx::KernelAttr>(ptx::kernelName);
   ptx_print::PrintContext at{ImplicitLocOpBuilder(function->getLoc(), module.getContext()), module, function, target,
-                             kernel && kernel.getPairConversions()};
+                             kernel.getPairConversions()};
   SmallVector<Operation *> operations;
   function->walk([&](Operation *op) {
     if (isa_and_nonnull<ptx::PtxDialect>(op->getDialect()) || isa<arith::FPToSIOp, arith::FPToUIOp>(op)) operations.push_back(op);

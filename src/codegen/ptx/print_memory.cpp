@@ -304,7 +304,7 @@ static LogicalResult lower(ptx::MbarrierExpectOp op, PrintContext &at) {
   return onBarrier(op, at, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", op.getBarrier(), ", " + std::to_string(op.getBytes()),
                    op.getPredicate());
 }
-/// Arrives at the barriers of other CTAs, which have the same address in each.
+/// Arrives at the barriers of the first `ctas` CTAs of the cluster (this one may be among them), which have the same address in each.
 static LogicalResult arriveInCtas(ptx::MbarrierArriveOp op, PrintContext &at, int64_t ctas, StringRef semantics, StringRef fence) {
   if (failed(need(op, at, at.target.clusters))) return failure();
   Asm code(at);

@@ -40,7 +40,7 @@ struct FoundDot {
   std::string split;                         ///< across the CTAs of a cluster
   OperandStorage a = OperandStorage::shared; ///< of the first operand
   OperandStorage b = OperandStorage::shared; ///< of the second one
-  bool hasScales = false;                    ///< in the same place as the operands
+  bool hasScales = false;                    ///< stored like the operands
   int64_t firstColumns = 0, columns = 0;     ///< of A: the MMA starts when the first ones are stored; 0: when all are
 };
 

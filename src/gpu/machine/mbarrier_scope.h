@@ -8,16 +8,11 @@
 #include "gpu/machine/ptx.h"
 #include "support/target.h"
 
-#include "llvm/ADT/StringRef.h"
-
 namespace tilewright::ptx {
 
 /// True if the PTX for this GPU has relaxed mbarrier operations and fences restricted to shared memory.
 inline bool hasSharedFences(const GpuTarget &target) {
-  unsigned major = 0, minor = 0;
-  llvm::StringRef version(target.ptxVersion);
-  bool isNumber = !version.consumeInteger(10, major) && version.consume_front(".") && !version.consumeInteger(10, minor);
-  return isNumber && std::pair(major, minor) >= std::pair(8u, 6u);
+  return target.ptxIsa() >= std::pair<int64_t, int64_t>(8, 6);
 }
 
 /// Returns the scope of arrivals at barriers of other CTAs, and of the waits for them. Before PTX ISA 8.6 it is that of a CTA: then only

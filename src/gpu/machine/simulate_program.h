@@ -16,6 +16,7 @@
 // which no warp knows. Only a tma_wait for the complete store (not .read) assigns its bytes to the warp that waited.
 #pragma once
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
 #include "gpu/machine/simulate_tensor.h"
@@ -405,7 +406,7 @@ public:
   std::vector<ByteState> bytes;
   std::vector<ReadState> reads; // byte * readers() + warp, or warps + warp group
   std::vector<std::unique_ptr<Warp>> warps;
-  std::array<NamedBarrier, 16> barriers;
+  std::array<NamedBarrier, namedBarriers> barriers;
   std::map<uint64_t, std::vector<RemoteRead>> remoteReads; // by address: since the last write
   std::map<uint64_t, std::vector<ByteState>> adders;       // by address: atomic additions before the last one that nothing orders with it
   int64_t freeRegisters = 0;                               // of the SM's registers of this CTA, those that no warp has

@@ -2,6 +2,7 @@
 // map, and which map belongs to a buffer. One tensor may be copied in several boxes: each is a map of its own.
 #include "gpu/schedule/buffers.h"
 
+#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
@@ -92,7 +93,7 @@ Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals) {
 Value entryConstant(tt::FuncOp function, int64_t value) {
   OpBuilder b(function.getContext());
   b.setInsertionPointToStart(&function.getBody().front());
-  return arith::ConstantOp::create(b, function.getLoc(), b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  return i32Constant(b, function.getLoc(), value);
 }
 
 } // namespace tilewright::gpu

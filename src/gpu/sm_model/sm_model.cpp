@@ -1,6 +1,7 @@
 #include "gpu/sm_model/sm_model.h"
 
 #include "gpu/cost_model/hardware.h"
+#include "gpu/cost_model/registers.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/sm_model/warp.h"
 #include "gpu/ttg/tensor_map_recipe.h"
@@ -587,7 +588,7 @@ static int64_t residentCtas(ptx::KernelAttr kernel, int64_t registers, const SmR
   int64_t ctas = std::min(rates.ctasPerSM, residentWarps * lanesOfWarp / threads);
   ctas = std::min(ctas, sharedOfSM / (kernel.getSharedBytes() + reservedSharedBytes));
   int64_t rounded = (registers + registerStep - 1) / registerStep * registerStep;
-  if (registers > 0) ctas = std::min(ctas, target.registersPerSM / (threads * rounded));
+  if (registers > 0) ctas = std::min(ctas, ctasByRegisters(threads, rounded, target));
   return std::max<int64_t>(ctas, 1);
 }
 

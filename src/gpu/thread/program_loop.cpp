@@ -10,6 +10,7 @@
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory.h"
+#include "gpu/thread/shared.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -74,9 +75,7 @@ static SmallVector<Value> read(ThreadContext &t, const Response &response) {
   ptx::WarpBarrierOp::create(t.b);
   Value isFirstLane = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
   bool isCluster = t.config.getCtas() != 1;
-  IntegerAttr ctas = isCluster ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
-  ptx::Scope scope = isCluster ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
-  ptx::MbarrierArriveOp::create(t.b, response.empty, 1, isFirstLane, ctas, scope, /*toFirst=*/isCluster);
+  arriveAt(t, response.empty, isFirstLane, isCluster, /*toFirst=*/isCluster);
   return next;
 }
 

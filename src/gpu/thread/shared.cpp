@@ -438,7 +438,7 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
 static ptx::Scope scopeOfArrivals(ThreadContext &t, Value barriers) {
   bool fromOtherCtas = llvm::any_of(barriers.getUsers(), [](Operation *user) {
     auto arrive = dyn_cast<ttg::BarrierArriveOp>(user);
-    return arrive && (arrive.getInAllCtas() || arrive.getToFirstCta());
+    return arrive && arrive.isForCluster();
   });
   return fromOtherCtas ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
 }
@@ -451,6 +451,12 @@ static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
   return success();
 }
 
+void arriveAt(ThreadContext &t, Value barrier, Value predicate, bool inCluster, bool toFirst) {
+  IntegerAttr ctas = inCluster ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
+  ptx::Scope scope = inCluster ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
+  ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas, scope, toFirst);
+}
+
 /// One lane arrives for its warp, after all threads of the warp have reached this point.
 static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp op) {
   inWarps(t, op.getFirstWarp(), [&] {
@@ -460,10 +466,7 @@ static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp o
     if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
     Value barrier =
         op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
-    bool inOtherCtas = op.getInAllCtas() || op.getToFirstCta();
-    IntegerAttr ctas = inOtherCtas ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.config.getCtas())) : IntegerAttr();
-    ptx::Scope scope = inOtherCtas ? ptx::scopeAcrossCtas(t.target) : ptx::Scope::cta;
-    ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas, scope, op.getToFirstCta());
+    arriveAt(t, barrier, predicate, op.isForCluster(), op.getToFirstCta());
   });
   return success();
 }

@@ -14,6 +14,8 @@ LogicalResult storeTile(ThreadContext &t, mlir::Operation *op, Value base, const
 /// Packs contiguous values into one integer, the first in the lowest bits; and back.
 Value packed(ThreadContext &t, mlir::ValueRange values);
 ThreadValues unpacked(ThreadContext &t, Value word, Type element);
+/// Arrives at an mbarrier: that of this CTA or, with `inCluster`, those of all CTAs of the cluster (`toFirst`: of the first one only).
+void arriveAt(ThreadContext &t, Value barrier, Value predicate, bool inCluster, bool toFirst);
 /// Returns a loop-variant zero: the highest bit of a stage's address. ptxas hoists invariant values (matrix descriptors, buffer
 /// addresses) out of the loop, and keeps each in a register. Adding this zero to an address stops that. Null if the buffer changes with
 /// the loop, or if there are few such values. Implemented in wgmma.cpp.

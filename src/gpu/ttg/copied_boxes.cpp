@@ -6,11 +6,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other) {
-  buffer.setCopiedExtent(other.getCopiedExtent());
-  return buffer;
-}
-
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
   std::optional<TmaBox> box = tmaBox(alloc.getType().getLayout().layout());
   ArrayRef<int64_t> extents = alloc.getCopiedExtent();

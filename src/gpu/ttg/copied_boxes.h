@@ -5,8 +5,6 @@
 
 namespace tilewright::gpu {
 
-/// Returns `buffer` with the same copied extent as `other`.
-ttg::AllocOp copyingAsMuch(ttg::AllocOp buffer, ttg::AllocOp other);
 /// The parts into which a TMA box is cut.
 struct BoxParts {
   int64_t count = 1;

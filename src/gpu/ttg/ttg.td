@@ -354,6 +354,10 @@ def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
   let arguments = (ins TTG_Barriers:$barriers, I32:$index, Optional<I1>:$predicate, UnitAttr:$inAllCtas, UnitAttr:$firstWarp,
       UnitAttr:$perWarpGroup, UnitAttr:$toFirstCta);
   let assemblyFormat = "$barriers `[` $index `]` (`if` $predicate^)? attr-dict `:` type($barriers)";
+  let extraClassDeclaration = [{
+    /// True if it arrives at barriers of other CTAs.
+    bool isForCluster() { return getInAllCtas() || getToFirstCta(); }
+  }];
 }
 
 // ---- cluster launch control

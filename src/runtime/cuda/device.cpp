@@ -42,8 +42,8 @@ static std::optional<GpuTarget> targetOf(const CudaDevice &device, Diagnostics &
 
 /// Returns the first CUDA version that accepts the target's PTX: 12.4 introduced 8.4.
 static int64_t versionFor(const GpuTarget &target) {
-  const std::string &ptx = target.ptxVersion;
-  return (std::atoll(ptx.c_str()) + 4) * 1000 + std::atoll(ptx.c_str() + ptx.find('.') + 1) * 10;
+  auto [major, minor] = target.ptxIsa();
+  return (major + 4) * 1000 + minor * 10;
 }
 
 std::unique_ptr<CudaDevice> CudaDevice::open(int64_t ordinal, Diagnostics &diagnostics) {

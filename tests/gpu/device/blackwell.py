@@ -65,9 +65,8 @@ def row_of(case):
 class Pytest:
     """Runs pytest on cases, on the GPU or the simulator."""
 
-    def __init__(self, only, simulate, target="sm_100a"):
+    def __init__(self, only, simulate):
         self.environment = {**os.environ, "TILEWRIGHT_TESTS_ON_GPU": "" if simulate else "1"}
-        self.target = target
         self.select = [f"({' or '.join(only)})"] if only else []
         self.simulate = simulate
 
@@ -91,7 +90,6 @@ class Pytest:
             file = next((file for file in files if colons and path.endswith(file)), None)
             if file:
                 cases[file, row_of(case)].append(f"{file}::{case}")
-        cases = {row: of_one_target(these, self.target) for row, these in cases.items()}
         return cases, "" if done.returncode in (0, 5) else (done.stdout + done.stderr).strip()[-1000:]
 
     def run_until_failure(self, file, cases, seconds):
@@ -141,7 +139,8 @@ def run(only, simulate):
         print(problem)
         return 1
     end = time.time() + SECONDS
-    pytest = Pytest(only, simulate) if simulate else Pytest(only, simulate, target_of_the_gpu())
+    target = "sm_100a" if simulate else target_of_the_gpu()
+    pytest = Pytest(only, simulate)
     total = wrong_cases = left_cases = 0
     with concurrent.futures.ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
         jobs = []
@@ -149,7 +148,7 @@ def run(only, simulate):
             if problem:
                 print(problem)
                 wrong_cases += 1
-            jobs += [(name, pool.submit(run_row, pytest, file, cases[file, name], end)) for file, name in cases]
+            jobs += [(name, pool.submit(run_row, pytest, file, of_one_target(cases[file, name], target), end)) for file, name in cases]
         for name, job in jobs:
             ran, wrong, left = job.result()
             if ran or left:

@@ -84,13 +84,14 @@ class Lt:
             preference, limit = self.made(stack, "MatmulPreference"), ctypes.c_size_t(workspace_bytes)
             self.call("cublasLtMatmulPreferenceSetAttribute", preference, ctypes.c_int(WORKSPACE_BYTES), ctypes.byref(limit), ctypes.c_size_t(8))
             choice, count = Heuristic(), ctypes.c_int()
+            none = f"cuBLAS has no algorithm for {form.name} of {m}x{n}x{k} on this GPU"
             try:
                 self.call("cublasLtMatmulAlgoGetHeuristic", self.handle, description, left, right, result, result, preference, ctypes.c_int(1),
                           ctypes.byref(choice), ctypes.byref(count))
             except RuntimeError as error:
-                raise RuntimeError(f"cuBLAS has no algorithm for {form.name} of {m}x{n}x{k} on this GPU") from error
+                raise RuntimeError(none) from error
             if not count.value:
-                raise RuntimeError(f"cuBLAS has no algorithm for {form.name} of {m}x{n}x{k} on this GPU")
+                raise RuntimeError(none)
             one, zero, address = ctypes.c_float(1), ctypes.c_float(0), ctypes.c_void_p
             self.call("cublasLtMatmul", self.handle, description, ctypes.byref(one), address(b), left, address(a), right, ctypes.byref(zero), address(c),
                       result, address(c), result, ctypes.byref(choice.algorithm), address(workspace), ctypes.c_size_t(workspace_bytes), address(stream))

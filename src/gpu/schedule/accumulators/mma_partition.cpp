@@ -151,19 +151,20 @@ private:
       Location loc = loop.getLoc();
       if (its.scales) loop = withMoreCarried(loop, state.take_back());
       b.setInsertionPoint(loop);
-      Value before = arith::XOrIOp::create(b, loc, state[1], i32Constant(b, loc, 1));
-      assign(ttg::BarrierWaitOp::create(b, loc, empty, state[0], before, /*firstWarp=*/false, /*tensorMemory=*/true));
+      StageState stage(state, its.depth);
+      assign(
+          ttg::BarrierWaitOp::create(b, loc, empty, stage.index, stage.previousParity(b, loc), /*firstWarp=*/false, /*tensorMemory=*/true));
       DenseMap<unsigned, Value> current; // the tile of each sum
       for (auto &[number, sum] : its.sums)
-        current[number] = ttg::TensorStageOp::create(b, loc, memory.tile(sum), state[0]);
+        current[number] = ttg::TensorStageOp::create(b, loc, memory.tile(sum), stage.index);
       multiply(loop, its, current, scalesRead);
       b.setInsertionPointAfter(loop);
-      assign(ttg::Tcgen05CommitOp::create(b, loc, full, state[0], plan.paired));
-      ttg::BarrierWaitOp::create(b, loc, full, state[0], state[1], /*firstWarp=*/false, /*tensorMemory=*/true);
+      assign(ttg::Tcgen05CommitOp::create(b, loc, full, stage.index, plan.paired));
+      ttg::BarrierWaitOp::create(b, loc, full, stage.index, stage.parity, /*firstWarp=*/false, /*tensorMemory=*/true);
       load(loop, its, current);
-      ttg::BarrierArriveOp::create(b, loc, empty, state[0], Value(), /*inAllCtas=*/false, /*firstWarp=*/false, /*perWarpGroup=*/false,
+      ttg::BarrierArriveOp::create(b, loc, empty, stage.index, Value(), /*inAllCtas=*/false, /*firstWarp=*/false, /*perWarpGroup=*/false,
                                    /*toFirstCta=*/plan.paired);
-      SmallVector<Value> next = StageState(state, its.depth).next(b, loc).values();
+      SmallVector<Value> next = stage.next(b, loc).values();
       if (its.scales) next.push_back(loop.getResults().back());
       return next;
     }));

@@ -39,12 +39,9 @@ namespace {
 
 /// Values that share a tile of tensor memory: accumulators, or the operand A of one MMA.
 struct Web {
-  Type type;
   OperationSpan live{INT64_MAX, 0}; ///< from the first access to the last one
   TensorTile tile;
   Value value;
-
-  int64_t columns() const { return tensorTileOf(type).columns(); }
 };
 
 class Placer {
@@ -136,7 +133,7 @@ private:
   /// Operand A of an MMA is in tensor memory from right before the MMA until this is complete.
   void addOperand(ttg::MmaAsyncOp mma) {
     Web &web = operands[mma];
-    web.type = mma.getA().getType();
+    web.tile = tensorTileOf(mma.getA().getType());
     // Without a wait in its block, the MMA may still run in the next iteration of a loop.
     Operation *end = endOf(mma),
               *from = isa<ttg::MmaAsyncWaitOp>(end) ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
@@ -146,7 +143,7 @@ private:
   /// Lets a web live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
   void extend(Value value) {
     Web &web = webOf(value);
-    web.type = value.getType();
+    web.tile = tensorTileOf(value.getType());
     auto touch = [&](Operation *op) {
       web.live = {std::min(web.live.first, spans.lookup(op).first), std::max(web.live.last, spans.lookup(op).last)};
     };
@@ -191,13 +188,11 @@ private:
       order.push_back(&web);
     SmallVector<Web *> largest(order);
     llvm::sort(largest, [](Web *x, Web *y) {
-      return std::tuple(-x->columns(), x->live.first, x->live.last) < std::tuple(-y->columns(), y->live.first, y->live.last);
+      return std::tuple(-x->tile.columns(), x->live.first, x->live.last) < std::tuple(-y->tile.columns(), y->live.first, y->live.last);
     });
     TensorColumns columns;
-    for (Web *web : largest) {
-      web->tile = tensorTileOf(web->type);
+    for (Web *web : largest)
       web->tile.column = columns.take(web->tile.columns(), web->live);
-    }
     for (ttg::MmaAsyncOp mma : mmas)
       scales = std::max(scales, scaleColumnsOf(mma));
     if (scales) scaleColumn = columns.take(setsOfScales * scales);
@@ -403,8 +398,8 @@ static Result<void> checkMmaWarp(tt::FuncOp function) {
   if (loops.empty()) return Failure{"no loop has a dot"};
   Skeleton program(function);
   for (Operation *loop : loops) {
-    for (Operation *around = loop->getParentOp(); around; around = around->getParentOp())
-      if (loops.contains(around)) return Failure{"a loop with dots is in another one"};
+    if (llvm::any_of(loops, [&](Operation *other) { return other->isProperAncestor(loop); }))
+      return Failure{"a loop with dots is in another one"};
     program.keep(loop);
   }
   return program.isComputable() ? Result<void>() : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};

@@ -14,6 +14,7 @@
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/program_loop.h"
+#include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 #include "support/result.h"
 #include "support/target.h"
@@ -74,8 +75,7 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
   auto barriers = ttg::BarriersType::get(b.getContext(), clcStages);
   Value full = ttg::AllocBarriersOp::create(b, loc, barriers);
   Value empty = ttg::AllocBarriersOp::create(b, loc, barriers, static_cast<uint32_t>(config.getWarps() * config.getCtas()));
-  auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); };
-  Value zero = number(0), one = number(1), most = number(std::numeric_limits<int32_t>::max());
+  Value zero = i32Constant(b, loc, 0), one = i32Constant(b, loc, 1), most = i32Constant(b, loc, std::numeric_limits<int32_t>::max());
   Operation *last = most.getDefiningOp(), *end = entry.getTerminator();
   b.setInsertionPoint(end);
   auto programs = scf::ForOp::create(b, loc, zero, most, one);

@@ -17,6 +17,7 @@
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/zeros.h"
@@ -205,8 +206,7 @@ private:
     OpBuilder b(load.getContext());
     b.setInsertionPointAfterValue(rank);
     int64_t extent = columns.half.getShape()[columns.dim];
-    Value first =
-        arith::MulIOp::create(b, load.getLoc(), rank, arith::ConstantOp::create(b, load.getLoc(), b.getI32IntegerAttr(int32_t(extent))));
+    Value first = arith::MulIOp::create(b, load.getLoc(), rank, i32Constant(b, load.getLoc(), extent));
     b.setInsertionPoint(load);
     auto along = static_cast<unsigned>(llvm::find(load.getOrder(), static_cast<int32_t>(columns.dim)) - load.getOrder().begin());
     OpOperand &coordinate = load.getCoordinatesMutable()[along];

@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -56,8 +54,7 @@ static arith::CmpIOp comparisonOf(Value tile, DenseIntElementsAttr &limit) {
 }
 
 static ttg::BufferType bufferFor(RankedTensorType tile) {
-  Dims order(static_cast<size_t>(tile.getRank()));
-  std::iota(order.rbegin(), order.rend(), 0);
+  Dims order = rowMajorOrder(tile.getRank());
   SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), order);
   return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
 }
@@ -121,8 +118,8 @@ static void forwardResult(OpBuilder &b, OpResult old, Value tile) {
   }
   Location loc = compared.getLoc();
   RankedTensorType bytes = inBytes(compared.getType());
-  Value maximum = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
-  Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, maximum);
+  Value bound = arith::ConstantOp::create(b, loc, limit.resizeSplat(cast<ShapedType>(tile.getType())));
+  Value found = arith::CmpIOp::create(b, loc, compared.getPredicate(), tile, bound);
   Value passed = forward(b, arith::ExtUIOp::create(b, loc, inBytes(tile.getType()), found), bytes);
   b.setInsertionPoint(compared);
   Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(bytes, Attribute(b.getI8IntegerAttr(0))));

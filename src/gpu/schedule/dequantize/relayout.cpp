@@ -15,7 +15,7 @@ Relayout::Key Relayout::keyOf(Value tile, const Layout &want) {
   return {tile, ttg::withLayout(cast<RankedTensorType>(tile.getType()), want)};
 }
 
-/// Nothing if the operation is none of those that are made again.
+/// Returns the layout that the operands need for a result of layout `want`; nothing if the operation cannot be rematerialized.
 std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &want) const {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || isa<tt::ElementwiseInlineAsmOp>(op)) return {};
   if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp, ttg::ConvertLayoutOp>(op) || isElementwiseOnTiles(op)) return want;

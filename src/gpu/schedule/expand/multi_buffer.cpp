@@ -19,7 +19,7 @@ void multiBuffer(LoopSchedule &schedule) {
   scf::ForOp old = schedule.loop;
   Location loc = old.getLoc();
   OpBuilder b(old);
-  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value zero = i32Constant(b, loc, 0);
   scf::ForOp loop = schedule.loop = withMoreCarried(old, zero);
   StageState stage(loop.getRegionIterArgs().back(), /*parity=*/{}, schedule.computedStages);
   for (ttg::StoreSharedOp store : schedule.computed) {

@@ -37,7 +37,8 @@ void allocateStages(Expansion &e) {
       stageBuffers.bytes += copiedBytes(copy.alloc);
       auto stages = ttg::AllocOp::create(e.b, copy.alloc.getLoc(), withDepth(copy.alloc.getType(), e.stages));
       stages.setLifetime(copy.alloc.getLifetime());
-      stageBuffers.buffers.push_back(copyingAsMuch(stages, copy.alloc));
+      stages.setCopiedExtent(copy.alloc.getCopiedExtent());
+      stageBuffers.buffers.push_back(stages);
     }
   }
 }

@@ -18,6 +18,7 @@
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/stage_index.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -148,7 +149,7 @@ public:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(loop);
     Value warp = ptx::WarpIdOp::create(b, loc, b.getI32Type());
-    Value warps = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(warpsOfGroup)));
+    Value warps = i32Constant(b, loc, warpsOfGroup);
     isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp, warps);
     Value isSecond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, warp, warps);
     Value runs = LoopIterations(loop).existsIteration(b, 0);

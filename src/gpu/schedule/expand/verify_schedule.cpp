@@ -175,7 +175,7 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
   return isPersistent ? Result<void>() : Failure{"the loop around it is not one over tiles"};
 }
 
-/// Who fills and releases the buffer: warps that do not wait for a copy do not read it, and a producer has one order.
+/// A warp that does not wait for a copy must not read it. The same warps release all stages, and a producer fills the buffers in one order.
 static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuffer &circular) {
   std::optional<GpuTarget> target = targetOf(schedule.loop);
   bool mayNotWait = circular.tma && !circular.threadsRead && target && target->tcgen05; // where one warp issues the MMAs

@@ -7,6 +7,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,8 +63,7 @@ static bool needOrder(Operation *first, Operation *second) {
 
 Value isPairLeader(OpBuilder &b, Location loc) {
   Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
-  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, zero);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, i32Constant(b, loc, 0));
 }
 
 bool ctasMayNeedBarrier(tt::FuncOp function) {

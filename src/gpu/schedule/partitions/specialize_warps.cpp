@@ -221,9 +221,11 @@ static bool isOfPartition(Operation *op) {
 
 /// Scratch memory is reserved for one use at a time, and partitions run at the same time as the consumers.
 static LogicalResult checkScratch(Region &partition) {
-  Operation *found = nullptr;
-  partition.walk([&](Operation *op) { found = hasBarrierInside(op) ? op : found; });
-  return found ? bug(found, "a partition would use the scratch memory of the consumers") : success();
+  WalkResult checked = partition.walk([](Operation *op) -> WalkResult {
+    if (!hasBarrierInside(op)) return WalkResult::advance();
+    return LogicalResult(bug(op, "a partition would use the scratch memory of the consumers"));
+  });
+  return failure(checked.wasInterrupted());
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {

@@ -50,6 +50,8 @@ public:
       if (failed(scheduleLoop(loop))) return failure();
     chooseWaitingWarps();
     for (auto &[schedule, reason] : decided)
+      if (Result<void> valid = verify(schedule); !valid) return bug(schedule.loop, "its schedule is invalid: " + valid.error());
+    for (auto &[schedule, reason] : decided)
       write(schedule, reason);
     return success();
   }
@@ -102,7 +104,7 @@ private:
   int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others) {
     int64_t bytesOfStage = 1; // at least, so that a request for very many stages takes no time
     for (const Copy &copy : schedule.copies())
-      bytesOfStage += ttg::AllocOp(copy.alloc).getType().paddedTileBytes();
+      bytesOfStage += stageBytes(copy.alloc);
     for (int64_t stages = std::min<int64_t>(requested, target.sharedBytes / bytesOfStage + 1); stages > 1; --stages) {
       SmallVector<DeeperBuffer> deeper(others);
       llvm::append_range(deeper, buffersOf(schedule, stages, around));
@@ -266,7 +268,6 @@ private:
     scheduleRegisterLoads(schedule);
     std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
     if (stages < 2) schedule.circularBuffers.clear();
-    if (Result<void> valid = verify(schedule); !valid) return bug(loop, "its schedule is invalid: " + valid.error());
     reserveBuffers(schedule);
     decided.push_back({std::move(schedule), std::move(reason)});
     return success();

@@ -5,6 +5,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "support/target.h"
@@ -78,8 +79,7 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     wait.getParityMutable().assign(state.front());
     if (state.front() == zero) return {zero};
     b.setInsertionPointAfter(wait);
-    Value one = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(1));
-    return {arith::XOrIOp::create(b, loc, state.front(), one)};
+    return {arith::XOrIOp::create(b, loc, state.front(), i32Constant(b, loc, 1))};
   }));
 }
 

@@ -119,7 +119,6 @@ std::optional<LaunchGuards> TensorAccesses::disjointStoresGuards(const Accesses 
   address::FailedGuards failedGuards = ttg::failedGuardsOf(function);
   Indices indices(function, failedGuards);
   std::vector<MapPlan> plans;
-  bool compared = false;
   for (size_t i = 0; i < accesses.stores.size(); ++i) {
     tt::StoreOp store = accesses.stores[i];
     if (!isTmaTile(store.getValue().getType())) return {};
