@@ -6,7 +6,7 @@ with the same stages. They do not if a tile's stores may overlap the next one's 
 # RUN: tilewright run %s --simulate --kernel scaled --grid 2 --num-warps 8 --num-stages 4 --arg a='randint(0,255):u8[768x160]' --arg b='randint(0,255):u8[256x160]' --arg sa='randint(1,126):fp8e4nv[768x32]' --arg sb='randint(1,126):fp8e4nv[256x32]' --arg out=zeros:f32[768x256] --arg M=768 --arg N=256 --arg width=160 --arg stride=32 --arg BACK=False --check out=%t.npy --rtol 1e-3 --atol 20000
 
 # The circular buffers are before the persistent loop, in each partition.
-# CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 72>}
+# CHECK: ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24, 56>}
 # CHECK-NEXT: default {
 # CHECK: scf.for
 # CHECK: scf.for

@@ -17,7 +17,7 @@ constexpr int64_t copyRegisters = 16;            ///< stages and coordinates of 
 constexpr int64_t producerRegisters = 24;     ///< of a producer thread
 constexpr int64_t mmaPartitionRegisters = 24; ///< of a thread of the MMA partition, as of the producer in its warp group
 constexpr int64_t correctionRegisters = 88;   ///< of a thread of the correction partition: 64 columns of a row, addresses and factors
-constexpr int64_t dequantizeRegisters = 72;   ///< of a thread that dequantizes an operand
+constexpr int64_t dequantizeRegisters = 56;   ///< of a thread that dequantizes an operand
 constexpr int64_t loaderRegisters = 88;       ///< of a thread that dequantizes, and loads the scales of the consumers
 constexpr int64_t maxConsumerRegisters = 240; ///< of a consumer thread, at most
 
