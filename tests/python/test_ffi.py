@@ -1,7 +1,9 @@
-"""The TVM-FFI entry of a built library: from C and Rust, which need no library of TVM-FFI, and from PyTorch, if it is installed."""
+"""The TVM-FFI entry of a built library: from C and Rust, which need no library of TVM-FFI, and from JAX and PyTorch, if they
+are installed."""
 
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -27,8 +29,7 @@ def test_programs(compiler, tmp_path):
     assert done.returncode == 0 and done.stdout.splitlines() == EXPECTED, done
 
 
-HALVES = """import torch
-import triton
+HALVES = """import triton
 import triton.language as tl
 
 @triton.jit
@@ -50,3 +51,36 @@ def test_tensors_of_pytorch(tmp_path):
         torch.testing.assert_close(out, (x.float() * 2.5).to(dtype), rtol=0, atol=0)
     with pytest.raises(ValueError, match="argument 'x' is a tensor of fp32, and the kernel takes bf16"):
         module["scale_bf16"](torch.ones(8), torch.zeros(8), 1.0, 8)
+
+
+JAX = """import jax
+import jax.numpy as jnp
+import jax_tvm_ffi
+import tvm_ffi
+
+module = tvm_ffi.load_module("./libscale.so")
+x = jax.random.normal(jax.random.key(0), (1000,))
+
+def scale(name, x):
+    return jax.ffi.ffi_call(name, jax.ShapeDtypeStruct(x.shape, x.dtype))(x, factor=2.5, n=x.size)
+
+for name, dtype in ("scale_fp32", jnp.float32), ("scale_fp16", jnp.float16), ("scale_bf16", jnp.bfloat16):
+    jax_tvm_ffi.register_ffi_target(name, module[name], ["args", "rets", "attrs.factor", "attrs.n"], platform="cpu")
+    tile = x.astype(dtype)
+    result = jax.jit(scale, static_argnums=0)(name, tile)
+    assert result.dtype == dtype and (result == (tile.astype(jnp.float32) * 2.5).astype(dtype)).all(), name
+try:
+    scale("scale_bf16", x)
+except jax.errors.JaxRuntimeError as error:
+    print(error)
+"""
+
+
+def test_arrays_of_jax(tmp_path):
+    pytest.importorskip("jax_tvm_ffi")
+    types = ["fp32", "fp16", "bf16"]
+    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", source=HALVES, signatures=[f"*{name}, *{name}, fp32, i32, BLOCK=128" for name in types], target="cpu:sse2,cpu:avx2")
+    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", tmp_path)
+    (tmp_path / "with_jax.py").write_text(JAX)
+    done = subprocess.run([sys.executable, "with_jax.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "argument 'x' is a tensor of fp32, and the kernel takes bf16" in done.stdout, done
