@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -70,14 +71,29 @@ private:
   std::string &text;
 };
 
-/// Skips optional passes whose time is at least quadratic in the memory accesses of a block: a block of 4,000 accesses takes minutes with
-/// them, and less than a second without.
-class SkipQuadraticPasses : public OptPassGate {
+/// Skips optional passes of LLVM whose time is quadratic or cubic in something of which a module has too much. With them, a block of 4,000
+/// accesses takes minutes; without, less than a second.
+class SkipSlowPasses : public OptPassGate {
 public:
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(StringRef pass, StringRef) const override {
-    return !is_contained({"machine-scheduler", "nary-reassociate", "slsr"}, pass);
+  explicit SkipSlowPasses(const Module &module) {
+    for (const Function &function : module) {
+      ptrdiff_t sums = 0;
+      for (const BasicBlock &block : function) {
+        ptrdiff_t accesses = count_if(block, [](const Instruction &op) { return op.mayReadOrWriteMemory(); });
+        sums += count_if(
+            block, [](const Instruction &op) { return isa<GetElementPtrInst, BinaryOperator>(op) && !op.getType()->isFPOrFPVectorTy(); });
+        if (accesses > maxAccesses) skipped.insert("machine-scheduler");
+      }
+      if (sums > maxSums) skipped.insert_range(ArrayRef<StringRef>{"nary-reassociate", "slsr"});
+    }
   }
+  bool isEnabled() const override { return !skipped.empty(); }
+  bool shouldRunPass(StringRef pass, StringRef) const override { return !skipped.contains(pass); }
+
+private:
+  static constexpr ptrdiff_t maxAccesses = 256; ///< of a block
+  static constexpr ptrdiff_t maxSums = 768;     ///< of a function: addresses and integer arithmetic
+  SmallSet<StringRef, 4> skipped;
 };
 } // namespace
 
@@ -264,20 +280,12 @@ static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
 }
 
-/// True if a block has so many memory accesses that quadratic passes would take more time than all other steps.
-static bool hasHugeBlock(const Module &module) {
-  constexpr ptrdiff_t maxAccesses = 256;
-  auto isAccess = [](const Instruction &instruction) { return instruction.mayReadOrWriteMemory(); };
-  auto isHuge = [&](const BasicBlock &block) { return count_if(block, isAccess) > maxAccesses; };
-  return any_of(module, [&](const Function &function) { return any_of(function, isHuge); });
-}
-
 /// Emits assembly or an object file. Null if the target machine has no emitter for it.
 static std::optional<std::string> emitFile(Module &module, TargetMachine &machine, CodeGenFileType type) {
   SmallString<0> bytes;
   raw_svector_ostream out(bytes);
-  SkipQuadraticPasses gate;
-  if (hasHugeBlock(module)) module.getContext().setOptPassGate(gate);
+  SkipSlowPasses gate(module);
+  module.getContext().setOptPassGate(gate);
   legacy::PassManager passes;
   if (!addPasses(passes, machine, out, type)) return std::nullopt;
   passes.run(module);
