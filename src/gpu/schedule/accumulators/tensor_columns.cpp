@@ -63,6 +63,14 @@ void TensorMemory::free() {
   ttg::TensorFreeOp::create(atEnd, function.getLoc(), address);
 }
 
+void assignToMmas(Operation *op) {
+  ttg::setPartition(op, ttg::Partition::mmas);
+}
+
+ttg::BarrierWaitOp waitForResults(OpBuilder &b, Location loc, Value barriers, Value index, Value parity, bool perWarpGroup) {
+  return ttg::BarrierWaitOp::create(b, loc, barriers, index, parity, /*firstWarp=*/false, /*tensorMemory=*/true, perWarpGroup);
+}
+
 int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
   if (!mma.getScales()) return 0;
   ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();

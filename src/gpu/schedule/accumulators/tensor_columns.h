@@ -59,6 +59,14 @@ private:
   llvm::DenseMap<std::tuple<mlir::Type, int64_t, int64_t>, mlir::Value> tiles; ///< by type, depth and column
 };
 
+//===---------------------------------------------------------------------------------------------------------- MMA partition
+
+/// Gives the operation to the partition that issues the MMAs.
+void assignToMmas(mlir::Operation *op);
+/// Waits for a phase of MMAs or of accesses to tensor memory: those before its arrivals come before those after the wait.
+ttg::BarrierWaitOp waitForResults(mlir::OpBuilder &b, mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity,
+                                  bool perWarpGroup = false);
+
 //===------------------------------------------------------------------------------------------------------------ block scales
 
 /// MMAs of even and odd number have their scales in different columns: an MMA's scales are copied while the one before it multiplies.
