@@ -13,6 +13,8 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/mma_loops.h"
+#include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
@@ -28,6 +30,23 @@ namespace tilewright::gpu {
 bool multipliesInPairs(tt::FuncOp function) {
   return function.walk([](ttg::MmaAsyncOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
+}
+
+Result<void> checkMmaWarp(tt::FuncOp function) {
+  if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
+  if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
+  bool inLoops = true;
+  function.walk([&](ttg::MmaAsyncOp mma) { inLoops &= isa<scf::ForOp>(mma->getParentOp()); });
+  if (!inLoops) return Failure{"a dot stands outside a for loop"};
+  llvm::SetVector<Operation *> loops = loopsWithMmas(function);
+  if (loops.empty()) return Failure{"no loop has a dot"};
+  Skeleton program(function);
+  for (Operation *loop : loops) {
+    if (llvm::any_of(loops, [&](Operation *other) { return other->isProperAncestor(loop); }))
+      return Failure{"a loop with dots is in another one"};
+    program.keep(loop);
+  }
+  return program.isComputable() ? Result<void>() : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
 }
 
 namespace {
@@ -81,7 +100,7 @@ void placeTiles(AccumulationPlan &plan, const TensorAccumulators &sums, int64_t 
     }
   }
   for (auto &[op, its] : plan.loops)
-    if (its.scales) its.scaleColumn = columns.take(setsOfScales * its.scales);
+    columns.take(its.scales);
   plan.columns = columns.allocated();
 }
 
@@ -93,7 +112,7 @@ public:
   LogicalResult run() {
     dropWaits();
     for (auto &[op, its] : plan.loops)
-      if (its.scales) its.scaleColumns = memory.addressOf(its.scaleColumn);
+      memory.allocate(its.scales);
     SmallVector<Operation *> order(llvm::make_first_range(plan.loops)); // a loop with MMAs is in no other one
     for (Operation *loop : order)
       if (failed(partition(cast<scf::ForOp>(loop), plan.loops[loop]))) return failure();
@@ -187,7 +206,7 @@ private:
       while (auto earlier = sum.getDefiningOp<ttg::MmaAsyncOp>())
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
-      Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
+      Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scales) : Value();
       assignToMmas(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
                                              scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), plan.paired,
                                              IntegerAttr(), DenseI32ArrayAttr()));
@@ -235,7 +254,7 @@ Result<AccumulationPlan> planAccumulation(tt::FuncOp function, ttg::ConfigAttr c
     all &= sums.isInPlace(mma.getCMutable()) && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma);
     AccumulationLoop &loop = plan.loops[mma->getParentOp()];
     loop.mmas.push_back(mma);
-    loop.scales = std::max(loop.scales, scaleColumnsOf(mma));
+    loop.scales.columns = std::max(loop.scales.columns, scaleColumnsOf(mma));
   });
   if (!all) return Failure{"a dot does more than to accumulate copied operands in a loop"};
   for (auto &[loop, its] : plan.loops)
