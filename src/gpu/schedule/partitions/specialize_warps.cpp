@@ -235,8 +235,10 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
   SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
-  for (const Partition &partition : *partitions)
+  for (const Partition &partition : *partitions) {
+    ttg::relyOn(function, partition.program.guards());
     warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
+  }
   if (failed(verifyBarriers(function, config, warps))) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
