@@ -62,9 +62,9 @@ HALVES-NEXT: tt.trans {{.*}} -> tensor<64x2x64xf32
 HALVES-NEXT: tt.reshape {{.*}} -> tensor<64x128xf32
 HALVES-NEXT: ttg.convert_layout
 FEW: each CTA multiplies by itself: a dot does more than
-FEW-NEXT: to accumulate in a loop, from zero
-STAGES: each CTA multiplies by itself: the loops get
-STAGES-NEXT: no warps that only copy and multiply
+FEW-NEXT: to accumulate copied operands in a loop
+STAGES: each CTA multiplies by itself: no warp of its
+STAGES-NEXT: own starts the copies
 HOPPER-NOT: paired
 
 The leader asks for the next program, and waits until the warps of both CTAs have read the last response.

@@ -9,7 +9,7 @@ Why the MMAs have no warp of their own, neither as loops that only accumulate no
 CHECK: the first warp of the threads starts each dot: a dot does more than to
 CHECK-NEXT: accumulate copied operands in a loop; a dot accumulates, and threads compute nothing for it
 
-Loops of which one contains the other would need columns of their own. The MMA warp runs alone, so it cannot load the bound of a loop.
+Loops of which one contains the other would need columns of their own. The MMA warp runs alone, so it cannot reduce a tile to the bound of a loop.
 NESTED: the first warp of the threads starts each dot: a loop with dots is in another one
 LOADED: the first warp of the threads starts each dot: one warp alone cannot compute a loop's bounds
 """
@@ -30,6 +30,6 @@ def projected(q_ptr, k_ptr, w_ptr, n_ptr, o_ptr, keys, AROUND: tl.constexpr):
             k = ks.load([start, 0])
             acc = tl.dot(tl.dot(q, k.T).to(tl.float16), k, acc)
         total = tl.dot(acc.to(tl.float16), w, total * 0.5) if AROUND else acc
-    for i in range(0, 0 if AROUND else tl.load(n_ptr)):
+    for i in range(0, 0 if AROUND else tl.max(tl.load(n_ptr + tl.arange(0, 32)))):
         total = tl.dot(total.to(tl.float16), w, total * 0.5)
     tl.store(o_ptr + m * 64 + n, total)

@@ -46,3 +46,29 @@ def test_groups(lies, programs, gathered, stages, N, K):
     place = np.arange(K)[:, None] * stride_k + np.arange(N)
     want = [x.astype(np.float32) @ memory[group * stride_g + place] if group >= 0 else np.zeros((64, N)) for group in groups]
     np.testing.assert_array_equal(out, np.concatenate(want))
+
+
+@triton.jit
+def tiles_kernel(x_ptr, w_ptr, out_ptr, group_ptr, first_ptr, tiles, rows, n, groups, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """The coordinates of the tiles are loaded, where a warp that only copies has to load them, too."""
+    x = tl.make_tensor_descriptor(x_ptr, [rows, k], [k, 1], [M, K])
+    w = tl.make_tensor_descriptor(w_ptr, [groups * n, k], [k, 1], [N, K])
+    column = tl.program_id(1) * N
+    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+        group, first = tl.load(group_ptr + tile), tl.load(first_ptr + tile)
+        acc = tl.zeros((M, N), dtype=tl.float32)
+        for start in range(0, k, K):
+            acc = tl.dot(x.load([first, start]), w.load([group * n + column, start]).T, acc)
+        tl.store(out_ptr + (tile * M + tl.arange(0, M))[:, None] * n + column + tl.arange(0, N)[None, :], acc)
+
+
+@pytest.mark.parametrize("programs", [1, 2, 5])
+def test_loaded_coordinates(programs):
+    rng = np.random.default_rng(programs)
+    groups, first, n, k = np.array([2, 0, 1, 2, 1], np.int32), np.array([0, 128, 64, 16, 200], np.int32), 128, 192
+    x, w = rng.integers(-3, 4, (256, k)).astype(np.float16), rng.integers(-3, 4, (3, n, k)).astype(np.float16)
+    out = np.full((len(groups) * 128, n), np.nan, np.float32)
+    tiles_kernel[(programs, n // 64)](x, w, out, groups, first, len(groups), 256, n, 3, k, M=128, N=64, K=64, num_warps=4, num_stages=3)
+    padded = np.vstack([x, np.zeros((128, k), np.float16)]).astype(np.float32)
+    want = [padded[row : row + 128] @ w[group].T.astype(np.float32) for group, row in zip(groups, first)]
+    np.testing.assert_array_equal(out, np.concatenate(want))

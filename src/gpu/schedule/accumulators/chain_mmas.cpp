@@ -4,9 +4,8 @@
 //   one tile, one row group:        early MMAs of i, then late MMAs of i
 // All of them are in the loop: a barrier of all warps may stand before it.
 #include "gpu/schedule/accumulators/chain_expansion.h"
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
 
@@ -16,163 +15,176 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
+namespace {
 
-void ChainExpansion::assign(Operation *op) {
-  ttg::setPartition(op, ttg::Partition::mmas);
-}
+/// A full barrier's phase in the iteration for which MMAs are issued.
+struct FullPhase {
+  StageState stage;
+  Value name; ///< the stage, as the loop names it
+  bool hasWaited = false;
+};
 
-ChainExpansion::Iteration ChainExpansion::thisIteration() {
-  Iteration iteration;
-  iteration.count = count;
-  for (auto &[barriers, wait] : chain->fullWaits)
-    iteration.full[barriers] = {wait.getIndex(), wait.getParity(), wait.getIndex()};
+/// The iteration for which MMAs are issued.
+struct Iteration {
+  Value count;
+  llvm::MapVector<Value, FullPhase> full; ///< by barriers
+};
+
+Iteration thisIteration(ChainExpansion &chain) {
+  Iteration iteration{chain.count, {}};
+  for (auto &[barriers, wait] : chain.its.fullWaits) {
+    StageState stage(wait.getIndex(), wait.getParity(), wait.getBarriers().getType().getCount());
+    iteration.full[barriers] = {stage, wait.getIndex()};
+  }
   return iteration;
 }
 
-ChainExpansion::Iteration ChainExpansion::nextIteration(Location loc) {
-  Iteration iteration = thisIteration();
-  for (auto &[barriers, full] : iteration.full) {
-    int64_t depth = cast<ttg::BarriersType>(barriers.getType()).getCount();
-    StageState next = StageState(full.stage, full.parity, depth).next(b, loc);
-    full.stage = next.index, full.parity = next.parity;
-  }
-  iteration.count = arith::AddIOp::create(b, loc, count, i32(loc, 1));
+Iteration nextIteration(OpBuilder &b, Location loc, ChainExpansion &chain) {
+  Iteration iteration = thisIteration(chain);
+  for (auto &[barriers, full] : iteration.full)
+    full.stage = full.stage.next(b, loc);
+  iteration.count = arith::AddIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
   return iteration;
 }
 
-void ChainExpansion::inBranch(Location loc, Value condition, llvm::function_ref<void()> emit) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false).thenBlock());
-  emit();
+/// The stage that an index of the loop names in the iteration.
+Value stageFor(const Iteration &iteration, Value index) {
+  for (const auto &[barriers, full] : iteration.full)
+    if (full.name == index) return full.stage.index;
+  return index;
 }
 
-void ChainExpansion::issue() {
-  Location loc = loop.getLoc();
-  b.setInsertionPointToStart(loop.getBody());
-  Iteration now = thisIteration(), next;
-  Value existsLater;
-  Value before = arith::SubIOp::create(b, loc, count, i32(loc, 1));
-  if (chain->prefetches || chain->interleaves) {
-    Iteration first = now;
-    inBranch(loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(), loop.getLowerBound()), [&] {
-      for (int64_t group = 0; group < plan.rowGroups; ++group)
-        issueEarly(first, group);
-    });
-    next = nextIteration(loc);
-    existsLater = LoopIterations(loop).existsLater(b, 1);
-    for (int64_t group = 0; chain->prefetches && group < plan.rowGroups; ++group)
-      issueNext(next, existsLater, before, group);
-  } else {
-    for (int64_t group = 0; group < plan.rowGroups; ++group) {
-      waitForColumns(before, group);
-      issueEarly(now, group);
-    }
-  }
-  Value isLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
-  ttg::MmaAsyncOp last = chain->mmas[chain->lastLate].op;
-  for (int64_t group = 0; group < plan.rowGroups; ++group) {
-    for (auto [number, mma] : llvm::enumerate(chain->mmas)) {
-      if (mma.isEarly) continue;
-      b.setInsertionPoint(plan.rowGroups == 1 ? mma.op : last); // operands of all row groups are known there
-      issueLate(now, number, group, isLater);
-    }
-    if (chain->interleaves) issueNext(next, existsLater, count, group);
+/// A buffer operand, at the iteration's stage.
+Value forIteration(OpBuilder &b, const Iteration &iteration, Value buffer) {
+  Operation *op = buffer.getDefiningOp();
+  if (!isa<ttg::ViewOp, ttg::StageOp>(op)) return buffer;
+  IRMapping map;
+  map.map(op->getOperand(0), forIteration(b, iteration, op->getOperand(0)));
+  if (auto stage = dyn_cast<ttg::StageOp>(op)) map.map(stage.getIndex(), stageFor(iteration, stage.getIndex()));
+  return b.clone(*op, map)->getResult(0);
+}
+
+/// Waits for what a producer copies, once for each full barrier.
+void waitForCopies(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, ExpandedMma &mma) {
+  for (Value buffer : mma.op.buffers()) {
+    auto barriers = chain.plan.fullBarriers.find(allocOf(buffer));
+    if (barriers == chain.plan.fullBarriers.end() || !iteration.full.contains(barriers->second)) continue;
+    FullPhase &full = iteration.full[barriers->second];
+    if (full.hasWaited) continue;
+    full.hasWaited = true;
+    assignToMmas(ttg::BarrierWaitOp::create(b, mma.op.getLoc(), barriers->second, full.stage.index, full.stage.parity));
   }
 }
 
 /// Waits until no late MMA of iteration `of` reads an operand that is in the columns of an early MMA's result. The hardware orders no such
 /// pair of MMAs (PTX ISA 9.7.16.6.2).
-void ChainExpansion::waitForColumns(Value of, int64_t group) {
-  for (auto [mma, resource] : llvm::zip(chain->mmas, resources)) {
+void waitForColumns(OpBuilder &b, ChainExpansion &chain, Value of, int64_t group) {
+  for (ExpandedMma &mma : chain.mmas) {
     if (!mma.columnsOf) continue;
     Location loc = mma.op.getLoc();
-    assign(waitFor(loc, resource.done, barrierOf(loc, zero, group), stageAt(loc, of, 1).second));
-  }
-}
-
-/// A row group's early MMAs of the next iteration. `before`: the last iteration with results in the same columns.
-void ChainExpansion::issueNext(Iteration &next, Value exists, Value before, int64_t group) {
-  inBranch(loop.getLoc(), exists, [&] {
-    waitForColumns(before, group);
-    issueEarly(next, group);
-  });
-}
-
-void ChainExpansion::issueLate(Iteration &iteration, size_t number, int64_t group, Value isLater) {
-  ChainedMma &mma = chain->mmas[number];
-  Location loc = loop.getLoc();
-  auto constant = [&](bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)).getResult(); };
-  waitForCopies(iteration, mma);
-  auto [stage, parity] = stageAt(loc, iteration.count, 1);
-  Value accumulate = mma.isInPlace() && !mma.storesInit ? isLater : constant(!tt::isZeros(mma.op.getC()));
-  for (auto [part, ready] : llvm::enumerate(resources[number].ready)) {
-    assign(waitFor(loc, ready, barrierOf(loc, stage, group), parity));
-    multiply(iteration, number, group, resources[number].result, part ? constant(true) : accumulate, rangeOfPart(number, part));
-  }
-  commit(iteration, number, group, stage);
-}
-
-/// The early MMAs of one iteration and row group.
-void ChainExpansion::issueEarly(Iteration &iteration, int64_t group) {
-  for (auto [number, mma] : llvm::enumerate(chain->mmas)) {
-    if (!mma.isEarly) continue;
-    Location loc = mma.op.getLoc();
-    waitForCopies(iteration, mma);
-    Value stage = stageAt(loc, iteration.count, mma.result.depth).first;
-    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-    multiply(iteration, number, group, stageOf(number, stage), no);
-    commit(iteration, number, group, stage);
-  }
-}
-
-/// Waits for what a producer copies, once for each full barrier.
-void ChainExpansion::waitForCopies(Iteration &iteration, const ChainedMma &mma) {
-  for (Value buffer : ttg::MmaAsyncOp(mma.op).buffers()) {
-    auto barriers = plan.fullBarriers.find(allocOf(buffer));
-    if (barriers == plan.fullBarriers.end() || !iteration.full.contains(barriers->second)) continue;
-    FullPhase &full = iteration.full[barriers->second];
-    if (full.hasWaited) continue;
-    full.hasWaited = true;
-    assign(ttg::BarrierWaitOp::create(b, ttg::MmaAsyncOp(mma.op).getLoc(), barriers->second, full.stage, full.parity));
+    Value barrier = barrierOf(b, loc, chain, chain.zero, group);
+    assignToMmas(waitForResults(b, loc, mma.done, barrier, stageAt(b, loc, chain, of, 1).parity));
   }
 }
 
 /// Issues an MMA, or a part of one.
-void ChainExpansion::multiply(Iteration &iteration, size_t number, int64_t group, Value result, Value accumulate,
-                              DenseI32ArrayAttr kRange) {
-  ChainedMma &mma = chain->mmas[number];
-  Location loc = mma.op.getLoc();
-  Value operand = operandAt(number, iteration.count);
-  Value first = operand ? operand : forIteration(iteration, mma.op.getA()), second = forIteration(iteration, mma.op.getB());
-  IntegerAttr block = plan.rowGroups == 1 ? IntegerAttr() : b.getI32IntegerAttr(static_cast<int32_t>(group));
-  assign(ttg::Tcgen05MmaOp::create(b, loc, first, second, result, accumulate, Value(), Value(), Value(), Value(), Value(),
-                                   ttg::BlockScalesAttr(), /*paired=*/false, block, kRange));
+void multiply(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, ExpandedMma &mma, int64_t group, Value result, Value accumulate,
+              DenseI32ArrayAttr kRange = {}) {
+  Value operand = operandAt(b, chain, mma, iteration.count);
+  Value first = operand ? operand : forIteration(b, iteration, mma.op.getA()), second = forIteration(b, iteration, mma.op.getB());
+  IntegerAttr block = chain.plan.rowGroups == 1 ? IntegerAttr() : b.getI32IntegerAttr(static_cast<int32_t>(group));
+  assignToMmas(ttg::Tcgen05MmaOp::create(b, mma.op.getLoc(), first, second, result, accumulate, Value(), Value(), Value(), Value(), Value(),
+                                         ttg::BlockScalesAttr(), /*paired=*/false, block, kRange));
 }
 
 /// Commits say that an MMA is complete, and release the copies that it is the last to read.
-void ChainExpansion::commit(Iteration &iteration, size_t number, int64_t group, Value stage) {
-  Location loc = chain->mmas[number].op.getLoc();
-  assign(ttg::Tcgen05CommitOp::create(b, loc, resources[number].done, barrierOf(loc, stage, group)));
-  if (group + 1 != plan.rowGroups) return;
-  for (auto [arrive, after] : chain->releases)
-    if (after == number) assign(ttg::Tcgen05CommitOp::create(b, loc, arrive.getBarriers(), stageFor(iteration, arrive.getIndex())));
+void commit(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, ExpandedMma &mma, int64_t group, Value stage) {
+  Location loc = mma.op.getLoc();
+  assignToMmas(ttg::Tcgen05CommitOp::create(b, loc, mma.done, barrierOf(b, loc, chain, stage, group)));
+  if (group + 1 != chain.plan.rowGroups) return;
+  for (auto [arrive, after] : chain.its.releases)
+    if (&chain.mmas[after] == &mma)
+      assignToMmas(ttg::Tcgen05CommitOp::create(b, loc, arrive.getBarriers(), stageFor(iteration, arrive.getIndex())));
 }
 
-/// The stage that an index of the loop names in the iteration for which MMAs are issued.
-Value ChainExpansion::stageFor(const Iteration &iteration, Value index) {
-  for (const auto &[barriers, full] : iteration.full)
-    if (full.index == index) return full.stage;
-  return index;
+/// The early MMAs of one iteration and row group.
+void issueEarly(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, int64_t group) {
+  for (ExpandedMma &mma : chain.mmas) {
+    if (!mma.isEarly) continue;
+    Location loc = mma.op.getLoc();
+    waitForCopies(b, chain, iteration, mma);
+    Value stage = stageAt(b, loc, chain, iteration.count, mma.result.depth).index;
+    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    multiply(b, chain, iteration, mma, group, resultAt(b, mma, stage), no);
+    commit(b, chain, iteration, mma, group, stage);
+  }
 }
 
-/// A buffer operand, at the stage of the iteration for which MMAs are issued.
-Value ChainExpansion::forIteration(const Iteration &iteration, Value buffer) {
-  Operation *op = buffer.getDefiningOp();
-  if (!isa<ttg::ViewOp, ttg::StageOp>(op)) return buffer;
-  IRMapping map;
-  map.map(op->getOperand(0), forIteration(iteration, op->getOperand(0)));
-  if (auto stage = dyn_cast<ttg::StageOp>(op)) map.map(stage.getIndex(), stageFor(iteration, stage.getIndex()));
-  return b.clone(*op, map)->getResult(0);
+void issueLate(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, ExpandedMma &mma, int64_t group, Value isLater) {
+  Location loc = chain.loop.getLoc();
+  auto constant = [&](bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)).getResult(); };
+  waitForCopies(b, chain, iteration, mma);
+  StageState stage = stageAt(b, loc, chain, iteration.count, 1);
+  Value accumulate = mma.isInPlace() && !mma.storesInit ? isLater : constant(!tt::isZeros(mma.op.getC()));
+  for (auto [part, ready] : llvm::enumerate(mma.ready)) {
+    assignToMmas(waitForResults(b, loc, ready, barrierOf(b, loc, chain, stage.index, group), stage.parity));
+    multiply(b, chain, iteration, mma, group, mma.results, part ? constant(true) : accumulate, rangeOfPart(b, mma, part));
+  }
+  commit(b, chain, iteration, mma, group, stage.index);
+}
+
+void inBranch(OpBuilder &b, Location loc, Value condition, function_ref<void()> emit) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false).thenBlock());
+  emit();
+}
+
+} // namespace
+
+void issueMmas(OpBuilder &b, ChainExpansion &chain) {
+  scf::ForOp loop = chain.loop;
+  Location loc = loop.getLoc();
+  auto groups = llvm::seq<int64_t>(0, chain.plan.rowGroups);
+  b.setInsertionPointToStart(loop.getBody());
+  Iteration now = thisIteration(chain), next;
+  Value existsLater, before = arith::SubIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
+  auto comparedToFirst = [&](arith::CmpIPredicate predicate) {
+    return arith::CmpIOp::create(b, loc, predicate, loop.getInductionVar(), loop.getLowerBound());
+  };
+  // `of`: the last iteration with results in the same columns.
+  auto issueNext = [&](Value of, int64_t group) {
+    inBranch(b, loc, existsLater, [&] {
+      waitForColumns(b, chain, of, group);
+      issueEarly(b, chain, next, group);
+    });
+  };
+  if (chain.its.prefetches || chain.its.interleaves) {
+    Iteration first = now;
+    inBranch(b, loc, comparedToFirst(arith::CmpIPredicate::eq), [&] {
+      for (int64_t group : groups)
+        issueEarly(b, chain, first, group);
+    });
+    next = nextIteration(b, loc, chain);
+    existsLater = LoopIterations(loop).existsLater(b, 1);
+  }
+  for (int64_t group : groups) {
+    if (chain.its.prefetches) {
+      issueNext(before, group);
+    } else if (!chain.its.interleaves) {
+      waitForColumns(b, chain, before, group);
+      issueEarly(b, chain, now, group);
+    }
+  }
+  Value isLater = comparedToFirst(arith::CmpIPredicate::ne);
+  Operation *last = chain.mmas[chain.its.lastLate].op;
+  for (int64_t group : groups) {
+    for (ExpandedMma &mma : chain.mmas) {
+      if (mma.isEarly) continue;
+      b.setInsertionPoint(chain.plan.rowGroups == 1 ? mma.op.getOperation() : last); // operands of all row groups are known there
+      issueLate(b, chain, now, mma, group, isLater);
+    }
+    if (chain.its.interleaves) issueNext(chain.count, group);
+  }
 }
 
 } // namespace tilewright::gpu

@@ -16,7 +16,6 @@
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,140 +24,121 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-LogicalResult ChainExpansion::run() {
-  SmallVector<Operation *> order(llvm::make_first_range(plan.loops)); // a loop with MMAs is in no other one
-  for (Operation *op : order)
-    if (failed(partition(cast<scf::ForOp>(op), plan.loops[op]))) return failure();
-  memory.free();
-  return success();
+//===--------------------------------------------------------------------------------------------------- what the roles share
+
+StageState stageAt(OpBuilder &b, Location loc, const ChainExpansion &chain, Value number, int64_t depth) {
+  Value one = i32Constant(b, loc, 1);
+  if (depth == 1) return {chain.zero, arith::AndIOp::create(b, loc, number, one), depth};
+  Value lap = arith::ShRUIOp::create(b, loc, number, one);
+  Value index = arith::AndIOp::create(b, loc, number, one);
+  return {index, arith::AndIOp::create(b, loc, lap, one), depth};
 }
 
-LogicalResult ChainExpansion::partition(scf::ForOp of, ChainLoop &planned) {
-  loop = of, chain = &planned;
-  resources.clear();
-  for (size_t number = 0; number < chain->mmas.size(); ++number)
-    resources.push_back(allocate(number));
-  hoistBuffers();
-  // The counter of iterations, in all runs of the loop, and of these runs.
-  Value start = memory.barriers(1, config.getWarps()), end = memory.barriers(1);
-  Operation *first = loop.getBody()->getTerminator();
-  FailureOr<SmallVector<Value>> iterations = carryState(first, {zero}, [&](ValueRange state) -> SmallVector<Value> {
-    count = state[0];
-    b.setInsertionPoint(first);
-    return {arith::AddIOp::create(b, first->getLoc(), count, i32(first->getLoc(), 1))};
-  });
-  if (failed(iterations)) return failure();
-  loop = cast<scf::ForOp>(first->getParentOp());
-  return LogicalResult(carryState(loop, {zero}, [&](ValueRange state) -> SmallVector<Value> {
-    Location loc = loop.getLoc();
-    b.setInsertionPoint(loop);
-    storeInits();
-    ttg::BarrierArriveOp::create(b, loc, start, zero, Value());
-    assign(waitFor(loc, start, zero, state[0]));
-    expandThreads();
-    issue();
-    b.setInsertionPointAfter(loop);
-    assign(ttg::Tcgen05CommitOp::create(b, loc, end, zero));
-    waitFor(loc, end, zero, state[0]);
-    loadResults();
-    erase();
-    return {arith::XOrIOp::create(b, loc, state[0], i32(loc, 1))};
-  }));
+Value resultAt(OpBuilder &b, ExpandedMma &mma, Value stage) {
+  return mma.result.depth == 1 ? mma.results : Value(ttg::TensorStageOp::create(b, mma.op.getLoc(), mma.results, stage));
 }
 
-ChainExpansion::MmaResources ChainExpansion::allocate(size_t number) {
-  ChainedMma &mma = chain->mmas[number];
-  int64_t warps = config.getWarps() / plan.rowGroups, groups = plan.rowGroups;
-  MmaResources made;
-  made.result = memory.tile(mma.result);
-  if (mma.operand) made.operand = memory.tile(*mma.operand);
-  made.done = memory.barriers(mma.result.depth * groups);
+Value operandAt(OpBuilder &b, const ChainExpansion &chain, ExpandedMma &mma, Value number) {
+  if (!mma.operand || mma.operand->depth == 1) return mma.operands;
+  Location loc = mma.op.getLoc();
+  return ttg::TensorStageOp::create(b, loc, mma.operands, stageAt(b, loc, chain, number, mma.operand->depth).index);
+}
+
+DenseI32ArrayAttr rangeOfPart(OpBuilder &b, const ExpandedMma &mma, size_t part) {
+  ArrayRef<int32_t> ends = mma.partEnds;
+  return ends.size() < 2 ? DenseI32ArrayAttr() : b.getDenseI32ArrayAttr({part ? ends[part - 1] : 0, ends[part]});
+}
+
+Value barrierOf(OpBuilder &b, Location loc, const ChainExpansion &chain, Value stage, int64_t group) {
+  if (chain.plan.rowGroups == 1) return stage;
+  if (stage == chain.zero) return group ? i32Constant(b, loc, group) : chain.zero;
+  Value first = arith::MulIOp::create(b, loc, stage, i32Constant(b, loc, chain.plan.rowGroups));
+  return group ? arith::AddIOp::create(b, loc, first, i32Constant(b, loc, group)).getResult() : first;
+}
+
+//===-------------------------------------------------------------------------------------------------- the frame of a loop
+
+/// Allocates an MMA's tiles and barriers. `factorTiles`: those of the plan.
+static void allocate(ExpandedMma &mma, const ChainExpansion &chain, bool pingPong, TensorMemory &memory,
+                     MutableArrayRef<Value> factorTiles) {
+  int64_t groups = chain.plan.rowGroups, warps = chain.warps / groups;
+  mma.results = memory.tile(mma.result);
+  if (mma.operand) mma.operands = memory.tile(*mma.operand);
+  mma.done = memory.barriers(mma.result.depth * groups);
   for (size_t part = 0, parts = std::max<size_t>(mma.partEnds.size(), 1); !mma.isEarly && part < parts; ++part)
-    made.ready.push_back(memory.barriers(groups, warps + (mma.factorBuffer && part == 0 ? warpsOfGroup : 0)));
-  if (chain->pingPong == number) made.pingPong = memory.barriers(groups, warps);
-  if (!mma.factorBuffer) return made;
-  made.factorBuffer = factorBuffer(*mma.factorBuffer);
-  made.factorsFull = memory.barriers(2 * groups, warps);
-  return made;
-}
-
-Value ChainExpansion::factorBuffer(size_t number) {
-  Value &buffer = factorBuffers[number];
-  if (buffer) return buffer;
-  b.setInsertionPointAfter(zero.getDefiningOp());
-  buffer = ttg::AllocOp::create(b, function.getLoc(), plan.factorBuffers[number], ttg::Lifetime::throughout);
-  return buffer;
+    mma.ready.push_back(memory.barriers(groups, warps + (mma.factorBuffer && part == 0 ? warpsOfGroup : 0)));
+  if (pingPong) mma.pingPong = memory.barriers(groups, warps);
+  if (!mma.factorBuffer) return;
+  Value &tiles = factorTiles[*mma.factorBuffer];
+  if (!tiles) {
+    OpBuilder b(chain.zero.getContext());
+    b.setInsertionPointAfterValue(chain.zero);
+    tiles = ttg::AllocOp::create(b, chain.zero.getLoc(), chain.plan.factorBuffers[*mma.factorBuffer], ttg::Lifetime::throughout);
+  }
+  mma.factorTiles = tiles;
+  mma.factorsFull = memory.barriers(2 * groups, warps);
 }
 
 /// Buffers that threads write in the loop are in use in all of it, by MMAs of the previous iteration, too.
-void ChainExpansion::hoistBuffers() {
-  for (ChainedMma &mma : chain->mmas)
+static void hoistBuffers(ChainExpansion &chain) {
+  for (ExpandedMma &mma : chain.mmas)
     for (Value buffer : mma.op.buffers())
-      if (ttg::AllocOp alloc = allocOf(buffer); loop->isProperAncestor(alloc)) alloc->moveBefore(loop);
+      if (ttg::AllocOp alloc = allocOf(buffer); chain.loop->isProperAncestor(alloc)) alloc->moveBefore(chain.loop);
 }
 
-void ChainExpansion::erase() {
-  for (ChainedMma &mma : llvm::reverse(chain->mmas)) {
-    if (mma.carried) loop.getTiedLoopYieldedValue(loop.getRegionIterArg(*mma.carried))->set(loop.getRegionIterArg(*mma.carried));
+static void eraseReplaced(ChainExpansion &chain) {
+  for (ExpandedMma &mma : llvm::reverse(chain.mmas)) {
+    if (mma.carried)
+      chain.loop.getTiedLoopYieldedValue(chain.loop.getRegionIterArg(*mma.carried))->set(chain.loop.getRegionIterArg(*mma.carried));
     mma.op.erase();
   }
-  for (auto &[barriers, full] : chain->fullWaits)
+  for (auto &[barriers, full] : chain.its.fullWaits)
     full.erase();
-  for (auto [arrive, after] : chain->releases)
+  for (auto [arrive, after] : chain.its.releases)
     arrive.erase();
 }
 
-//===------------------------------------------------------------------------------------------------------------- both sides
-
-Value ChainExpansion::i32(Location loc, int64_t value) {
-  return i32Constant(b, loc, value);
+static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorTiles) {
+  for (auto [number, planned] : llvm::enumerate(chain.its.mmas))
+    allocate(chain.mmas.emplace_back(planned), chain, chain.its.pingPong == number, memory, factorTiles);
+  hoistBuffers(chain);
+  OpBuilder b(chain.loop);
+  // The counter of iterations, in all runs of the loop, and of these runs.
+  Value start = memory.barriers(1, chain.warps), end = memory.barriers(1);
+  Operation *first = chain.loop.getBody()->getTerminator();
+  FailureOr<SmallVector<Value>> iterations = carryState(first, {chain.zero}, [&](ValueRange state) -> SmallVector<Value> {
+    chain.count = state[0];
+    b.setInsertionPoint(first);
+    return {arith::AddIOp::create(b, first->getLoc(), chain.count, i32Constant(b, first->getLoc(), 1))};
+  });
+  if (failed(iterations)) return failure();
+  chain.loop = cast<scf::ForOp>(first->getParentOp());
+  return LogicalResult(carryState(chain.loop, {chain.zero}, [&](ValueRange state) -> SmallVector<Value> {
+    Location loc = chain.loop.getLoc();
+    b.setInsertionPoint(chain.loop);
+    storeInits(b, chain);
+    ttg::BarrierArriveOp::create(b, loc, start, chain.zero, Value());
+    assignToMmas(waitForResults(b, loc, start, chain.zero, state[0]));
+    expandConsumers(b, chain);
+    issueMmas(b, chain);
+    b.setInsertionPointAfter(chain.loop);
+    assignToMmas(ttg::Tcgen05CommitOp::create(b, loc, end, chain.zero));
+    waitForResults(b, loc, end, chain.zero, state[0]);
+    loadResults(b, chain);
+    eraseReplaced(chain);
+    return {arith::XOrIOp::create(b, loc, state[0], i32Constant(b, loc, 1))};
+  }));
 }
-
-/// The tile or barrier of iteration `number`, and the phase's parity.
-std::pair<Value, Value> ChainExpansion::stageAt(Location loc, Value number, int64_t depth) {
-  Value one = i32(loc, 1);
-  if (depth == 1) return {zero, arith::AndIOp::create(b, loc, number, one)};
-  Value lap = arith::ShRUIOp::create(b, loc, number, one);
-  return {arith::AndIOp::create(b, loc, number, one), arith::AndIOp::create(b, loc, lap, one)};
-}
-
-/// A stage of an MMA's results.
-Value ChainExpansion::stageOf(size_t number, Value stage) {
-  if (chain->mmas[number].result.depth == 1) return resources[number].result;
-  return ttg::TensorStageOp::create(b, chain->mmas[number].op.getLoc(), resources[number].result, stage);
-}
-
-/// An MMA's operand A in tensor memory; null if it is not there.
-Value ChainExpansion::operandAt(size_t number, Value iteration) {
-  ChainedMma &mma = chain->mmas[number];
-  if (!mma.operand || mma.operand->depth == 1) return resources[number].operand;
-  Location loc = mma.op.getLoc();
-  return ttg::TensorStageOp::create(b, loc, resources[number].operand, stageAt(loc, iteration, mma.operand->depth).first);
-}
-
-/// The elements of K that are a part of an operand; null if it has one part.
-DenseI32ArrayAttr ChainExpansion::rangeOfPart(size_t number, size_t part) {
-  ArrayRef<int32_t> ends = chain->mmas[number].partEnds;
-  if (ends.size() < 2) return {};
-  return b.getDenseI32ArrayAttr({part ? ends[part - 1] : 0, ends[part]});
-}
-
-/// The index of a row group's barrier of a stage: each stage has one for each row group.
-Value ChainExpansion::barrierOf(Location loc, Value stage, int64_t group) {
-  if (plan.rowGroups == 1) return stage;
-  if (stage == zero) return group ? i32(loc, group) : zero;
-  Value first = arith::MulIOp::create(b, loc, stage, i32(loc, plan.rowGroups));
-  return group ? arith::AddIOp::create(b, loc, first, i32(loc, group)) : first;
-}
-
-Operation *ChainExpansion::waitFor(Location loc, Value barriers, Value index, Value parity, bool perWarpGroup) {
-  return ttg::BarrierWaitOp::create(b, loc, barriers, index, parity, /*firstWarp=*/false, /*tensorMemory=*/true, perWarpGroup);
-}
-
-//===---------------------------------------------------------------------------------------------------------------- the step
 
 LogicalResult expandChains(tt::FuncOp function, ttg::ConfigAttr config, ChainPlan plan) {
-  return ChainExpansion(function, config, plan).run();
+  TensorMemory memory(function, plan.columns);
+  SmallVector<Value> factorTiles(plan.factorBuffers.size());
+  for (auto &[loop, its] : plan.loops) { // a loop with MMAs is in no other one
+    ChainExpansion chain{plan, its, cast<scf::ForOp>(loop), config.getWarps(), memory.zero()};
+    if (failed(partition(chain, memory, factorTiles))) return failure();
+  }
+  memory.free();
+  return success();
 }
 
 } // namespace tilewright::gpu

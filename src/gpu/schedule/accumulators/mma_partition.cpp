@@ -13,6 +13,8 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/mma_loops.h"
+#include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
@@ -28,6 +30,23 @@ namespace tilewright::gpu {
 bool multipliesInPairs(tt::FuncOp function) {
   return function.walk([](ttg::MmaAsyncOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
+}
+
+Result<void> checkMmaWarp(tt::FuncOp function) {
+  if (!function->hasAttr(ttg::warpSpecializedName)) return Failure{"no warp of its own starts the copies"};
+  if (function->hasAttr(ttg::operandRegistersName)) return Failure{"a partition computes an operand"};
+  bool inLoops = true;
+  function.walk([&](ttg::MmaAsyncOp mma) { inLoops &= isa<scf::ForOp>(mma->getParentOp()); });
+  if (!inLoops) return Failure{"a dot stands outside a for loop"};
+  llvm::SetVector<Operation *> loops = loopsWithMmas(function);
+  if (loops.empty()) return Failure{"no loop has a dot"};
+  Skeleton program(function);
+  for (Operation *loop : loops) {
+    if (llvm::any_of(loops, [&](Operation *other) { return other->isProperAncestor(loop); }))
+      return Failure{"a loop with dots is in another one"};
+    program.keep(loop);
+  }
+  return program.isComputable() ? Result<void>() : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
 }
 
 namespace {
@@ -81,7 +100,7 @@ void placeTiles(AccumulationPlan &plan, const TensorAccumulators &sums, int64_t 
     }
   }
   for (auto &[op, its] : plan.loops)
-    if (its.scales) its.scaleColumn = columns.take(setsOfScales * its.scales);
+    columns.take(its.scales);
   plan.columns = columns.allocated();
 }
 
@@ -93,7 +112,7 @@ public:
   LogicalResult run() {
     dropWaits();
     for (auto &[op, its] : plan.loops)
-      if (its.scales) its.scaleColumns = memory.addressOf(its.scaleColumn);
+      memory.allocate(its.scales);
     SmallVector<Operation *> order(llvm::make_first_range(plan.loops)); // a loop with MMAs is in no other one
     for (Operation *loop : order)
       if (failed(partition(cast<scf::ForOp>(loop), plan.loops[loop]))) return failure();
@@ -114,7 +133,7 @@ private:
     Value done = memory.barriers(1, config.getWarps() * ctasOfMmas());
     b.setInsertionPoint(function.getBody().front().getTerminator());
     ttg::BarrierArriveOp::create(b, loc, done, zero, Value(), /*inAllCtas=*/true);
-    ttg::BarrierWaitOp::create(b, loc, done, zero, zero, /*firstWarp=*/false, /*tensorMemory=*/true);
+    waitForResults(b, loc, done, zero, zero);
   }
 
   /// The accumulators' barriers replace the waits for MMAs.
@@ -141,8 +160,6 @@ private:
     return ttg::ConvertLayoutOp::create(b, loc, type, sum);
   }
 
-  void assign(Operation *op) { ttg::setPartition(op, ttg::Partition::mmas); }
-
   LogicalResult partition(scf::ForOp loop, AccumulationLoop &its) {
     Value full = memory.barriers(its.depth), empty = memory.barriers(its.depth, config.getWarps() * ctasOfMmas());
     Value scalesRead = its.scales ? memory.barriers(setsOfScales) : Value();
@@ -152,15 +169,14 @@ private:
       if (its.scales) loop = withMoreCarried(loop, state.take_back());
       b.setInsertionPoint(loop);
       StageState stage(state, its.depth);
-      assign(
-          ttg::BarrierWaitOp::create(b, loc, empty, stage.index, stage.previousParity(b, loc), /*firstWarp=*/false, /*tensorMemory=*/true));
+      assignToMmas(waitForResults(b, loc, empty, stage.index, stage.previousParity(b, loc)));
       DenseMap<unsigned, Value> current; // the tile of each sum
       for (auto &[number, sum] : its.sums)
         current[number] = ttg::TensorStageOp::create(b, loc, memory.tile(sum), stage.index);
       multiply(loop, its, current, scalesRead);
       b.setInsertionPointAfter(loop);
-      assign(ttg::Tcgen05CommitOp::create(b, loc, full, stage.index, plan.paired));
-      ttg::BarrierWaitOp::create(b, loc, full, stage.index, stage.parity, /*firstWarp=*/false, /*tensorMemory=*/true);
+      assignToMmas(ttg::Tcgen05CommitOp::create(b, loc, full, stage.index, plan.paired));
+      waitForResults(b, loc, full, stage.index, stage.parity);
       load(loop, its, current);
       ttg::BarrierArriveOp::create(b, loc, empty, stage.index, Value(), /*inAllCtas=*/false, /*firstWarp=*/false, /*perWarpGroup=*/false,
                                    /*toFirstCta=*/plan.paired);
@@ -176,7 +192,7 @@ private:
     llvm::SmallSetVector<Value, 2> released;
     for (Operation &op : *loop.getBody()) {
       if (auto arrive = dyn_cast<ttg::BarrierArriveOp>(op)) released.insert(arrive.getBarriers());
-      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) assign(wait);
+      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) assignToMmas(wait);
     }
     b.setInsertionPointToStart(loop.getBody());
     Value isLater = arith::CmpIOp::create(b, loop.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
@@ -185,15 +201,15 @@ private:
     if (its.scales) issued = loop.getRegionIterArgs().back();
     for (ttg::MmaAsyncOp mma : its.mmas) {
       b.setInsertionPoint(mma);
-      if (its.scales) assign(ttg::Tcgen05WaitOp::create(b, mma.getLoc(), scalesRead, issued, setsOfScales - 1));
+      if (its.scales) assignToMmas(ttg::Tcgen05WaitOp::create(b, mma.getLoc(), scalesRead, issued, setsOfScales - 1));
       Value sum = mma.getC();
       while (auto earlier = sum.getDefiningOp<ttg::MmaAsyncOp>())
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
-      Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scaleColumns, its.scales) : Value();
-      assign(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
-                                       scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), plan.paired,
-                                       IntegerAttr(), DenseI32ArrayAttr()));
+      Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scales) : Value();
+      assignToMmas(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
+                                             scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), plan.paired,
+                                             IntegerAttr(), DenseI32ArrayAttr()));
       if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
     if (its.scales) {
@@ -201,7 +217,7 @@ private:
       yield->insertOperands(yield->getNumOperands(), issued);
     }
     for (Value barriers : released)
-      assign(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), plan.paired));
+      assignToMmas(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), plan.paired));
     for (auto [number, tile] : tiles)
       loop.getTiedLoopYieldedValue(loop.getRegionIterArg(number))->set(loop.getRegionIterArg(number));
     for (ttg::MmaAsyncOp mma : llvm::reverse(its.mmas))
@@ -238,7 +254,7 @@ Result<AccumulationPlan> planAccumulation(tt::FuncOp function, ttg::ConfigAttr c
     all &= sums.isInPlace(mma.getCMutable()) && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma);
     AccumulationLoop &loop = plan.loops[mma->getParentOp()];
     loop.mmas.push_back(mma);
-    loop.scales = std::max(loop.scales, scaleColumnsOf(mma));
+    loop.scales.columns = std::max(loop.scales.columns, scaleColumnsOf(mma));
   });
   if (!all) return Failure{"a dot does more than to accumulate copied operands in a loop"};
   for (auto &[loop, its] : plan.loops)

@@ -17,8 +17,7 @@ struct AccumulationLoop {
   llvm::SmallVector<ttg::MmaAsyncOp> mmas;
   llvm::MapVector<unsigned, TensorTile> sums; ///< by the number of the loop's result
   int64_t depth = 1;                          ///< tiles of each sum
-  int64_t scales = 0, scaleColumn = 0;        ///< columns of the scales of an MMA, and the first one
-  mlir::Value scaleColumns;                   ///< its address, in the expansion
+  ScaleColumns scales;
 };
 
 struct AccumulationPlan {
@@ -29,6 +28,8 @@ struct AccumulationPlan {
 
 /// True if the MMAs are those of a pair of CTAs.
 bool multipliesInPairs(tt::FuncOp function);
+/// Fails if no warp of its own can issue the kernel's MMAs, however they depend on what threads compute.
+Result<void> checkMmaWarp(tt::FuncOp function);
 /// Plans the MMA partition of a warp-specialized kernel whose loops do nothing but MMAs that accumulate in place from zero, of operands
 /// that a producer copies.
 Result<AccumulationPlan> planAccumulation(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);

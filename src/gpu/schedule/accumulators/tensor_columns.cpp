@@ -53,14 +53,23 @@ Value TensorMemory::barriers(int64_t count, int64_t arrivals) {
   return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count), static_cast<uint32_t>(arrivals));
 }
 
-Value TensorMemory::addressOf(int64_t column) {
+void TensorMemory::allocate(ScaleColumns &scales) {
+  if (!scales) return;
   b.setInsertionPointAfter(zeroConstant.getDefiningOp());
-  return arith::AddIOp::create(b, function.getLoc(), address, i32Constant(b, function.getLoc(), column));
+  scales.address = arith::AddIOp::create(b, function.getLoc(), address, i32Constant(b, function.getLoc(), scales.first));
 }
 
 void TensorMemory::free() {
   OpBuilder atEnd(function.getBody().front().getTerminator());
   ttg::TensorFreeOp::create(atEnd, function.getLoc(), address);
+}
+
+void assignToMmas(Operation *op) {
+  ttg::setPartition(op, ttg::Partition::mmas);
+}
+
+ttg::BarrierWaitOp waitForResults(OpBuilder &b, Location loc, Value barriers, Value index, Value parity, bool perWarpGroup) {
+  return ttg::BarrierWaitOp::create(b, loc, barriers, index, parity, /*firstWarp=*/false, /*tensorMemory=*/true, perWarpGroup);
 }
 
 int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
@@ -69,9 +78,9 @@ int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
   return (a[0] * a[1] + second[0] * second[1]) / tensorMemoryLanes;
 }
 
-Value scaleSetOf(OpBuilder &b, Location loc, Value number, Value first, int64_t columns) {
+Value scaleSetOf(OpBuilder &b, Location loc, Value number, const ScaleColumns &scales) {
   Value set = arith::AndIOp::create(b, loc, number, i32Constant(b, loc, setsOfScales - 1));
-  return arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, set, i32Constant(b, loc, columns)));
+  return arith::AddIOp::create(b, loc, scales.address, arith::MulIOp::create(b, loc, set, i32Constant(b, loc, scales.columns)));
 }
 
 } // namespace tilewright::gpu

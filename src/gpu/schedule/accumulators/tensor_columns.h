@@ -19,12 +19,24 @@ struct TensorTile {
 /// Returns a tile for a value with a layout, at column 0.
 TensorTile tensorTileOf(mlir::Type value, int64_t depth = 1);
 
+/// MMAs of even and odd number have their scales in different columns: an MMA's scales are copied while the one before it multiplies.
+constexpr int64_t setsOfScales = 2;
+
+/// The columns of MMAs' scales, if they have any.
+struct ScaleColumns {
+  int64_t columns = 0; ///< of one set
+  int64_t first = 0;
+  mlir::Value address; ///< of the first one
+  explicit operator bool() const { return columns != 0; }
+};
+
 /// The columns of one allocation.
 class TensorColumns {
 public:
   /// Returns the first of so many columns that nothing else has while they are live: by default, in the whole kernel.
   int64_t take(int64_t columns, OperationSpan live = {0, INT64_MAX});
   void take(TensorTile &tile) { tile.column = take(tile.columns()); }
+  void take(ScaleColumns &scales) { scales.first = scales ? take(setsOfScales * scales.columns) : 0; }
   /// Returns the number of columns up to the last one that is taken.
   int64_t used() const;
   /// Returns the number of columns of the allocation, a power of two.
@@ -46,7 +58,8 @@ public:
   mlir::Value tile(const TensorTile &tile);
   /// Returns `count` mbarriers, where `arrivals` complete a phase of each.
   mlir::Value barriers(int64_t count, int64_t arrivals = 1);
-  mlir::Value addressOf(int64_t column);
+  /// Sets the address of scales, if there are any.
+  void allocate(ScaleColumns &scales);
   /// Returns the i32 constant 0, which is known in the whole kernel.
   mlir::Value zero() const { return zeroConstant; }
   /// Frees the columns at the kernel's end.
@@ -59,13 +72,19 @@ private:
   llvm::DenseMap<std::tuple<mlir::Type, int64_t, int64_t>, mlir::Value> tiles; ///< by type, depth and column
 };
 
+//===---------------------------------------------------------------------------------------------------------- MMA partition
+
+/// Gives the operation to the partition that issues the MMAs.
+void assignToMmas(mlir::Operation *op);
+/// Waits for a phase of MMAs or of accesses to tensor memory: those before its arrivals come before those after the wait.
+ttg::BarrierWaitOp waitForResults(mlir::OpBuilder &b, mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity,
+                                  bool perWarpGroup = false);
+
 //===------------------------------------------------------------------------------------------------------------ block scales
 
-/// MMAs of even and odd number have their scales in different columns: an MMA's scales are copied while the one before it multiplies.
-constexpr int64_t setsOfScales = 2;
 /// Returns the columns of one set of scales of an MMA: four bytes of 128 rows take four.
 int64_t scaleColumnsOf(ttg::MmaAsyncOp mma);
-/// Returns the first column of the set of this MMA's number. `first`: that of the even set; `columns`: those of a set.
-mlir::Value scaleSetOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value number, mlir::Value first, int64_t columns);
+/// Returns the address of the set of this MMA's number.
+mlir::Value scaleSetOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value number, const ScaleColumns &scales);
 
 } // namespace tilewright::gpu

@@ -7,26 +7,24 @@
 // CTA alone still takes longer (docs/stages/gpu_cta_pairs.md), so every pair that is possible pays. An MMA of a pair needs partitions: a
 // warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers. Of block scales, each CTA copies those
 // of its rows of A, and those of all columns of B. All MMAs of a kernel are those of pairs, or none is. Whether the partitions are
-// possible, schedule-loops shows for a copy of the kernel.
+// possible, schedule-loops and pipeline-loops show for a copy of the kernel.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/accumulators/mma_partition.h"
 #include "gpu/schedule/buffers.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
-#include "ir/zeros.h"
 #include "support/result.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -46,8 +44,7 @@ struct Columns {
 
 class Pairer {
 public:
-  Pairer(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target)
-      : function(function), config(config), target(target), sums(function) {}
+  Pairer(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config) {}
 
   /// Finds the operands that are halved. The failure says why the CTAs do not multiply together.
   Result<void> plan() {
@@ -62,7 +59,6 @@ public:
       for (Value scales : {Value(mma.getAScale()), Value(mma.getBScale())})
         if (!isCopiedByTma(allocOf(scales))) return Failure{"the scales of a dot are not copied by TMA"};
     }
-    if (columnsOfAll() > target.tensorColumns) return Failure{"the sums and scales do not fit in tensor memory"};
     return {};
   }
 
@@ -76,33 +72,10 @@ public:
       mma.setPaired(true);
   }
 
-  /// True if warps of their own copy, multiply and store, by the schedules of the loops.
-  bool isScheduled() {
-    return llvm::all_of(mmas, [](ttg::MmaAsyncOp mma) { return isScheduled(cast<scf::ForOp>(mma->getParentOp())); });
-  }
-
 private:
-  /// The columns of tensor memory of all sums, and of the scales of each loop.
-  int64_t columnsOfAll() {
-    int64_t columns = 0;
-    DenseMap<Operation *, int64_t> scales; // of one set, by loop
-    for (ttg::MmaAsyncOp mma : mmas) {
-      columns += tensorTileOf(mma.getD().getType()).columns();
-      int64_t &most = scales[mma->getParentOp()], own = scaleColumnsOf(mma);
-      columns += setsOfScales * std::max<int64_t>(own - most, 0);
-      most = std::max(most, own);
-    }
-    return columns;
-  }
-
   Result<void> check(ttg::MmaAsyncOp mma) {
-    auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
-    auto sum = dyn_cast<BlockArgument>(mma.getC());
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getD().getType()).getShape();
     if (!isa<ttg::BufferType>(mma.getA().getType())) return Failure{"a dot's first operand is not in shared memory"};
-    bool accumulates = loop && sum && sum.getOwner() == loop.getBody() && sums.isInPlace(mma.getCMutable()) && !mma.getUseC() &&
-                       tt::isZeros(loop.getTiedLoopInit(sum)->get());
-    if (!accumulates) return Failure{"a dot does more than to accumulate in a loop, from zero"};
     if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
     if (mma.getScales() && shape[0] < tensorMemoryLanes) return Failure{"a CTA has fewer than 128 rows of a dot with block scales"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)
@@ -226,58 +199,38 @@ private:
       }
   }
 
-  static bool isScheduled(scf::ForOp loop) {
-    if (!loop->hasAttr(ttg::loopScheduleName)) return false;
-    FailureOr<LoopSchedule> schedule = readSchedule(loop);
-    if (failed(schedule) || !schedule->warpSpecialized || schedule->stages < 2) return false;
-    bool isGemm = !schedule->edges.empty() && !schedule->drainsAtWait() && schedule->shift == 0 && schedule->computed.empty() &&
-                  schedule->registerLoads.empty() && schedule->unpipelined.empty();
-    llvm::SmallPtrSet<Operation *, 8> copies;
-    for (const CircularBuffer &circular : schedule->circularBuffers) {
-      isGemm &= circular.tma && circular.mmasRead && !circular.threadsRead;
-      for (const Copy &copy : circular.copies)
-        copies.insert({copy.load, copy.store, copy.alloc});
-    }
-    for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
-      for (Value operand : {Value(mma.getA()), Value(mma.getB()), Value(mma.getAScale()), Value(mma.getBScale())})
-        isGemm &= !operand || copies.contains(allocOf(operand));
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      bool isKnown = copies.contains(&op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::FenceAsyncOp>(op);
-      isGemm &= isKnown || (op.getNumRegions() == 0 && isMemoryEffectFree(&op));
-    }
-    return isGemm;
-  }
-
   tt::FuncOp function;
   ttg::ConfigAttr config;
-  const GpuTarget &target;
-  TensorAccumulators sums;
   SmallVector<ttg::MmaAsyncOp> mmas;
   llvm::MapVector<Operation *, Columns> operands; // by buffer
 };
 
 } // namespace
 
-/// True if the kernel can be scheduled with pairs.
-static bool canSchedule(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  std::optional<Pairer> pairer;
+/// Fails if a copy of the kernel, with pairs and pipelined, gets no warp that multiplies for both CTAs.
+static Result<void> planPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  Result<void> planned = Failure{"its loops get no schedule"};
   auto rewrite = [&](tt::FuncOp copy) {
-    pairer.emplace(copy, config, target);
-    if (!pairer->plan()) return false;
-    pairer->apply();
+    Pairer pairer(copy, config);
+    if (!pairer.plan()) return false;
+    pairer.apply();
     return true;
   };
-  bool isPossible = false;
-  scheduleCopy(function, config, target, rewrite, [&](tt::FuncOp) { isPossible = pairer->isScheduled(); });
-  return isPossible;
+  scheduleCopy(function, config, target, rewrite, [&](tt::FuncOp copy) {
+    if (failed(pipelineLoops(copy, config))) return;
+    planned = checkMmaWarp(copy);
+    if (!planned) return;
+    if (Result<AccumulationPlan> sums = planAccumulation(copy, config, target); !sums) planned = Failure{sums.error()};
+  });
+  return planned;
 }
 
 static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
   if (!target.tcgen05 || !target.ctaPairs || config.getCtas() != ctasOfPair || loops.empty()) return success();
-  Pairer pairer(function, config, target);
+  Pairer pairer(function, config);
   Result<void> planned = pairer.plan();
-  if (planned && !canSchedule(function, config, target)) planned = Failure{"the loops get no warps that only copy and multiply"};
+  if (planned) planned = planPartition(function, config, target);
   if (planned) pairer.apply();
   std::string text = planned ? "the two CTAs multiply together (cta_group::2), and each copies half of the second operand"
                              : "each CTA multiplies by itself: " + planned.error();

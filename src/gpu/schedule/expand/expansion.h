@@ -49,6 +49,9 @@ struct Expansion {
   void assignToProducer(mlir::Operation *op);
 };
 
+/// Carries out the schedules of a kernel's loops, as the step pipeline-loops does.
+mlir::LogicalResult pipelineLoops(tt::FuncOp function, ttg::ConfigAttr config);
+
 //===------------------------------------------------------------------------------------------------------- stage_buffers.cpp
 
 /// Allocates the circular buffers and their full barriers, before the loop or before the persistent loop around it.

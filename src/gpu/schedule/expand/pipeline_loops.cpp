@@ -270,9 +270,13 @@ private:
 
 } // namespace
 
+LogicalResult pipelineLoops(tt::FuncOp function, ttg::ConfigAttr config) {
+  return Pipeliner(function, config).run();
+}
+
 LogicalResult pipelineLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(
-      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Pipeliner(function, config).run(); });
+      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return pipelineLoops(function, config); });
 }
 
 } // namespace tilewright::gpu

@@ -1,6 +1,8 @@
 #include "gpu/schedule/partitions/skeleton.h"
 
 #include "gpu/schedule/program_loop.h"
+#include "gpu/ttg/tensor_map_recipe.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -50,10 +52,48 @@ void Skeleton::need(Value value) {
     need(branch.thenYield().getOperand(number));
     need(branch.elseYield().getOperand(number));
   } else {
-    bool isKnown = isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op);
-    computable &= tiles ? isKnown || isa<tt::LoadOp, ttg::LoadSharedOp>(op) : isKnown && !isa<RankedTensorType>(value.getType());
+    computable &= canCompute(value);
     keep(op);
   }
+}
+
+/// A warpgroup also loads tiles. One warp loads only scalars that stay the same during the launch.
+bool Skeleton::canCompute(Value result) {
+  Operation *op = result.getDefiningOp();
+  auto load = dyn_cast<tt::LoadOp>(op);
+  if (tiles && (load || isa<ttg::LoadSharedOp>(op))) return true;
+  if (!tiles && isa<RankedTensorType>(result.getType())) return false;
+  return isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op) ||
+         (load && isUnwritten(load));
+}
+
+/// The pointer through which an operation writes to memory, or the argument that its tensor map describes. Null if that is not known, and
+/// nothing if it only reads.
+static std::optional<Value> writtenPointer(Operation *op) {
+  auto tensorOf = [&](Value map) -> Value {
+    ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
+    return recipe ? op->getParentOfType<tt::FuncOp>().getArgument(static_cast<unsigned>(recipe.getBase())) : Value();
+  };
+  if (auto store = dyn_cast<tt::StoreOp>(op)) return store.getPtr();
+  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return op->getOperand(0);
+  if (auto store = dyn_cast<ttg::DescriptorStoreOp>(op)) return tensorOf(store.getMap());
+  if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return tensorOf(store.getMap());
+  bool mayWrite = isa<tt::TTDialect>(op->getDialect()) && !isa<tt::LoadOp>(op) && !isMemoryEffectFree(op);
+  return mayWrite && !isa<tt::FuncOp, tt::ReturnOp>(op) ? std::optional(Value()) : std::nullopt;
+}
+
+/// True if no program of the launch writes to the tensor that the load reads, under the guards that this adds.
+bool Skeleton::isUnwritten(tt::LoadOp load) {
+  if (tt::isVolatileLoad(load)) return false;
+  WalkResult walk = load->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
+    std::optional<Value> written = writtenPointer(op);
+    if (!written) return WalkResult::advance();
+    std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
+    if (!guard) return WalkResult::interrupt();
+    launchGuards.push_back(*guard);
+    return WalkResult::advance();
+  });
+  return !walk.wasInterrupted();
 }
 
 void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {

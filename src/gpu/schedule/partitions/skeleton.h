@@ -19,12 +19,16 @@ public:
   bool needs(mlir::Value value) const { return needed.contains(value); }
   /// Whether all of it can be computed a second time, by one warp or by a warpgroup.
   bool isComputable() const { return computable; }
+  /// The launch guards under which the kernel does not write the scalars that one warp loads.
+  const LaunchGuards &guards() const { return launchGuards; }
   /// The kept operations of a block, at the builder's insertion point.
   void clone(mlir::Block &from, mlir::OpBuilder &b, mlir::IRMapping &map) const;
   /// The same of one loop.
   mlir::scf::ForOp clone(mlir::scf::ForOp loop, mlir::OpBuilder &b, mlir::IRMapping &map) const;
 
 private:
+  bool canCompute(mlir::Value result);
+  bool isUnwritten(tt::LoadOp load);
   void clone(mlir::scf::IfOp branch, mlir::OpBuilder &b, mlir::IRMapping &map) const;
 
   mlir::Operation *within;
@@ -32,6 +36,7 @@ private:
   llvm::DenseSet<mlir::Operation *> included;
   llvm::DenseSet<mlir::Value> needed;
   bool computable = true;
+  LaunchGuards launchGuards;
 };
 
 } // namespace tilewright::gpu

@@ -14,6 +14,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/schedule/partitions/verify_barriers.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "ir/refusal.h"
 
@@ -110,6 +111,7 @@ static void sinkAfterLoops(Block &block) {
 namespace {
 /// The program of warps that hold no accumulators.
 struct Partition {
+  ttg::Partition kind;
   Skeleton program;
   int32_t warps, registers;
   std::optional<Skeleton> ofPeer = std::nullopt; ///< what the second CTA of a pair runs instead: what all warps take part in
@@ -150,16 +152,17 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, tt
   // The warps that start copies and MMAs share a warp group, which leaves the consumers more registers. A single consumer group next to a
   // correction partition cannot use them.
   bool shared = multiplies && !registersOfOperands && (config.getWarps() > warpsOfGroup || !corrects);
-  SmallVector<Partition, 2> partitions{{programOf(function, ttg::Partition::producer, /*tiles=*/false), 1, producerRegisters}};
-  auto addMmas = [&] {
-    partitions.push_back({programOf(function, ttg::Partition::mmas, /*tiles=*/false), 1, mmaPartitionRegisters, programOfPeer(function)});
-  };
-  if (shared) addMmas();
-  if (registersOfOperands)
+  SmallVector<Partition, 2> partitions;
+  auto add = [&](ttg::Partition kind, int64_t warps, int64_t registers) {
     partitions.push_back(
-        {programOf(function, ttg::Partition::operands, /*tiles=*/true), warpsOfGroup, static_cast<int32_t>(registersOfOperands.getInt())});
-  if (corrects) partitions.push_back({programOf(function, ttg::Partition::correction, /*tiles=*/true), warpsOfGroup, correctionRegisters});
-  if (multiplies && !shared) addMmas();
+        {kind, programOf(function, kind, /*tiles=*/warps > 1), static_cast<int32_t>(warps), static_cast<int32_t>(registers)});
+    if (kind == ttg::Partition::mmas) partitions.back().ofPeer = programOfPeer(function);
+  };
+  add(ttg::Partition::producer, 1, producerRegisters);
+  if (shared) add(ttg::Partition::mmas, 1, mmaPartitionRegisters);
+  if (registersOfOperands) add(ttg::Partition::operands, warpsOfGroup, registersOfOperands.getInt());
+  if (corrects) add(ttg::Partition::correction, warpsOfGroup, correctionRegisters);
+  if (multiplies && !shared) add(ttg::Partition::mmas, 1, mmaPartitionRegisters);
   for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
@@ -231,6 +234,12 @@ static LogicalResult checkScratch(Region &partition) {
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
+  SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
+  for (const Partition &partition : *partitions) {
+    ttg::relyOn(function, partition.program.guards());
+    warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
+  }
+  if (failed(verifyBarriers(function, config, warps))) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
     last = barriers;

@@ -1,0 +1,162 @@
+// Partitions learn from mbarriers when a tile may be read or overwritten. A mistake there is a hang or a wrong number, so the programs of
+// partitions prove themselves before specialize-warps separates them. The rules are stated independently of the steps that place barriers:
+//   1. Warps arrive at each barrier that is waited for.
+//   2. Each wait ends, whichever warp group is late.
+//   3. While a warp group has yet to wait for a phase, the next phase does not complete, however late the group is: parity tells a phase
+//      only from the next one.
+//   4. All phases of a barrier have the same arrivals of the same warp groups.
+//   5. Each barrier has been allocated, and no phase stays incomplete at the kernel's end.
+// Each warp group of each CTA becomes the list of its waits and arrivals in a small launch: loops of unknown bounds have 0, 1 or several
+// iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the late one,
+// which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits depend on
+// data is not verified.
+#include "gpu/schedule/partitions/verify_barriers.h"
+
+#include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/partitions/barrier_events.h"
+#include "ir/refusal.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Runs the lists of all warp groups.
+class Execution {
+public:
+  Execution(ArrayRef<std::vector<Event>> programs, const Barriers &barriers) : programs(programs), next(programs.size()) {
+    for (size_t barrier = 0; barrier < barriers.perCta() * size_t(barriers.ctas); ++barrier) {
+      State &state = states.emplace_back();
+      state.expected = barriers.arrivals[barrier % barriers.perCta()];
+      state.byGroup.resize(programs.size());
+    }
+  }
+
+  /// Returns false once it has reported a broken rule.
+  bool runWithLate(size_t late) {
+    while (next[late] < programs[late].size()) {
+      if (programs[late][next[late]].phases >= 0) advanceOthers(late);
+      if (isBroken) return false;
+      if (!step(late)) return reportDeadlock();
+    }
+    advanceOthers(late);
+    for (size_t group = 0; group < programs.size() && !isBroken; ++group)
+      if (next[group] < programs[group].size()) return reportDeadlock();
+    for (const State &state : states)
+      if (!isBroken && (state.arrived || state.bytes)) report(state.last, "the last phase of its barrier stays incomplete");
+    return !isBroken;
+  }
+
+private:
+  struct State {
+    int64_t expected = 0, phases = 0, arrived = 0, bytes = 0;
+    SmallVector<int64_t> byGroup, before; ///< arrivals of each warp group, in this phase and in the one before
+    Operation *last = nullptr;
+  };
+
+  bool report(Operation *op, const std::string &what) {
+    bug(op, what);
+    isBroken = true;
+    return false;
+  }
+
+  bool arrivesAt(size_t barrier) {
+    auto arrives = [&](const Event &event) { return event.phases < 0 && event.barrier == barrier; };
+    return llvm::any_of(programs, [&](const auto &events) { return llvm::any_of(events, arrives); });
+  }
+
+  /// All warp groups wait, or have ended. The wait that misses some arrivals is reported rather than one that misses all of them.
+  bool reportDeadlock() {
+    const Event *reported = nullptr;
+    for (auto [events, position] : llvm::zip(programs, next)) {
+      if (position == events.size()) continue;
+      const Event &event = events[position];
+      if (!arrivesAt(event.barrier)) return report(event.op, "no warp arrives at the barrier that it waits for");
+      if (!reported || (states[reported->barrier].arrived == 0 && states[event.barrier].arrived > 0)) reported = &event;
+    }
+    const State &state = states[reported->barrier];
+    return report(reported->op, "it waits for a phase that has " + std::to_string(state.arrived) + " of " + std::to_string(state.expected) +
+                                    " arrivals, and all other warps wait, too");
+  }
+
+  void advanceOthers(size_t late) {
+    for (bool changed = true; changed && !isBroken;) {
+      changed = false;
+      for (size_t group = 0; group < programs.size(); ++group)
+        while (group != late && !isBroken && step(group))
+          changed = true;
+    }
+  }
+
+  /// Executes a warp group's next operation. False if it has to wait, or has none.
+  bool step(size_t group) {
+    if (next[group] == programs[group].size()) return false;
+    const Event &event = programs[group][next[group]];
+    if (event.barrier == noBarrier) return !report(event.op, "it names a barrier that was not allocated");
+    State &state = states[event.barrier];
+    if (event.phases > state.phases) return false;
+    ++next[group];
+    if (event.phases < 0)
+      arrive(state, event, group);
+    else if (event.phases < state.phases)
+      report(event.op, "the phase after the one that it waits for may already be complete");
+    return true;
+  }
+
+  void arrive(State &state, const Event &event, size_t group) {
+    state.last = event.op;
+    state.arrived += event.arrivals;
+    state.bytes += event.bytes;
+    state.byGroup[group] += event.arrivals;
+    bool isFirst = state.before.empty(), isTooMany = state.arrived > state.expected;
+    if (isTooMany || (!isFirst && state.byGroup[group] > state.before[group]))
+      return (void)report(event.op, "a phase of its barrier has other arrivals than the phase before, or too many");
+    if (state.arrived != state.expected || state.bytes != 0) return;
+    state.before = state.byGroup;
+    state.byGroup.assign(programs.size(), 0);
+    state.arrived = 0;
+    ++state.phases;
+  }
+
+  ArrayRef<std::vector<Event>> programs;
+  SmallVector<size_t> next; ///< by warp group
+  std::vector<State> states;
+  bool isBroken = false;
+};
+
+/// Iterations of loops, so that stages are used again.
+int64_t severalIterations(tt::FuncOp function) {
+  int64_t stages = 1;
+  bool isNested = false;
+  function.walk([&](ttg::BarrierWaitOp wait) {
+    auto loop = wait->getParentOfType<scf::ForOp>();
+    isNested |= loop && loop->getParentOfType<scf::ForOp>();
+    stages = std::max(stages, wait.getBarriers().getType().getCount());
+  });
+  return isNested ? 5 : 2 * std::min<int64_t>(stages, maxKnownIterations) + 1;
+}
+
+} // namespace
+
+LogicalResult verifyBarriers(tt::FuncOp function, ttg::ConfigAttr config, ArrayRef<PartitionWarps> partitions) {
+  SmallVector<WarpGroup> groups;
+  for (int64_t cta = 0; cta < config.getCtas(); ++cta)
+    for (auto [partition, warps, onlyInFirstCta] : partitions)
+      for (int64_t warp = 0; warp < warps; warp += warpsOfGroup)
+        groups.push_back({partition, cta, warp / warpsOfGroup, std::min(warps - warp, warpsOfGroup),
+                          /*isIdle=*/onlyInFirstCta && cta > 0});
+  auto groupsOfCta = static_cast<int64_t>(groups.size()) / config.getCtas();
+  Barriers barriers(function, config.getCtas(), config.getWarps() / warpsOfGroup, groupsOfCta);
+  int64_t several = severalIterations(function);
+  for (Launch launch : {Launch{several, true}, Launch{several, false}, Launch{1, true}, Launch{0, true}}) {
+    std::optional<std::vector<std::vector<Event>>> programs = eventsOf(function, groups, barriers, launch);
+    if (!programs) return success();
+    for (size_t late = 0; late < groups.size(); ++late)
+      if (!Execution(*programs, barriers).runWithLate(late)) return failure();
+  }
+  return success();
+}
+
+} // namespace tilewright::gpu

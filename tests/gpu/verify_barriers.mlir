@@ -1,0 +1,285 @@
+// RUN: tilewright opt %s --specialize-warps -split-input-file -verify-diagnostics -o /dev/null
+
+// The rules of mbarriers between partitions (verify_barriers.cpp), each of them broken.
+
+// The MMA warp fills one of two tiles, and four warps read it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @valid(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<mmas>} : <2>
+    ttg.tcgen05_commit %full[%tile] {ttg.partition = #ttg.partition<mmas>} : <2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    ttg.barrier_arrive %empty[%tile] : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// The warps of both CTAs tell each MMA warp that they have read.
+#config = #ttg.config<warps = 4, ctas = 2, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @valid_cluster(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] {inAllCtas} : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Which barrier it is depends on data: not verified.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @unknown_index(%n: i32, %x: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    ttg.barrier_wait %full[%x], %c0 : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 1: the consumers never release the tile.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @nothing_arrives(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    // expected-error @+1 {{no warp arrives at the barrier that it waits for}}
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 2: four warps arrive, and the barrier expects eight.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @too_many_expected(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    // expected-error @+1 {{it waits for a phase that has 4 of 8 arrivals, and all other warps wait, too}}
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 2: the MMA warp waits until the tile has been read, before it has filled it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @parity_of_full(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %parity {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    // expected-error @+1 {{it waits for a phase that has 0 of 1 arrivals, and all other warps wait, too}}
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 3: the consumers read the tile before it is full.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @parity_of_empty(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    // expected-error @+1 {{the phase after the one that it waits for may already be complete}}
+    ttg.barrier_wait %full[%c0], %before : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 3: the MMA warp fills a tile again while it is read.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @no_wait(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    // expected-error @+1 {{the phase after the one that it waits for may already be complete}}
+    ttg.barrier_wait %full[%c0], %parity : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 3: two tiles, but barriers of one.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @one_of_two(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    // expected-error @+1 {{the phase after the one that it waits for may already be complete}}
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 4: two arrivals of the consumers complete a phase that the correction partition should take part in.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @other_arrivals(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %ready = ttg.alloc_barriers {arrivals = 8 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    ttg.barrier_arrive %ready[%c0] : <1>
+    // expected-error @+1 {{a phase of its barrier has other arrivals than the phase before, or too many}}
+    ttg.barrier_arrive %ready[%c0] {ttg.partition = #ttg.partition<correction>} : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 4: four warps arrive, and the barrier expects three.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @too_many_arrivals(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 3 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    // expected-error @+1 {{a phase of its barrier has other arrivals than the phase before, or too many}}
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 5: the last arrivals are for nothing.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @incomplete(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  // expected-error @+1 {{the last phase of its barrier stays incomplete}}
+  ttg.barrier_arrive %empty[%c0] {firstWarp} : <1>
+  tt.return
+}
+
+// -----
+
+// Rule 5: two tiles, and one barrier.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @no_such_barrier(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    // expected-error @+1 {{it names a barrier that was not allocated}}
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%tile] {ttg.partition = #ttg.partition<mmas>} : <2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 2: an MMA warp waits for the warps of both CTAs, and each tells only its own.
+#config = #ttg.config<warps = 4, ctas = 2, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @second_cta(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    // expected-error @+1 {{it waits for a phase that has 4 of 8 arrivals, and all other warps wait, too}}
+    ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    ttg.barrier_wait %full[%c0], %parity : <1>
+    ttg.barrier_arrive %empty[%c0] : <1>
+  }
+  tt.return
+}
