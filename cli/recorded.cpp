@@ -68,7 +68,7 @@ static gpu::ModeledLaunch modeledFrom(const llvm::json::Object &launch, const Ji
   if (const llvm::json::Array *grid = launch.getArray("grid"))
     for (size_t axis = 0; axis < std::min<size_t>(grid->size(), 3); ++axis)
       modeled.grid[axis] = (*grid)[axis].getAsInteger().value_or(1);
-  modeled.registers = launch.getInteger("registers").value_or(0);
+  if (int64_t registers = launch.getInteger("registers").value_or(0)) modeled.registers = registers; // 0: no assembler was there
   return modeled;
 }
 

@@ -25,6 +25,7 @@ STEPS_OF = {
     SCHEDULE + "buffers.cpp": {"stage-tma-transfers", "pipeline-loops", "copy-unpipelined"},
     SCHEDULE + "mma_waits.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "operation_ids.cpp": {"schedule-loops", "pipeline-loops", "schedule-mmas", "overlap-mmas"},
+    SCHEDULE + "staging/stageable.cpp": {"stage-rows"},
     SCHEDULE + "loops/loop_schedule.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "loops/prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "partitions/operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},

@@ -51,7 +51,7 @@ std::optional<gpu::LaunchPrediction> predictGpuLaunch(CompileRequest request, gp
       if (!own.artifact) return std::nullopt;
       compiled = &own;
     }
-    if (launch.registers == 0 && compiled->artifact->registers > 0) launch.registers = compiled->artifact->registers;
+    if (!launch.registers && compiled->artifact->registers > 0) launch.registers = compiled->artifact->registers;
     std::vector<std::string> failed = failedGuards(*compiled->artifact, launch);
     if (failed.empty() || version == maxVersions) return predict(compiled->threads, launch, rates);
     request.failedGuards.insert(request.failedGuards.end(), failed.begin(), failed.end());

@@ -17,8 +17,9 @@ struct ModeledVersion {
 };
 
 /// Predicts a launch of the request's kernel. `launch.arguments` and `launch.tensorBytes`: one entry for each argument of the kernel in IR;
-/// `launch.registers` is taken from the assembler where it is 0 and one is found. `compiled`: what compiling the request has made; null, or
-/// without an artifact: nothing. The kernel is compiled only for that, and if the launch fails guards of a version. Null after an error.
+/// `launch.registers` is taken from the assembler where it is not known and one is found. `compiled`: what compiling the request has made;
+/// null, or without an artifact: nothing. The kernel is compiled only for that, and if the launch fails guards of a version. Null after an
+/// error.
 std::optional<gpu::LaunchPrediction> predictGpuLaunch(CompileRequest request, gpu::ModeledLaunch launch, const gpu::SmRates &rates,
                                                       const ModeledVersion *compiled, Diagnostics &diagnostics);
 

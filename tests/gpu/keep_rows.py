@@ -2,6 +2,9 @@
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,4096' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,65536' | FileCheck %s
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_86 --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,65536' | FileCheck %s --check-prefix=HELD
+# RUN: tilewright compile %s --kernel norm --target cuda:sm_89 --num-warps 4 --emit ptx --signature '*fp16:16,*fp16:16,i32:16,65536' > /dev/null
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel branch --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=BRANCH
 # RUN: tilewright run %s --interpret --kernel branch --grid 2 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --out y_ptr=%t.npy
@@ -20,7 +23,8 @@ import triton.language as tl
 # CHECK: tt.reduce
 # CHECK: ttg.load_shared %[[row]]
 # CHECK: tt.store
-# Rows of few registers or of 32-bit values, and rows whose exponentials would be computed twice, stay in registers.
+# Rows of few registers or of 32-bit values, rows that do not fit in shared memory, and rows whose exponentials would be computed twice, stay in
+# registers.
 # HELD-NOT: ttg.load_shared
 # HELD: tt.store
 @triton.jit

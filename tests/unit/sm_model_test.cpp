@@ -3,6 +3,7 @@
 
 #include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
+#include "gpu/sm_model/operations.h"
 #include "ir/tt.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -22,15 +23,16 @@ const SmRates &blackwell() {
   return *smRates("sm_100a", "B200, data sheet");
 }
 
+/// `promise`: more parameters of ptx.kernel.
 LaunchPrediction predictOn(const SmRates &gpu, int64_t threads, const std::string &arguments, const std::string &body,
-                           const ModeledLaunch &launch) {
+                           const ModeledLaunch &launch, const std::string &promise = "") {
   mlir::DialectRegistry registry;
   tt::registerDialects(registry);
   registry.insert<ptx::PtxDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   std::string text = "tt.func public @kernel(" + arguments + ") attributes {ptx.kernel = #ptx.kernel<threads = " + std::to_string(threads) +
-                     ", sharedBytes = 0>} {\n" + body + "\n  tt.return\n}\n";
+                     ", sharedBytes = 0" + promise + ">} {\n" + body + "\n  tt.return\n}\n";
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
   EXPECT_TRUE(module);
   return module ? predictLaunch(*module, launch, gpu) : LaunchPrediction();
@@ -65,6 +67,29 @@ TEST(SmModel, MemoryLimitsACopy) {
   EXPECT_EQ(copy.ctasPerSM, 16);
   EXPECT_NEAR(copy.memory, 1, 0.05);
   EXPECT_NEAR(secondsWithoutLaunch(copy), 2.0 * 16 * 128 * ctas / rates().memoryBytes, 0.05 * secondsWithoutLaunch(copy));
+}
+
+/// Without an assembler, a promise to it limits the CTAs of an SM. If there is none, the prediction says that registers are not known.
+TEST(SmModel, RegistersWithoutAnAssembler) {
+  ModeledLaunch launch{{std::nullopt}, {65536, 1, 1}, std::nullopt, {}};
+  LaunchPrediction unknown = predictOn(rates(), 128, "%pointer: i64", contiguousLoads, launch);
+  EXPECT_FALSE(unknown.knowsRegisters);
+  EXPECT_EQ(unknown.ctasPerSM, 16);
+  LaunchPrediction promised = predictOn(rates(), 128, "%pointer: i64", contiguousLoads, launch, ", minCtas = 2");
+  EXPECT_TRUE(promised.knowsRegisters);
+  EXPECT_EQ(promised.ctasPerSM, 2);
+  EXPECT_EQ(predictOn(rates(), 128, "%pointer: i64", contiguousLoads, launch, ", maxRegisters = 128").ctasPerSM, 4);
+}
+
+TEST(SmModel, EveryOperationHasARow) {
+  mlir::DialectRegistry registry;
+  registry.insert<ptx::PtxDialect>();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto names = context.getRegisteredOperationsByDialect("ptx");
+  EXPECT_GT(names.size(), 60u);
+  for (mlir::RegisteredOperationName name : names)
+    EXPECT_TRUE(model::modeled(name)) << name.getStringRef().str();
 }
 
 /// A tensor that all CTAs read again and again comes from the L2 cache.

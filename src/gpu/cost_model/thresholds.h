@@ -1,13 +1,13 @@
 // The tuned numbers of the GPU back end. Each has a row in docs/heuristics.md: what it decides, on which machine and kernel it was
 // measured, and what it gained. tools/check_heuristics.py compares the values. Limits of analyses, which bound compile time, stay with the
-// analyses.
+// analyses. Registers are those of a thread, of 32 bits each. A number holds for every target that can do what it decides.
 #pragma once
 
 #include "gpu/cost_model/hardware.h"
 
 namespace tilewright::gpu {
 
-// ---- registers of a thread that hold no tiles
+// ---- registers that hold no tiles
 constexpr int64_t otherRegisters = 47;           ///< next to accumulators: addresses, row values, temporaries between two dots
 constexpr int64_t otherRegistersNextToSums = 26; ///< next to the accumulators of a thread that only accumulates one dot
 constexpr int64_t otherRegistersNextToRows = 16; ///< next to rows that a reduction needs: addresses, masks, partial sums
@@ -38,7 +38,6 @@ constexpr int64_t operandParts = 4;               ///< of the K extent of an ope
 constexpr int64_t partsBeforeMma = 3;             ///< of these, after which the MMA starts
 constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait
 constexpr int64_t minCrossTileStages = 3;         ///< enough to keep a circular buffer across tiles
-constexpr int64_t copyLatencyCycles = 1110;       ///< from the start of a copy by TMA to its arrival, from memory
 constexpr int64_t minDequantizedStages = 3;       ///< of copied and of dequantized tiles
 constexpr int64_t stagesWithoutWaiting = 3;       ///< of a buffer that threads fill for MMAs, so that no thread waits for readers
 constexpr int64_t minStagesToRefillAtBarrier = 4; ///< one barrier is for computed operands and for refills of what MMAs read

@@ -1,9 +1,12 @@
 // Makes the explanation of a kernel from what its passes have decided. Example:
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
-//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
-//     L2  128x256, 128 registers a thread for f32: accumulator of wgmma m64n256k16
-// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
-// `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box
+//         {64, 128}, swizzle 128, in 4 stages
+//     L2  128x256, 128 registers a thread for f32: accumulator of wgmma
+//     m64n256k16
+// The decisions of passes are in the module: in types, in operations and, for
+// their reasons, in attributes (`ttg.dot_choice`, `ttg.loop_schedule` and
+// others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
 #include "gpu/explain/explain.h"
 
 #include "gpu/explain/findings.h"
@@ -37,54 +40,13 @@ void Explainer::seePartitions(ModuleOp module) {
     impl->seePartitions(kernel);
 }
 
-static RemarkSection section(const Explainer::Impl &impl, const char *title, const std::vector<FoundRemark> &found) {
-  RemarkSection section{title, {}};
-  for (const FoundRemark &remark : found)
-    section.remarks.push_back({impl.lineOf(remark.location), remark.text});
-  return section;
-}
-
-static const char *storageText(OperandStorage storage) {
-  switch (storage) {
-  case OperandStorage::shared: return "in shared memory";
-  case OperandStorage::registers: return "in registers";
-  case OperandStorage::tensorMemory: return "in tensor memory";
-  case OperandStorage::dequantizedInRegisters: return "dequantized in registers";
-  }
-}
-
-/// "A and B in shared memory", or "A in registers, B in shared memory".
-static std::string operandText(const FoundDot &dot) {
-  std::string a = storageText(dot.a), b = storageText(dot.b);
-  std::string starts;
-  if (dot.firstColumns)
-    starts = ", starts when " + std::to_string(dot.firstColumns) + " of " + countText(dot.columns, "column") + " of A are stored";
-  if (a != b) return "A " + a + ", B " + b + starts;
-  return (dot.hasScales ? "A, B and scales " : "A and B ") + a + starts;
-}
-
-static RemarkSection dotSection(const Explainer::Impl &impl) {
-  RemarkSection section{"Dots", {}};
-  for (const FoundDot &dot : impl.dots)
-    section.remarks.push_back(
-        {impl.lineOf(dot.location), dot.tiles + ": " + dot.instruction + ", " + operandText(dot) + dot.reason + dot.split});
-  return section;
-}
-
-static RemarkSection accessSection(const Explainer::Impl &impl) {
-  RemarkSection section{"Memory", {}};
-  for (const FoundAccess &access : impl.accesses)
-    section.remarks.push_back({impl.lineOf(access.location), access.text + access.copies});
-  return section;
-}
-
 std::optional<std::string> Explainer::layouts(StringRef wanted) const {
   std::string text;
   int64_t line = 0;
   bool isLine = !wanted.getAsInteger(10, line);
   for (size_t i = 0; i < impl->tiles.all.size(); ++i) {
     bool isWanted = isLine ? llvm::any_of(impl->tiles.all[i].uses, [&](const TileUse &use) { return use.where.line == line; })
-                           : wanted.equals_insensitive("L" + std::to_string(i + 1));
+                           : wanted.equals_insensitive(TileLayouts::nameOf(i));
     if (isWanted) text += impl->tiles.text(i, true);
   }
   if (text.empty()) return std::nullopt;
@@ -93,24 +55,20 @@ std::optional<std::string> Explainer::layouts(StringRef wanted) const {
 
 Explanation Explainer::explanation(const GpuArtifact &artifact) const {
   Explanation made;
-  made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading;
-  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " + countText(impl->sharedMax, "byte"));
+  made.kernel = impl->name, made.target = "cuda:" + artifact.target, made.file = impl->file, made.heading = impl->heading();
+  made.resources.push_back("shared memory   " + std::to_string(artifact.sharedBytes) + " of " +
+                           countText(impl->target->sharedBytes, "byte"));
   std::string spills = artifact.spillBytes > 0 ? countText(artifact.spillBytes, "byte") + " spilled" : "no spills";
   made.resources.push_back("registers       " + (artifact.registers < 0 ? "unknown without ptxas"
                                                                         : std::to_string(artifact.registers) + " a thread, " + spills));
   made.guards = artifact.guards;
   if (artifact.spillBytes > 0) made.sections.push_back(impl->tiles.spilled());
-  made.sections.push_back(dotSection(*impl));
-  made.sections.push_back(section(*impl, "Loops", impl->loops));
-  made.sections.push_back(accessSection(*impl));
-  made.sections.push_back(section(*impl, "Reductions", impl->reductions));
-  made.sections.push_back(section(*impl, "Conversions between layouts", impl->conversions));
-  made.sections.push_back(section(*impl, "Buffers in shared memory", impl->buffers));
+  llvm::append_range(made.sections, impl->sections());
   for (size_t i = 0; i < impl->tiles.all.size(); ++i)
     made.layouts.push_back(impl->tiles.picture(i, impl->file));
   made.timelines = impl->timelines;
   for (const FoundAccess &access : impl->accesses)
-    if (access.waste > 1) made.waste.push_back({impl->lineOf(access.location), access.waste});
+    if (access.sectors && !access.sectors->isCoalesced()) made.waste.push_back({impl->lineOf(access.location), access.sectors->waste()});
   return made;
 }
 

@@ -1,7 +1,10 @@
-// What explain has found in a kernel so far. Each part of this folder collects remarks from one stage of the pipeline, while the operations
-// exist, and explain.cpp makes an explanation of them:
-//     tiles.cpp       after configure and assign-layouts: tiles, accesses to memory, dots, reductions
-//     buffers.cpp     after allocate-shared: copies, buffers in shared memory, conversions; after specialize-warps: partitions
+// What explain has found in a kernel so far. Each part of this folder records
+// findings from one stage of the pipeline, while the operations exist.
+// print.cpp makes texts of them. A reason, or a remark of a pass, is a text
+// already.
+//     tiles.cpp       after configure and assign-layouts: tiles, accesses to
+//     memory, dots, reductions buffers.cpp     after allocate-shared: copies,
+//     buffers in shared memory, conversions; after specialize-warps: partitions
 //     loops.cpp       after allocate-shared: the software pipelines of loops
 #pragma once
 
@@ -14,45 +17,163 @@
 
 namespace tilewright::gpu {
 
-/// A remark about an operation. Later steps find the operation again by its location.
-struct FoundRemark {
-  mlir::Location location;
-  std::string text;
+/// How a warp accesses a buffer in shared memory.
+struct BankAccess {
+  bool asMatrices = false,
+       transposed = false;     ///< of 8x8 elements, by ldmatrix or stmatrix
+  int64_t bytes = 0;           ///< that a thread accesses at a time, otherwise
+  int64_t extraWavefronts = 0; ///< for bank conflicts
 };
 
-/// An access to memory.
+//===------------------------------------------------------------------------------------------------------
+// accesses to memory
+
+/// The sectors of 32 bytes that one access of a warp takes.
+struct AccessSectors {
+  size_t layout = 0;    ///< in TileLayouts
+  int64_t accesses = 0; ///< of a thread
+  int64_t bytes = 0;    ///< of one access of a thread
+  int64_t warpBytes = 0, sectors = 0;
+  int64_t neededSectors = 1;
+  bool isUnaligned = false; ///< threads load aligned words, and shift them
+  bool isNarrowed = false;  ///< a wider access would need one mask value for all its elements
+  bool isCoalesced() const { return sectors <= neededSectors; }
+  double waste() const { return static_cast<double>(std::max(sectors, neededSectors)) / static_cast<double>(neededSectors); }
+};
+
+/// How a tile gets to or from shared memory.
+struct Transfer {
+  enum class By { tma, copyAsync, registers } by = By::tma;
+  ttg::TensorMapAttr map{};        ///< of TMA; null if it is not known
+  std::optional<int64_t> stages{}; ///< of the buffer that it fills
+  std::string obstacle{};          ///< why a load is not prefetched
+  std::string split{};             ///< across the CTAs of a cluster
+  bool multicasts = false;
+};
+
 struct FoundAccess {
+  enum class Direction { load, store, atomic, add, combine };
   mlir::Location location;
-  std::string text;        ///< "128x64 f16 from x_ptr in L7: ..."
-  double waste = 1;        ///< the sectors that it takes, compared with those that would suffice
-  std::string copies = {}; ///< what TMA or cp.async copies, and how far ahead: steps after assign-layouts decide that
+  mlir::Type tile;
+  Direction direction;
+  std::string base{}; ///< the argument; "": a tensor map that is not complete yet
+  std::optional<AccessSectors> sectors{};
+  std::string split{}, strides{}, noDescriptor{}; ///< across CTAs; of the pointers, where sectors are
+                                                  ///< wasted; why there is no tensor map
+  std::vector<Transfer> transfers{};              ///< steps after assign-layouts decide these
 };
 
-/// Where a dot reads an operand. A dequantize partition decides later than assign-layouts.
+//===---------------------------------------------------------------------------------------------------------------------
+// dots
+
+/// Where a dot reads an operand. A dequantize partition decides later than
+/// assign-layouts.
 enum class OperandStorage { shared, registers, tensorMemory, dequantizedInRegisters };
+
+struct DotOperand {
+  mlir::Type tile;
+  int64_t rows = 0,
+          columns = 0;                          ///< with a format: of the numbers that the tile holds
+  std::optional<tt::ScaleDotElemType> format{}; ///< of a dot with scales
+  OperandStorage storage = OperandStorage::shared;
+};
 
 /// How a dot is computed.
 struct FoundDot {
   mlir::Location location;
-  std::string tiles;                         ///< the types of its operands and its result
-  std::string instruction;                   ///< "wgmma m64n256k16"
-  std::string reason;                        ///< why there is no better instruction; "" for the best one
-  std::string split;                         ///< across the CTAs of a cluster
-  OperandStorage a = OperandStorage::shared; ///< of the first operand
-  OperandStorage b = OperandStorage::shared; ///< of the second one
-  bool hasScales = false;                    ///< stored like the operands
-  int64_t firstColumns = 0, columns = 0;     ///< of A: the MMA starts when the first ones are stored; 0: when all are
+  DotOperand a, b;
+  mlir::Type result;
+  MmaInstruction instruction{};
+  std::string reason{};   ///< why there is no better instruction; "" for the best one
+  std::string split{};    ///< across the CTAs of a cluster
+  bool hasScales = false; ///< stored like the operands
+  int64_t firstColumns = 0,
+          columns = 0; ///< of A: the MMA starts when the first ones are stored;
+                       ///< 0: when all are
 };
 
+//===---------------------------------------------------------------------------------------
+// reductions, loops, shared memory
+
+struct FoundReduction {
+  mlir::Location location;
+  mlir::Type tile;
+  size_t layout = 0; ///< in TileLayouts
+  int64_t dim = 0;
+  bool converts = false;                         ///< to another layout, which the rest does not describe
+  int64_t elements = 1, shuffles = 0, steps = 0; ///< of a thread, and of a warp
+  int64_t warps = 1;                             ///< that exchange through shared memory
+  std::string split{};
+};
+
+/// A loop with a schedule.
+struct FoundLoop {
+  struct Buffer {
+    mlir::Type tile;
+    bool byTma = false;
+  };
+  mlir::Location location;
+  int64_t stages = 1, requested = 1;
+  int64_t computedStages = 0;    ///< buffers for operands that the loop's threads
+                                 ///< compute; 0 for one or none
+  std::vector<Buffer> buffers{}; ///< circular ones, which copies fill
+  int64_t stageBytes = 0;        ///< of all these
+  std::string reason{};          ///< why there are fewer stages than requested
+  int64_t dotsInFlight = 0;
+  std::string remarks{}; ///< of passes
+  bool crossTile = false, shiftsMma = false, hasOtherLoads = false;
+};
+
+struct FoundConversion {
+  mlir::Location location;
+  mlir::Type tile;
+  size_t from = 0, to = 0;  ///< layouts
+  int64_t shuffles = 0;     ///< within warps; 0: otherwise
+  int64_t scratchBytes = 0; ///< of shared memory; 0, without shuffles: between CTAs
+  BankAccess write{}, read{};
+};
+
+struct FoundBuffer {
+  enum class Order { padded, reordered, chunks, span };
+  struct Access {
+    const char *what; ///< "read by TMA"
+    std::optional<size_t> layout{};
+    std::optional<BankAccess> shared{};
+  };
+  mlir::Location location;
+  mlir::Type tile;
+  int64_t stages = 1, bytes = 0;
+  std::optional<int64_t> offset{};
+  Order order = Order::span;
+  int64_t swizzleBytes = 0;     ///< of a span; 0: not swizzled
+  std::optional<int64_t> dim{}; ///< contiguous, if that is not the last one
+  std::vector<Access> accesses{};
+};
+
+struct FoundPartition {
+  int64_t warps = 0;
+  const char *work = ""; ///< "copies"
+};
+
+//===------------------------------------------------------------------------------------------------------------------
+// kernel
+
 struct Explainer::Impl {
-  std::string name, file, heading;
-  int64_t sharedMax = 0;
+  std::string name, file;
+  std::vector<std::string> argumentNames;
+  int64_t warps = 0, stages = 0;
+  std::string kernelRemarks, noWarpSpecialization;
+  std::optional<GpuTarget> target;
   TileLayouts tiles;
   std::vector<Timeline> timelines;
   llvm::DenseMap<mlir::Location, std::string> steps; ///< strides of the pointers of an access
+  std::vector<FoundPartition> partitions;
   std::vector<FoundDot> dots;
   std::vector<FoundAccess> accesses;
-  std::vector<FoundRemark> reductions, loops, conversions, buffers;
+  std::vector<FoundReduction> reductions;
+  std::vector<FoundLoop> loops;
+  std::vector<FoundConversion> conversions;
+  std::vector<FoundBuffer> buffers;
 
   SourceLine lineOf(mlir::Location location) const { return sourceLineOf(location, file); }
 
@@ -64,6 +185,9 @@ struct Explainer::Impl {
   void seePartitions(tt::FuncOp kernel);
   // ---- loops.cpp
   void seeLoop(mlir::scf::ForOp loop);
+  // ---- print.cpp
+  std::string heading() const;
+  std::vector<RemarkSection> sections() const;
 
 private:
   void nameLayouts(tt::FuncOp kernel);
@@ -71,19 +195,18 @@ private:
   void seeScaledDot(tt::DotScaledOp dot);
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
-  void seeSectors(FoundAccess &found, mlir::Operation *op, mlir::Value pointers, mlir::Value mask, const AxisAnalysis &axes);
+  void seeTransfer(mlir::Operation *op);
   void seeOperand(ttg::MmaAsyncOp op);
   void seePart(ttg::Tcgen05MmaOp op);
-  void seeConversion(ttg::ConvertLayoutOp op, const GpuTarget &target);
-  void seeBuffer(ttg::AllocOp op, const GpuTarget &target);
+  void seeConversion(ttg::ConvertLayoutOp op);
+  void seeBuffer(ttg::AllocOp op);
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);
 };
 
-/// Returns the GPU that an operation's kernel is compiled for.
-GpuTarget targetOf(mlir::Operation *op);
 /// Returns the pass's remarks about an operation after "; ", or "".
 std::string remarkText(mlir::Operation *op, llvm::StringRef pass);
-/// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
+/// Returns how the CTAs of a cluster split the tile of an operation; "" for one
+/// CTA.
 std::string splitText(mlir::Operation *op);
 
 } // namespace tilewright::gpu

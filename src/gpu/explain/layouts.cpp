@@ -84,7 +84,9 @@ void TileLayouts::addUse(Type type, const SourceLine &where, StringRef op, bool 
 }
 
 RemarkSection TileLayouts::spilled() const {
-  RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
+  RemarkSection made{"Spilled registers: these tiles take the most; more warps "
+                     "or smaller tiles need fewer registers a thread",
+                     {}};
   std::vector<const TileLayout *> largest;
   auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
   for (const TileLayout &tile : all)
@@ -109,14 +111,15 @@ bool TileLayouts::isPlumbing(StringRef op) {
 std::string TileLayouts::text(size_t index, bool large) const {
   const TileLayout &tile = all[index];
   int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
-  std::string text = "\n  L" + std::to_string(index + 1) + "  " + extents(tile.layout.shape) + ": ";
+  std::string text = "\n  " + nameOf(index) + "  " + extents(tile.layout.shape) + ": ";
   if (tile.held)
     text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
   else
     text += "goes to shared memory without passing through registers";
   llvm::SmallSet<std::string, 4> reported;
-  for (const auto &[layout, family] : families)
-    if (layout == tile.layout && reported.insert(family).second) text += "; " + family;
+  for (const auto &[layout, part, instruction] : families)
+    if (std::string family = part + (" of " + instruction.text()); layout == tile.layout && reported.insert(family).second)
+      text += "; " + family;
   text += "\n";
   if (tile.held && !tile.choice.empty()) text += paragraph(tile.choice, 6);
   if (tile.held) text += paragraph(shapeOfBits(tile.layout), 6);
@@ -139,7 +142,7 @@ LayoutPicture TileLayouts::picture(size_t index, StringRef file) const {
   const TileLayout &tile = all[index];
   constexpr int64_t maxExtent = 64;
   LayoutPicture made;
-  made.name = "L" + std::to_string(index + 1), made.text = text(index, false);
+  made.name = nameOf(index), made.text = text(index, false);
   std::set<int64_t> lines;
   for (const TileUse &use : tile.uses)
     if (use.where.file == file) lines.insert(use.where.line);

@@ -1,12 +1,28 @@
-// The layouts of a kernel as explain shows them: the tiles that have each, how it was chosen, and a picture of which thread holds which
-// element.
-//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of wgmma m64n256k16
+// The layouts of a kernel as explain shows them: the tiles that have each, how
+// it was chosen, and a picture of which thread holds which element.
+//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of
+//     wgmma m64n256k16
 #pragma once
 
 #include "gpu/ttg/ttg.h"
 #include "ir/explanation.h"
 
 namespace tilewright::gpu {
+
+/// An instruction that multiplies: m rows, n columns and k elements along K.
+struct MmaInstruction {
+  ttg::MmaKind kind = ttg::MmaKind::fma;
+  int64_t m = 0, n = 0, k = 0; ///< none for multiply-adds
+  std::string format{};        ///< of a dot with scales
+  std::string text() const;    ///< "wgmma m64n256k16" (print.cpp)
+};
+
+/// What an instruction reads or writes in a layout.
+struct LayoutFamily {
+  Layout layout;
+  const char *part; ///< "operand A"
+  MmaInstruction instruction;
+};
 
 struct TileUse {
   SourceLine where;
@@ -27,22 +43,26 @@ struct TileLayout {
 class TileLayouts {
 public:
   std::vector<TileLayout> all;
-  std::vector<std::pair<Layout, std::string>> families; ///< instructions whose operands or accumulators have a layout
-  bool afterBuffers = false;                            ///< buffers are chosen: layouts found from now on are `late`
+  std::vector<LayoutFamily> families;
+  bool afterBuffers = false; ///< buffers are chosen: layouts found from now on are `late`
 
   size_t indexOf(const Layout &layout);
   /// Returns "L1" for the first one.
-  std::string nameOf(const Layout &layout) { return "L" + std::to_string(indexOf(layout) + 1); }
+  static std::string nameOf(size_t index) { return "L" + std::to_string(index + 1); }
   TileLayout &operator[](mlir::Type tile) { return all[indexOf(ttg::layoutOf(tile))]; }
-  /// Records that an operation has a tile of this type. `worth`: the layout is worth a picture.
+  /// Records that an operation has a tile of this type. `worth`: the layout is
+  /// worth a picture.
   void addUse(mlir::Type type, const SourceLine &where, llvm::StringRef op, bool worth);
-  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
+  /// True for operations that only broadcast scalars or rows to tiles; the
+  /// explanation omits them.
   static bool isPlumbing(llvm::StringRef op);
 
-  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
+  /// Returns the tiles with the most registers a thread: ptxas does not report
+  /// which registers it spills.
   RemarkSection spilled() const;
   std::string text(size_t index, bool large) const;
-  /// Returns the corner of the tile as a picture, with the lines of `file` that have such tiles.
+  /// Returns the corner of the tile as a picture, with the lines of `file` that
+  /// have such tiles.
   LayoutPicture picture(size_t index, llvm::StringRef file) const;
 
 private:

@@ -1,4 +1,5 @@
-// Remarks on the software pipelines of loops (`ttg.loop_schedule`), and timelines of an iteration.
+// Findings about the software pipelines of loops (`ttg.loop_schedule`), and
+// timelines of an iteration.
 #include "gpu/explain/findings.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
@@ -7,14 +8,14 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
+/// Returns the number of buffers for operands that the loop's threads compute
+/// (multi_buffer.cpp); 0 for one or none.
 static int64_t computedStages(scf::ForOp loop) {
   int64_t stages = 0;
   loop.getBody()->walk([&](ttg::StoreSharedOp store) {
@@ -24,7 +25,8 @@ static int64_t computedStages(scf::ForOp loop) {
   return stages;
 }
 
-/// Returns the loop, and before it the producer's loop if a producer warp starts its copies.
+/// Returns the loop, and before it the producer's loop if a producer warp
+/// starts its copies.
 static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
   SmallVector<scf::ForOp, 2> parts;
   for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
@@ -37,7 +39,8 @@ static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
   return parts;
 }
 
-/// Visits the operations of the loop and its producer, without those of nested loops.
+/// Visits the operations of the loop and its producer, without those of nested
+/// loops.
 static void walkLoop(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
   for (scf::ForOp part : loopAndProducer(loop))
     part.getBody()->walk([&](Operation *op) {
@@ -62,36 +65,24 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
     if (alloc && alloc.getType().getDepth() == made.getStages()) circularBuffers.insert({alloc, isa<ttg::TmaLoadOp>(op)});
   };
   walkLoop(loop, see);
-  int64_t bytes = 0;
-  std::vector<std::string> parts;
+  FoundLoop found{loop.getLoc(), made.getStages(), made.getRequested(), computedStages(loop)};
   for (auto [alloc, tma] : circularBuffers) {
     ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
-    bytes += stageBytes(cast<ttg::AllocOp>(alloc));
-    parts.push_back(tileText(RankedTensorType::get(type.getShape(), type.getElementType())) + (tma ? " by TMA" : " by cp.async"));
+    found.stageBytes += stageBytes(cast<ttg::AllocOp>(alloc));
+    found.buffers.push_back({RankedTensorType::get(type.getShape(), type.getElementType()), tma});
   }
-  std::string text;
-  if (made.getStages() > 1) {
-    text = countText(made.getStages(), "stage") + " of " + countText(bytes, "byte") + ": " + llvm::join(parts, ", ");
-    if (!reason.empty()) text += "; num_stages asks for " + std::to_string(made.getRequested()) + ", but " + reason;
-  } else if (int64_t stages = computedStages(loop)) {
-    text = "threads write computed operands to " + countText(stages, "buffer") +
-           ", while the previous dot reads another one; no loads are prefetched: " + reason;
-  } else if (reason.empty()) {
-    text = "loads to registers are issued an iteration early";
-  } else {
-    text = "not pipelined, each iteration waits for its loads: " + reason;
-  }
-  if (!made.getEdges().empty()) text += "; " + countText(int64_t(made.getEdges().size()), "dot") + " may be in flight";
-  text += remarkText(loop, "pair-ctas") + remarkText(loop, "cancel-launches") + remarkText(loop, "place-accumulators");
-  if (made.getCrossTile()) text += "; prefetches across tiles";
-  if (made.shiftsMma()) text += "; a dot of the next iteration starts early";
-  if (made.getStages() > 1 && loads) text += "; other loads are not prefetched and go to registers";
-  loops.push_back({loop.getLoc(), text});
+  found.reason = reason;
+  found.dotsInFlight = static_cast<int64_t>(made.getEdges().size());
+  for (StringRef pass : {"partition-dequantize", "pair-ctas", "cancel-launches", "place-accumulators"})
+    found.remarks += remarkText(loop, pass);
+  found.crossTile = made.getCrossTile(), found.shiftsMma = made.shiftsMma(), found.hasOtherLoads = loads;
+  loops.push_back(std::move(found));
   if (made.getStages() > 1) seeTimeline(loop, made.getStages());
 }
 
-/// Records which warps execute each operation of an iteration, and the iteration that it works for, as far as the schedule says that. A
-/// producer warp runs ahead as far as the stages permit.
+/// Records which warps execute each operation of an iteration, and the
+/// iteration that it works for, as far as the schedule says that. A producer
+/// warp runs ahead as far as the stages permit.
 void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
   Timeline timeline{lineOf(loop.getLoc()), stages, {}};
   bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);

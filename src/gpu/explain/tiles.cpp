@@ -1,4 +1,5 @@
-// Remarks on tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
+// Findings about tiles: which layout each has, how wide the accesses to memory
+// are, how dots and reductions are computed.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layouts/layout_cost.h"
@@ -36,7 +37,8 @@ static std::string baseOf(Value pointer) {
   return base ? address::nameOf(base) : "memory";
 }
 
-/// Numbers the layouts in source order, which differs from the order of the operations.
+/// Numbers the layouts in source order, which differs from the order of the
+/// operations.
 void Explainer::Impl::nameLayouts(tt::FuncOp kernel) {
   std::map<SourceLine, std::vector<Layout>> found;
   kernel.walk([&](Operation *op) {
@@ -52,6 +54,8 @@ void Explainer::Impl::nameLayouts(tt::FuncOp kernel) {
 
 void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
   file = sourceFileOf(kernel);
+  target = gpuTarget(ttg::configOf(kernel).getTarget().getValue());
+  warps = ttg::configOf(kernel).getWarps();
   nameLayouts(kernel);
   for (TileLayout &tile : tiles.all)
     tile.choice = ttg::remarksOf(kernel, "assign-layouts", ttg::LayoutAttr::get(kernel.getContext(), tile.layout));
@@ -86,140 +90,120 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
   });
 }
 
-GpuTarget targetOf(Operation *op) {
-  auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
-  return *gpuTarget(ttg::configOf(kernel).getTarget().getValue());
-}
-
-/// Returns the instruction for operands of this width.
-static std::string mmaOf(Operation *dot, int64_t bits) {
-  if (targetOf(dot).deepMma) return "mma.sync m16n8k" + std::to_string(256 / bits);
-  return bits == 8 ? "mma.sync m8n8k16" : "mma.sync m16n8k" + std::to_string(128 / bits);
+/// Returns the mma.sync for operands of this width.
+static MmaInstruction mmaOf(const GpuTarget &target, int64_t bits) {
+  if (target.deepMma) return {ttg::MmaKind::mma, 16, 8, 256 / bits};
+  return bits == 8 ? MmaInstruction{ttg::MmaKind::mma, 8, 8, 16} : MmaInstruction{ttg::MmaKind::mma, 16, 8, 128 / bits};
 }
 
 void Explainer::Impl::seeDot(tt::DotOp dot) {
   auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
   Type a = dot.getA().getType(), b = dot.getB().getType();
-  int64_t step = 256 / ttg::memoryBits(a);
-  FoundDot found{
-      dot.getLoc(), tileText(a) + " * " + tileText(b) + " -> " + tileText(dot.getType()), {}, choice.getReason().str(), splitText(dot)};
-  switch (choice.getKind()) {
-  case ttg::MmaKind::wgmma:
-    found.instruction = "wgmma m64n" + std::to_string(std::min(choice.getColumns(), mmaExtent(dot)[1])) + "k" + std::to_string(step);
-    if (!choice.getAInRegisters()) break;
-    found.a = OperandStorage::registers;
-    tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
-    break;
-  case ttg::MmaKind::tcgen05:
-    found.instruction = "tcgen05.mma m" + std::to_string(std::min(ttg::shapeOf(a)[0], tensorMemoryLanes)) + "n" +
-                        std::to_string(choice.getColumns()) + "k" + std::to_string(step);
-    if (!choice.getAInRegisters()) break;
-    found.a = OperandStorage::tensorMemory;
-    break;
-  case ttg::MmaKind::mma:
-    found.instruction = mmaOf(dot, ttg::memoryBits(a));
-    found.a = found.b = OperandStorage::registers;
-    tiles.families.push_back({ttg::layoutOf(a), "operand A of " + found.instruction});
-    tiles.families.push_back({ttg::layoutOf(b), "operand B of " + found.instruction});
-    break;
-  case ttg::MmaKind::fma: found.instruction = "multiply-add"; break;
+  FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), {choice.getKind()}, choice.getReason().str(), splitText(dot)};
+  MmaInstruction &instruction = found.instruction;
+  bool isMma = choice.getKind() == ttg::MmaKind::mma, isFma = choice.getKind() == ttg::MmaKind::fma;
+  instruction.k = 256 / ttg::memoryBits(a), instruction.n = choice.getColumns();
+  if (choice.getKind() == ttg::MmaKind::wgmma) {
+    instruction.m = wgmmaRows, instruction.n = std::min(choice.getColumns(), mmaExtent(dot)[1]);
+    if (choice.getAInRegisters()) found.a.storage = OperandStorage::registers;
+  } else if (choice.getKind() == ttg::MmaKind::tcgen05) {
+    instruction.m = std::min(ttg::shapeOf(a)[0], tensorMemoryLanes);
+    if (choice.getAInRegisters()) found.a.storage = OperandStorage::tensorMemory;
+  } else if (isMma) {
+    instruction = mmaOf(*target, ttg::memoryBits(a));
+    found.a.storage = found.b.storage = OperandStorage::registers;
   }
-  bool threads = choice.getKind() == ttg::MmaKind::fma;
-  tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + found.instruction});
-  if (threads) found.instruction += " instructions";
-  std::string better = threads ? "tensor cores" : targetOf(dot).tcgen05 ? "tcgen05.mma" : "wgmma";
-  if (!found.reason.empty()) found.reason = "; no " + better + ": " + found.reason;
+  if (found.a.storage == OperandStorage::registers) tiles.families.push_back({ttg::layoutOf(a), "operand A", instruction});
+  if (isMma) tiles.families.push_back({ttg::layoutOf(b), "operand B", instruction});
+  tiles.families.push_back({ttg::layoutOf(dot.getType()), isFma ? "result" : "accumulator", instruction});
   dots.push_back(std::move(found));
 }
 
 void Explainer::Impl::seeScaledDot(tt::DotScaledOp dot) {
-  ScaledMma mma = *scaledMma(dot, targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
-  tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
-  std::string depth = std::to_string(a.depth());
-  std::string instruction = "mma.sync m16n8k";
-  if (mma.tcgen05) instruction = "tcgen05.mma m128n" + std::to_string(std::min(b.outer(), tcgen05MaxColumns)) + "k";
+  ScaledMma mma = *scaledMma(dot, *target, warps);
   OperandStorage storage = mma.tcgen05 ? OperandStorage::shared : OperandStorage::registers;
+  auto operand = [&](const tt::ScaledOperand &of, Value tile, int64_t rows, int64_t columns) {
+    return DotOperand{tile.getType(), rows, columns, of.format, storage};
+  };
+  tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
+  MmaInstruction instruction{ttg::MmaKind::mma, mmaRows, mmaColumns, mma.k(), std::string(nameOf(mma.kind))};
+  if (mma.tcgen05)
+    instruction.kind = ttg::MmaKind::tcgen05, instruction.m = tensorMemoryLanes, instruction.n = std::min(b.outer(), tcgen05MaxColumns);
   FoundDot found{dot.getLoc(),
-                 std::to_string(a.outer()) + "x" + depth + " " + tt::stringifyScaleDotElemType(a.format).str() + " * " + depth + "x" +
-                     std::to_string(b.outer()) + " " + tt::stringifyScaleDotElemType(b.format).str() + " -> " + tileText(dot.getType()),
-                 instruction + std::to_string(mma.k()) + " " + std::string(nameOf(mma.kind)),
+                 operand(a, dot.getA(), a.outer(), a.depth()),
+                 operand(b, dot.getB(), a.depth(), b.outer()),
+                 dot.getType(),
+                 instruction,
                  "",
                  splitText(dot),
-                 storage,
-                 storage,
                  /*hasScales=*/mma.tcgen05 || mma.vector};
   if (!mma.tcgen05) {
-    tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A of " + found.instruction});
-    tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B of " + found.instruction});
+    tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A", instruction});
+    tiles.families.push_back({ttg::layoutOf(dot.getB().getType()), "operand B", instruction});
   }
-  tiles.families.push_back({ttg::layoutOf(dot.getType()), "accumulator of " + found.instruction});
+  tiles.families.push_back({ttg::layoutOf(dot.getType()), "accumulator", instruction});
   dots.push_back(std::move(found));
 }
 
 void Explainer::Impl::seeReduction(tt::ReduceOp reduce) {
   Type tile = reduce.getSrcs().front().getType();
   Layout layout = ttg::layoutOf(tile);
-  int64_t dim = reduce.getAxis();
-  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  std::string text = tileText(tile) + " in " + tiles.nameOf(layout) + " along dimension " + std::to_string(dim) + ": ";
-  if (!plan) {
-    text += "after a conversion to another layout";
-  } else {
-    int64_t results = layout.registersPerThread() >> std::popcount(plan->registerMask), steps = std::popcount(plan->laneMask);
-    results *= static_cast<int64_t>(reduce.getSrcs().size());
-    text += countText(int64_t(1) << std::popcount(plan->registerMask), "element") + " in each thread, " +
-            (steps ? countText(results * steps, "shuffle") + " in " + countText(steps, "step") : "no shuffles") + ", " +
-            (plan->warpMask ? std::to_string(int64_t(1) << std::popcount(plan->warpMask)) + " warps exchange through shared memory"
-                            : "within one warp");
+  std::optional<ReductionPlan> plan = reductionPlan(layout, reduce.getAxis());
+  FoundReduction found{reduce.getLoc(), tile, tiles.indexOf(layout), reduce.getAxis(), /*converts=*/!plan};
+  if (plan) {
+    auto count = [](auto mask) { return int64_t(1) << std::popcount(mask); };
+    found.elements = count(plan->registerMask), found.steps = std::popcount(plan->laneMask), found.warps = count(plan->warpMask);
+    found.shuffles = layout.registersPerThread() / found.elements * static_cast<int64_t>(reduce.getSrcs().size()) * found.steps;
   }
-  reductions.push_back({reduce.getLoc(), text + splitText(reduce)});
+  found.split = splitText(reduce);
+  reductions.push_back(std::move(found));
 }
 
-static const char *verbOf(std::optional<ttg::Reduction> reduction) {
-  if (!reduction) return " to ";
-  return *reduction == ttg::Reduction::add ? " added to " : " atomically combined with ";
-}
-
-void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
-  Value pointer, mask;
-  Type type;
-  const char *verb = " from ";
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
-      .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), verb = " to "; })
-      .Case([&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), verb = " atomically to "; })
-      .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), verb = " atomically to "; })
-      .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
-      .Case([&](ttg::DescriptorStoreOp o) { type = o.getSrc().getType(), verb = verbOf(o.getReduce()); });
-  auto tile = dyn_cast<RankedTensorType>(type);
-  if (!tile) return; // a scalar
-  FoundAccess found{op->getLoc(), tileText(type) + verb};
-  if (pointer) { // a descriptor's map is not complete yet
-    found.text += baseOf(pointer);
-    seeSectors(found, op, pointer, mask, axes);
-    found.text += splitText(op);
-    std::string strides = found.waste > 1 ? steps.lookup(op->getLoc()) : "";
-    found.text += (strides.empty() ? "" : "; " + strides) + remarkText(op, "form-descriptors");
-  }
-  accesses.push_back(std::move(found));
-}
-
-/// Adds " in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
-void Explainer::Impl::seeSectors(FoundAccess &found, Operation *op, Value pointers, Value mask, const AxisAnalysis &axes) {
+/// Returns what one access of a warp takes.
+static AccessSectors sectorsOf(Operation *op, Value pointers, Value mask, const AxisAnalysis &axes, size_t index) {
   Layout layout = ttg::layoutOf(pointers.getType());
   AccessProperties properties = accessProperties(axes, pointers, mask);
   auto vector = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
   bool isAtomic = isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op), isUnaligned = op->hasAttr(ttg::unalignedName);
   bool isNarrowed = !isAtomic && !isUnaligned && accessProperties(axes, pointers, Value()).vectorLimit > properties.vectorLimit;
   int64_t each = vector ? vector.getInt() : 1, lanes = 32 >> std::popcount(layout.freeMask(Axis::lane));
-  int64_t bytes = each * properties.bytes, warpBytes = bytes * lanes, accesses = layout.registersPerThread() / each;
-  int64_t sectors = accessSectors(properties, layout), needed = std::max<int64_t>(1, warpBytes / sectorBytes);
-  found.waste = static_cast<double>(std::max(sectors, needed)) / static_cast<double>(needed);
-  found.text += " in " + tiles.nameOf(layout) + ": " + countText(accesses, "access", "accesses") + " of " + countText(bytes, "byte") +
-                " a thread; each access of a warp takes " + countText(warpBytes, "byte") + " from " + countText(sectors, "sector") +
-                " of 32 bytes" + (sectors > needed ? ", not coalesced (" + std::to_string(needed) + " would suffice)" : ", coalesced") +
-                (isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
-                (isNarrowed && accesses > 1 ? "; a wider access would need one mask value for all its elements" : "");
+  int64_t bytes = each * properties.bytes, accesses = layout.registersPerThread() / each;
+  return {index,
+          accesses,
+          bytes,
+          bytes * lanes,
+          accessSectors(properties, layout),
+          std::max<int64_t>(1, bytes * lanes / sectorBytes),
+          isUnaligned,
+          isNarrowed && accesses > 1};
+}
+
+void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
+  using Direction = FoundAccess::Direction;
+  Value pointer, mask;
+  Type type;
+  Direction direction = Direction::load;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](tt::LoadOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getType(); })
+      .Case([&](tt::StoreOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getValue().getType(), direction = Direction::store; })
+      .Case(
+          [&](tt::AtomicRMWOp o) { pointer = o.getPtr(), mask = o.getMask(), type = o.getVal().getType(), direction = Direction::atomic; })
+      .Case([&](tt::AtomicCASOp o) { pointer = o.getPtr(), type = o.getVal().getType(), direction = Direction::atomic; })
+      .Case([&](ttg::DescriptorLoadOp o) { type = o.getType(); })
+      .Case([&](ttg::DescriptorStoreOp o) {
+        type = o.getSrc().getType();
+        direction = !o.getReduce() ? Direction::store : *o.getReduce() == ttg::Reduction::add ? Direction::add : Direction::combine;
+      });
+  if (!isa<RankedTensorType>(type)) return; // a scalar
+  FoundAccess found{op->getLoc(), type, direction};
+  if (pointer) { // a descriptor's map is not complete yet
+    found.base = baseOf(pointer);
+    found.sectors = sectorsOf(op, pointer, mask, axes, tiles.indexOf(ttg::layoutOf(pointer.getType())));
+    found.split = splitText(op);
+    if (!found.sectors->isCoalesced()) found.strides = steps.lookup(op->getLoc());
+    found.noDescriptor = remarkText(op, "form-descriptors");
+  }
+  accesses.push_back(std::move(found));
 }
 
 } // namespace tilewright::gpu

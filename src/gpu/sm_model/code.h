@@ -1,10 +1,8 @@
 // A kernel decoded for the model of an SM: what each operation costs, and how its integers are computed.
 #pragma once
 
-#include "gpu/sm_model/rates.h"
+#include "gpu/sm_model/operations.h"
 #include "ir/integer_value.h"
-
-#include "mlir/IR/Operation.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -15,18 +13,22 @@
 namespace tilewright::gpu::model {
 
 /// What executes an operation.
-enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, tensorMemory, other };
+enum class Unit : uint8_t { none, fp32, alu, special, shared, tensor, tensorMemory, allTensorCores, other };
+constexpr size_t units = static_cast<size_t>(Unit::other) + 1;
 
 struct Body;
 
 struct Node {
   mlir::Operation *op = nullptr;
+  const ModeledOperation *modeled = nullptr; ///< null: of another dialect than ptx
   Unit unit = Unit::other;
-  double issue = 1;        ///< instructions
-  double occupancy = 0;    ///< cycles of the unit
-  double sharedCycles = 0; ///< of shared memory, in which an asynchronous operation reads its operands
-  double latency = arithmeticLatency;
-  double bytes = -1; ///< of global memory that a warp's access moves; negative: not yet known
+  double issue = 1;                   ///< instructions
+  double occupancy = 0;               ///< cycles of the unit
+  double sharedCycles = 0;            ///< of shared memory, in which an asynchronous operation reads its operands
+  double latency = arithmeticLatency; ///< cycles
+  bool isAsync = false;               ///< the warp does not wait for the unit
+  double queue = 0;                   ///< operations of a warp that wait for the unit before the warp has to
+  double bytes = -1;                  ///< of global memory that a warp's access moves; negative: not yet known
   llvm::SmallVector<int32_t, 4> operands, results;
   llvm::SmallVector<int32_t, 4> waits; ///< operands whose values must be there before it issues
   std::vector<Body> bodies;
@@ -52,8 +54,5 @@ struct Code {
 
 /// `fusesMultiplyAdd`: a * b + c is one instruction.
 Code decode(mlir::Region &region, const SmRates &rates, bool fusesMultiplyAdd);
-
-/// Returns the bytes of one value of each type; a bool takes one.
-int64_t bytesOf(mlir::TypeRange types);
 
 } // namespace tilewright::gpu::model

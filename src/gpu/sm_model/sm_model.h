@@ -29,9 +29,10 @@ namespace tilewright::gpu {
 struct ModeledLaunch {
   llvm::SmallVector<std::optional<int64_t>> arguments; ///< of the kernel, tensor maps excluded; nothing for pointers and floats
   std::array<int64_t, 3> grid{1, 1, 1};                ///< programs
-  int64_t registers = 0;                               ///< of a thread, as the assembler has chosen; 0: the limit of one CTA per SM
+  std::optional<int64_t> registers;                    ///< of a thread, as the assembler has chosen; nothing: not known
   llvm::SmallVector<double> tensorBytes;               ///< for each argument: the bytes of its tensor; 0: not known, or none
   bool fusesMultiplyAdd = true;                        ///< option enable_fp_fusion
+  int64_t programs() const { return grid[0] * grid[1] * grid[2]; }
 };
 
 struct LaunchPrediction {
@@ -42,7 +43,8 @@ struct LaunchPrediction {
   int64_t ctasPerSM = 0; ///< resident at the same time
   /// Returns these fractions with the names of the units, the busiest first.
   std::vector<std::pair<std::string, double>> busyUnits() const;
-  bool isComplete = true; ///< false: the model met a wait that it could not resolve, and stopped there
+  bool isComplete = true;     ///< false: the model met a wait that it could not resolve, and stopped there
+  bool knowsRegisters = true; ///< false: nothing says how many registers a thread has, and they do not limit `ctasPerSM`
 };
 
 /// Predicts the launch of the only kernel in `module`, which is at the step choose-occupancy.

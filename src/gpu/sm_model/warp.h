@@ -3,6 +3,7 @@
 
 #include "gpu/sm_model/code.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 
@@ -26,6 +27,21 @@ struct Frame {
   uint32_t mask = ~0u;
 };
 
+/// Asynchronous operations of a warp, which it commits in groups.
+struct AsyncGroups {
+  double open = 0;              ///< when those that are not in a group are complete
+  std::deque<double> committed; ///< when each group is complete
+  void add(double done) { open = std::max(open, done); }
+  void commit() { committed.push_back(open); }
+  /// Waits until all but the latest `pending` groups are complete. True if there are others.
+  bool wait(int64_t pending, double &now) {
+    bool waits = static_cast<int64_t>(committed.size()) > pending;
+    for (; static_cast<int64_t>(committed.size()) > pending; committed.pop_front())
+      now = std::max(now, committed.front());
+    return waits;
+  }
+};
+
 class Warp {
 public:
   Warp(const Code &code, const Place &place);
@@ -37,9 +53,8 @@ public:
   std::vector<Frame> stack;
   double now = 0;
 
-  // Groups of asynchronous operations: when each of the committed ones is complete.
-  double openMmas = 0, openCopies = 0, openStores = 0, openTensorAccesses = 0;
-  std::deque<double> mmas, copies, stores;
+  AsyncGroups mmas, copies, stores;
+  double openTensorAccesses = 0; ///< when all accesses to tensor memory are complete
 
   /// Sets an integer result that the SM computes.
   void setInteger(int32_t value, Integer number) { values[static_cast<size_t>(value)] = number; }

@@ -22,6 +22,10 @@ Operation *reductionOf(scf::ForOp loop, unsigned number) {
   return alone && isNumber && isElementwiseOnTiles(next) && next->getNumOperands() == 2 ? next : nullptr;
 }
 
+bool reducesTiles(scf::ForOp loop) {
+  return llvm::any_of(llvm::seq(loop.getNumRegionIterArgs()), [&](unsigned number) { return reductionOf(loop, number) != nullptr; });
+}
+
 /// Returns the loop over tiles that begins each tile's loop with the carried value of the previous one, and does not use it otherwise; or
 /// null.
 static scf::ForOp tilesThatCarry(scf::ForOp loop, unsigned number) {

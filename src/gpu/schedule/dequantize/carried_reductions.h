@@ -14,6 +14,9 @@ namespace tilewright::gpu {
 /// uses that tile, and the next value has no other use; null otherwise. `number`: of the carried value.
 mlir::Operation *reductionOf(mlir::scf::ForOp loop, unsigned number);
 
+/// True if the loop carries such a tile.
+bool reducesTiles(mlir::scf::ForOp loop);
+
 class CarriedReductions {
 public:
   /// What the consumers compute, the first operand, and what the partition computes, the second one.

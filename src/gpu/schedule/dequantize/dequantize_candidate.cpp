@@ -6,6 +6,9 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/tile_equivalence.h"
+#include "ir/slice.h"
 #include "support/target.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -21,90 +24,141 @@ static bool isKnown(Operation *op) {
              op);
 }
 
-bool DequantizeCandidate::match() {
-  return requestedStages(loop, config) > 1 && findMma() && findOperands() && accumulatesInIteration() && storesLater() && suits();
-}
+namespace {
+class Matcher {
+public:
+  Matcher(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) : config(config), target(target) { c.loop = loop; }
 
-/// Finds the only MMA of a body of known operations, whose copies can run ahead.
-bool DequantizeCandidate::findMma() {
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    if (op.getNumRegions() != 0 || !isKnown(&op)) return false;
-    if (isa<ttg::DescriptorLoadOp>(op) && !checkPrefetch(&op, {}, loop, /*mayCopyAsync=*/false)) return false;
-    auto found = dyn_cast<ttg::MmaAsyncOp>(op);
-    if (found && mma) return false;
-    if (found) mma = found;
+  Result<DequantizeCandidate> run() {
+    for (auto check : {&Matcher::findMma, &Matcher::findOperands, &Matcher::accumulates, &Matcher::storesLater, &Matcher::suits})
+      if (Result<void> passed = (this->*check)(); !passed) return Failure{passed.error()};
+    return std::move(c);
   }
-  return mma && !mma.getPromotionInterval() && !mma.getUseC();
-}
 
-std::optional<StoredOperand> DequantizeCandidate::storedIn(Value buffer) {
-  StoredOperand stored{{}, {}, {0, 1}};
-  if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
-    stored.order = SmallVector<int32_t>(view.getOrder());
-    auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
-    if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
-    buffer = view.getBuffer();
+private:
+  /// Finds the only MMA of a body of known operations, whose copies can run ahead.
+  Result<void> findMma() {
+    if (requestedStages(c.loop, config) < 2) return Failure{"num_stages permits no prefetching"};
+    for (Operation &op : c.loop.getBody()->without_terminator()) {
+      if (op.getNumRegions() != 0) return Failure{"its loop has a branch or another loop"};
+      if (!isKnown(&op)) return Failure{"its loop has '" + op.getName().getStringRef().str() + "'"};
+      if (isa<ttg::DescriptorLoadOp>(op))
+        if (Result<void> prefetch = checkPrefetch(&op, {}, c.loop, /*mayCopyAsync=*/false); !prefetch)
+          return Failure{"a copy cannot be prefetched: " + prefetch.error()};
+      auto found = dyn_cast<ttg::MmaAsyncOp>(op);
+      if (found && c.mma) return Failure{"its loop has several dots"};
+      if (found) c.mma = found;
+    }
+    bool isPlain = c.mma && !c.mma.getPromotionInterval() && !c.mma.getUseC();
+    return isPlain ? Result<void>() : Failure{"its sums are promoted, or begin with 0 in some iterations"};
   }
-  stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
-  if (!stored.alloc || stored.alloc->getBlock() != loop.getBody() || stored.order.size() != 2) return {};
-  for (Operation *access : accessesOf(stored.alloc)) {
-    auto store = dyn_cast<ttg::StoreSharedOp>(access);
-    if ((store && stored.store) || (!store && access != mma)) return {};
-    if (store) stored.store = store;
+
+  /// Finds the store to the operand's buffer.
+  std::optional<StoredOperand> storedIn(Value buffer) {
+    StoredOperand stored{{}, {}, {0, 1}};
+    if (auto view = buffer.getDefiningOp<ttg::ViewOp>()) {
+      stored.order = SmallVector<int32_t>(view.getOrder());
+      auto from = dyn_cast<ttg::BufferType>(view.getBuffer().getType());
+      if (from.getElementType() != cast<ttg::BufferType>(view.getType()).getElementType()) return {};
+      buffer = view.getBuffer();
+    }
+    stored.alloc = buffer.getDefiningOp<ttg::AllocOp>();
+    if (!stored.alloc || stored.alloc->getBlock() != c.loop.getBody() || stored.order.size() != 2) return {};
+    for (Operation *access : accessesOf(stored.alloc)) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(access);
+      if ((store && stored.store) || (!store && access != c.mma)) return {};
+      if (store) stored.store = store;
+    }
+    if (!stored.store || stored.store->getBlock() != c.loop.getBody()) return {};
+    return stored;
   }
-  if (!stored.store || stored.store->getBlock() != loop.getBody()) return {};
-  return stored;
-}
 
-bool DequantizeCandidate::findOperands() {
-  std::optional<StoredOperand> left = storedIn(mma.getA()), right = storedIn(mma.getB());
-  if (!left || !right || left->alloc == right->alloc || right->isCopied()) return false;
-  first = *left;
-  second = *right;
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    if (isa<ttg::StoreSharedOp>(op) && &op != first.store && &op != second.store) return false;
-    if (!isa<ttg::FenceAsyncOp>(op)) continue;
-    if (fence) return false;
-    fence = &op;
+  Result<void> findOperands() {
+    std::optional<StoredOperand> left = storedIn(c.mma.getA()), right = storedIn(c.mma.getB());
+    if (!left || !right || left->alloc == right->alloc) return Failure{"its operands do not have a buffer each"};
+    if (right->isCopied()) return Failure{"its second operand is copied as it is in memory"};
+    c.first = *left, c.second = *right;
+    const Failure othersStored{"its loop stores more than two operands to shared memory"};
+    for (Operation &op : c.loop.getBody()->without_terminator()) {
+      if (isa<ttg::StoreSharedOp>(op) && &op != c.first.store && &op != c.second.store) return othersStored;
+      if (!isa<ttg::FenceAsyncOp>(op)) continue;
+      if (c.fence) return othersStored;
+      c.fence = &op;
+    }
+    bool isOrdered =
+        c.fence && c.first.store->isBeforeInBlock(c.fence) && c.second.store->isBeforeInBlock(c.fence) && c.fence->isBeforeInBlock(c.mma);
+    return isOrdered ? Result<void>() : othersStored;
   }
-  return fence && first.store->isBeforeInBlock(fence) && second.store->isBeforeInBlock(fence) && fence->isBeforeInBlock(mma);
-}
 
-/// True if the MMA is waited for in its iteration, and adds to what the loop carries.
-bool DequantizeCandidate::accumulatesInIteration() {
-  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
-  auto sum = dyn_cast<BlockArgument>(mma.getC());
-  return mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
-         sum.getOwner() == loop.getBody() && sum.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
-}
-
-/// True if nothing that the partition may load is stored before the loop's end, or by a loop over tiles around it: the partition does not
-/// wait for the consumers' stores, and is ahead of them by a tile.
-bool DequantizeCandidate::storesLater() {
-  scf::ForOp tiles = topLevelLoopAround(loop), outermost = tiles ? tiles : loop;
-  if (!isa<tt::FuncOp>(outermost->getParentOp())) return false;
-  for (Operation &op : *outermost->getBlock()) {
-    if (&op == outermost) break;
-    if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return false;
+  /// Checks that the MMA is waited for in its iteration, and adds to what the loop carries.
+  Result<void> accumulates() {
+    ttg::MmaAsyncWaitOp wait = waitFor(c.mma.getD());
+    auto sum = dyn_cast<BlockArgument>(c.mma.getC());
+    bool adds = c.mma.getD().hasOneUse() && wait && wait.getTiles().size() == 1 && wait.getPending() == 0 && sum &&
+                sum.getOwner() == c.loop.getBody() && sum.hasOneUse() && c.loop.getTiedLoopYieldedValue(sum)->get() == wait.getResults()[0];
+    return adds ? Result<void>() : Failure{"its loop uses the sums otherwise than to add to them"};
   }
-  if (!tiles) return true;
-  if (tiles.getUnsignedCmp()) return false;
-  WalkResult walk = tiles.walk([&](Operation *op) {
-    if (op->getNumRegions() != 0 && op != tiles && op != loop) return WalkResult::interrupt();
-    auto load = dyn_cast<tt::LoadOp>(op);
-    std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
-    if (unwritten) llvm::append_range(guards, *unwritten);
-    return unwritten ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !walk.wasInterrupted();
+
+  /// Checks that nothing that the partition may load is stored before the loop's end, or by a loop over tiles around it: the partition does
+  /// not wait for the consumers' stores, and is ahead of them by a tile.
+  Result<void> storesLater() {
+    scf::ForOp tiles = topLevelLoopAround(c.loop), outermost = tiles ? tiles : c.loop;
+    if (!isa<tt::FuncOp>(outermost->getParentOp())) return Failure{"its loop is in a branch"};
+    for (Operation &op : *outermost->getBlock()) {
+      if (&op == outermost) break;
+      if (!isMemoryEffectFree(&op) && !isa<tt::LoadOp>(op)) return Failure{"the kernel stores before its loop"};
+    }
+    if (!tiles) return {};
+    if (tiles.getUnsignedCmp()) return Failure{"the loop over tiles compares unsigned numbers"};
+    Result<void> result;
+    tiles.walk([&](Operation *op) {
+      auto load = dyn_cast<tt::LoadOp>(op);
+      std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
+      if (unwritten) llvm::append_range(c.guards, *unwritten);
+      if (!unwritten) result = Failure{"the loop over tiles may store what it loads"};
+      if (op->getNumRegions() != 0 && op != tiles && op != c.loop) result = Failure{"the loop over tiles has a branch or another loop"};
+      return result ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return result;
+  }
+
+  Result<void> suits() {
+    auto result = cast<RankedTensorType>(c.mma.getType());
+    auto tile = cast<RankedTensorType>(c.second.store.getSrc().getType());
+    if (tile.getElementTypeBitWidth() != 16 || !result.getElementType().isF32())
+      return Failure{"its operands are not of 16 bits, or its sums not of 32"};
+    Dims shape = ttg::shapeOf(result);
+    bool suits = suitsDequantizePartition(shape[0], shape[1], tile.getDimSize(c.dimOf(c.second, 0)), config.getWarps(), target);
+    return suits ? Result<void>()
+                 : Failure{"its registers suit other tiles than " + std::to_string(shape[0]) + "x" + std::to_string(shape[1])};
+  }
+
+  DequantizeCandidate c;
+  ttg::ConfigAttr config;
+  const GpuTarget &target;
+};
+} // namespace
+
+Result<DequantizeCandidate> matchDequantize(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  return Matcher(loop, config, target).run();
 }
 
-bool DequantizeCandidate::suits() {
-  auto result = cast<RankedTensorType>(mma.getType());
-  auto tile = cast<RankedTensorType>(second.store.getSrc().getType());
-  bool hasTypes = tile.getElementTypeBitWidth() == 16 && result.getElementType().isF32();
-  Dims shape = ttg::shapeOf(result);
-  return hasTypes && suitsDequantizePartition(shape[0], shape[1], tile.getDimSize(dimOf(second, 0)), config.getWarps(), target);
+bool upcastsOperand(scf::ForOp loop) {
+  auto isUpcast = [&](Value operand) {
+    ttg::AllocOp alloc = allocOf(operand);
+    return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
+             auto store = dyn_cast<ttg::StoreSharedOp>(access);
+             return store && tt::dependsOn(store.getSrc(), [&](Value value) {
+                      Operation *op = value.getDefiningOp();
+                      if (!op || op->getBlock() != loop.getBody()) return tt::Search::skip;
+                      bool isLoad = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op);
+                      bool isNarrow = isTile(value) && ttg::memoryBits(value.getType()) < ttg::memoryBits(store.getSrc().getType());
+                      return isLoad && isNarrow ? tt::Search::found : isLoad ? tt::Search::skip : tt::Search::follow;
+                    });
+           });
+  };
+  return llvm::any_of(loop.getBody()->getOps<ttg::MmaAsyncOp>(),
+                      [&](ttg::MmaAsyncOp mma) { return isUpcast(mma.getA()) || isUpcast(mma.getB()); });
 }
 
 Dims DequantizeCandidate::shapeOfFirst() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/schedule/loops/loop_schedule.h"
+#include "support/result.h"
 
 namespace tilewright::gpu {
 
@@ -13,15 +14,8 @@ struct StoredOperand {
   bool isCopied() const { return llvm::isa_and_nonnull<ttg::DescriptorLoadOp>(ttg::StoreSharedOp(store).getSrc().getDefiningOp()); }
 };
 
-/// The parts of a loop that matter. They exist if `match` returns true.
-class DequantizeCandidate {
-public:
-  DequantizeCandidate(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target)
-      : loop(loop), config(config), target(target) {}
-
-  /// Finds the parts. Returns false if the loop is not of this kind.
-  bool match();
-
+/// The parts of such a loop.
+struct DequantizeCandidate {
   mlir::scf::ForOp loop;
   ttg::MmaAsyncOp mma;
   StoredOperand first, second;
@@ -32,18 +26,12 @@ public:
   static int64_t dimOf(const StoredOperand &operand, int64_t dim) { return operand.order[static_cast<size_t>(dim)]; }
   /// The first operand's rows, and K.
   Dims shapeOfFirst() const;
-
-private:
-  std::optional<StoredOperand> storedIn(mlir::Value buffer);
-  bool findMma();
-  bool findOperands();
-  bool accumulatesInIteration();
-  bool storesLater();
-  bool suits();
-
-  ttg::ConfigAttr config;
-  const GpuTarget &target;
 };
+
+/// Returns the parts of the loop, or the reason why no partition can dequantize its second operand.
+Result<DequantizeCandidate> matchDequantize(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target);
+/// True if threads compute an operand of one of the loop's MMAs from elements that are narrower in memory.
+bool upcastsOperand(mlir::scf::ForOp loop);
 
 /// The layout of a tile that the partition computes: each thread holds whole rows along dimension `along`, further ones in further
 /// registers. The bit of the second consumer warp group holds copies.

@@ -23,6 +23,7 @@
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/element_sizes.h"
+#include "ir/explanation.h"
 #include "ir/slice.h"
 #include "support/target.h"
 
@@ -40,12 +41,13 @@ public:
       : function(function), c(loop), config(config), byConsumers(function), byPartition(function), scales(loop, byConsumers, byPartition),
         reductions(byConsumers, byPartition) {}
 
-  /// Decides what is computed in which layout. Returns false if that is not possible, or does not fit in shared memory.
-  bool plan(const GpuTarget &target) {
+  /// Decides what is computed in which layout, or returns the reason why that is not possible.
+  Result<void> plan(const GpuTarget &target) {
     evenOddInterleave = !c.first.isCopied() && unpacksPairs(c.first.store.getSrc()) && unpacksPairs(c.second.store.getSrc());
-    if (!planSecond() || (!c.first.isCopied() && !planFirst())) return false;
+    if (!planSecond()) return Failure{"its second operand is not computed from one tile that TMA copies for it alone"};
+    if (!c.first.isCopied() && !planFirst()) return Failure{"its first operand is not computed from one tile that TMA copies for it alone"};
     reductions.plan(c.loop);
-    return fits(target);
+    return fits(target) ? Result<void>() : Failure{countText(minDequantizedStages, "stage") + " do not fit in shared memory"};
   }
 
   void run() {
@@ -64,9 +66,18 @@ public:
     ttg::eraseDead(function);
     int64_t registers = scales.empty() ? dequantizeRegisters : loaderRegisters;
     function->setAttr(ttg::operandRegistersName, b.getI32IntegerAttr(static_cast<int32_t>(registers)));
+    // A release of their own for the copies does not pay if numbers are unpacked and scales reduced (docs/heuristics.md, Decisions without
+    // a number).
+    if (!unpacks || !reducesTiles(c.loop)) c.loop->setAttr(ttg::releasesCopiesName, b.getUnitAttr());
   }
 
 private:
+  /// True if a byte of the copied tile holds several elements of what is computed from it.
+  static bool holdsSeveral(const Relayout &operand, ttg::StoreSharedOp store) {
+    auto copied = cast<RankedTensorType>(operand.copiedLoad().getType());
+    return copied.getNumElements() < cast<RankedTensorType>(store.getSrc().getType()).getNumElements();
+  }
+
   /// True if the tile is computed from small numbers, two of which share a byte along K: even and odd ones are dequantized apart.
   bool unpacksPairs(Value tile) {
     return tt::dependsOn(tile, [&](Value value) {
@@ -93,21 +104,23 @@ private:
     int64_t along = c.dimOf(c.second, 0);
     rowLayout = rowsOfThreads(ttg::shapeOf(tile.getType()), along);
     if (evenOddInterleave) std::swap(rowLayout.basesOf(Axis::reg)[0], rowLayout.basesOf(Axis::reg)[1]);
-    return byPartition.plan(tile, rowLayout) && hasOwnCopy(byPartition, c.second.store, along);
+    if (!byPartition.plan(tile, rowLayout) || !hasOwnCopy(byPartition, c.second.store, along)) return false;
+    unpacks = holdsSeveral(byPartition, c.second.store);
+    return true;
   }
 
   /// Plans the first operand, in the registers of the consumers. Where a byte holds several numbers, dequantizing the second operand is
   /// enough work for the partition; otherwise it loads the scales of both.
   bool planFirst() {
     auto tile = cast<RankedTensorType>(c.first.store.getSrc().getType());
-    auto copied = cast<RankedTensorType>(byPartition.copiedLoad().getType());
-    if (copied.getNumElements() == cast<RankedTensorType>(c.second.store.getSrc().getType()).getNumElements())
-      scales.plan(c.first.store.getSrc());
+    if (!unpacks) scales.plan(c.first.store.getSrc());
     int64_t along = c.dimOf(c.first, 1);
     Layout operand = Layout::wgmmaOperandA(c.shapeOfFirst(), config.getWarps(), tile.getElementTypeBitWidth());
     if (along == 0) operand = operand.transposed({1, 0});
     operandLayout = KOrder(tile, along, evenOddInterleave).before(operand);
-    return byConsumers.plan(c.first.store.getSrc(), operandLayout) && hasOwnCopy(byConsumers, c.first.store, along);
+    if (!byConsumers.plan(c.first.store.getSrc(), operandLayout) || !hasOwnCopy(byConsumers, c.first.store, along)) return false;
+    unpacks |= holdsSeveral(byConsumers, c.first.store);
+    return true;
   }
 
   /// True if enough stages fit, planned as one buffer: of what is copied, what is made of it, and the forwarded scales. What the partition
@@ -126,26 +139,46 @@ private:
   ForwardedScales scales;
   CarriedReductions reductions;
   bool evenOddInterleave = false;  ///< the order of K in registers
+  bool unpacks = false;            ///< a byte of a copied operand holds several elements
   Layout rowLayout, operandLayout; ///< of the second operand in the partition, of the first one in the consumers
 };
 } // namespace
 
-/// Partitions the first loop of the kernel in which that pays.
+/// Checks what the partition needs of the kernel, whatever its loops are.
+static Result<void> checkKernel(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1)
+    return Failure{"it needs " + countText(2 * warpsOfGroup, "warp") + " in one CTA"};
+  if (std::optional<std::string> obstacle = warpSpecializationObstacle(function, config, target)) return Failure{*obstacle};
+  bool waits = function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (waits || mayLearnOfWrites(function)) return Failure{"the kernel may wait for other programs"};
+  return {};
+}
+
+/// Partitions the loop, or returns the reason why not.
+static Result<void> partition(tt::FuncOp function, scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  Result<DequantizeCandidate> candidate = matchDequantize(loop, config, target);
+  if (!candidate) return Failure{candidate.error()};
+  Rewrite rewrite(function, *candidate, config);
+  Result<void> planned = rewrite.plan(target);
+  if (planned) rewrite.run();
+  return planned;
+}
+
+/// Partitions the first loop of the kernel in which that pays. If there is none, remarks why no partition dequantizes what threads upcast.
 static void partitionDequantize(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (!target.wgmma || config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1) return;
-  if (warpSpecializationObstacle(function, config, target) || mayLearnOfWrites(function)) return;
-  if (function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
+  if (!target.wgmma) return;
   SmallVector<scf::ForOp> loops(function.getBody().getOps<scf::ForOp>());
   for (scf::ForOp tiles : SmallVector<scf::ForOp>(loops))
     llvm::append_range(loops, tiles.getBody()->getOps<scf::ForOp>());
+  Result<void> suits = checkKernel(function, config, target);
+  SmallVector<std::pair<Location, std::string>> reasons;
   for (scf::ForOp loop : loops) {
-    DequantizeCandidate candidate(loop, config, target);
-    if (!candidate.match()) continue;
-    Rewrite rewrite(function, candidate, config);
-    if (!rewrite.plan(target)) continue;
-    rewrite.run();
-    return;
+    Result<void> done = suits ? partition(function, loop, config, target) : suits;
+    if (done) return;
+    if (upcastsOperand(loop)) reasons.push_back({loop.getLoc(), "no dequantize partition: " + done.error()});
   }
+  for (const auto &[location, reason] : reasons)
+    ttg::remark(function, "partition-dequantize", location, reason);
 }
 
 LogicalResult partitionDequantize(ModuleOp module) {

@@ -2,7 +2,6 @@
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
 // The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/dequantize/carried_reductions.h"
 #include "gpu/schedule/expand/widen_loads.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/partitions/operand_partition.h"
@@ -11,14 +10,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-/// True if an arrival of its own for the copies gains more than it costs. If numbers are unpacked and scales reduced, it does not
-/// (docs/heuristics.md, Decisions without a number).
-static bool releasesCopiesEarly(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
-  bool reduces = llvm::any_of(llvm::seq(loop.getNumRegionIterArgs()), [&](unsigned i) { return reductionOf(loop, i) != nullptr; });
-  return !reduces || loop.getBody()->getOps<ttg::UnpackE2m1Op>().empty();
-}
 
 /// Returns the consumers' loads of tiles to registers.
 static SmallVector<tt::LoadOp> consumerLoads(const LoopSchedule &schedule) {
@@ -44,7 +35,7 @@ bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &co
   if (!wait) return true;
   drainLastMmaAt(schedule, wait);
   Operation *lastRead = lastConsumerRead(schedule);
-  if (!lastRead || !releasesCopiesEarly(schedule)) return true;
+  if (!lastRead || !schedule.loop->hasAttr(ttg::releasesCopiesName)) return true;
   schedule.operandPlan->releaseAfter = wait;
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseAfter = lastRead;

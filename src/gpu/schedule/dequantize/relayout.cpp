@@ -47,12 +47,20 @@ bool Relayout::plan(Value tile, const Layout &want) {
   return true;
 }
 
-bool Relayout::needsNoLoads(Value tile, const Layout &want) {
-  if (!isTile(tile) || planned.tiles.contains(keyOf(tile, want))) return true;
+/// `known`: tiles that need none.
+bool Relayout::needsNoLoads(DenseSet<Key> &known, Value tile, const Layout &want) const {
+  if (!isTile(tile) || known.contains(keyOf(tile, want))) return true;
   Operation *op = tile.getDefiningOp();
   if (!op || isa<tt::LoadOp, ttg::DescriptorLoadOp>(op)) return false;
   std::optional<Layout> source = layoutOfOperands(op, want);
-  return source && llvm::all_of(op->getOperands(), [&](Value operand) { return needsNoLoads(operand, *source); });
+  if (!source || !llvm::all_of(op->getOperands(), [&](Value operand) { return needsNoLoads(known, operand, *source); })) return false;
+  known.insert(keyOf(tile, want));
+  return true;
+}
+
+bool Relayout::needsNoLoads(Value tile, const Layout &want) const {
+  DenseSet<Key> known = planned.tiles;
+  return needsNoLoads(known, tile, want);
 }
 
 std::optional<Layout> Relayout::layoutOfLoads(const Dims &shape) const {

@@ -16,7 +16,7 @@ public:
   /// Plans to compute the tile in that layout. Returns false, and plans nothing, if that is not possible.
   bool plan(mlir::Value tile, const Layout &want);
   /// True if the tile can be computed in that layout of what is planned already, without a further load.
-  bool needsNoLoads(mlir::Value tile, const Layout &want);
+  bool needsNoLoads(mlir::Value tile, const Layout &want) const;
   /// Computes a planned tile.
   mlir::Value make(mlir::Value tile, const Layout &want);
 
@@ -40,6 +40,7 @@ private:
   static Key keyOf(mlir::Value tile, const Layout &want);
   std::optional<Layout> layoutOfOperands(mlir::Operation *op, const Layout &want) const;
   bool add(Plan &plan, mlir::Value tile, const Layout &want) const;
+  bool needsNoLoads(llvm::DenseSet<Key> &known, mlir::Value tile, const Layout &want) const;
   void keepAccessWidth(tt::LoadOp load, const Layout &want);
 
   tt::FuncOp function;

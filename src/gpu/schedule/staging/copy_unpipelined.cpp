@@ -6,6 +6,7 @@
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"
+#include "gpu/schedule/staging/stageable.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "support/target.h"
@@ -24,7 +25,6 @@ struct CopyGroup {
   llvm::SmallVector<ttg::StoreSharedOp> stores{}; ///< those that copies replace
   Operation *reader = nullptr;                    ///< the first reader of one of the buffers
   int64_t bytes = 0;
-  bool onlyMmas = true; ///< only MMAs read the buffers
 };
 
 CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
@@ -41,7 +41,6 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
     group.bytes += copiedBytes(alloc);
     for (Operation *access : accessesOf(alloc)) {
       Operation *inBlock = block->findAncestorOpInBlock(*access);
-      group.onlyMmas &= access == store || isa<ttg::MmaAsyncOp>(access);
       if (access != store && inBlock && (!group.reader || inBlock->isBeforeInBlock(group.reader))) group.reader = inBlock;
     }
   }
@@ -53,6 +52,8 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
 LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function, const GpuTarget &target) {
   CopyGroup group = groupOf(loads.front(), loads);
   Location loc = group.stores.front().getLoc();
+  // If one warp issues the MMAs, others need not wait for their operands.
+  bool firstWarp = target.tcgen05 && llvm::all_of(group.stores, isReadByMmasOnly);
   Value barriers = allocBarriers(function, 1, 1), zero = entryConstant(function, 0);
   OpBuilder b(group.first); // the stores that stay remain adjacent
   Operation *expect = ttg::BarrierExpectOp::create(b, loc, barriers, zero, static_cast<int32_t>(group.bytes), Value());
@@ -67,8 +68,7 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);
   }
   if (group.reader) b.setInsertionPoint(group.reader);
-  // If one warp issues the MMAs, others need not wait for their operands.
-  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero, /*firstWarp=*/target.tcgen05 && group.onlyMmas);
+  auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero, firstWarp);
   for (ttg::StoreSharedOp store : group.stores) {
     auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();
     llvm::erase(loads, load);

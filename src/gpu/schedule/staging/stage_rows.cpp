@@ -5,14 +5,15 @@
 //   after:  copy_async %p to %row    wait    %m = reduce (extf (load_shared %row))    %v = reduce ((extf (load_shared %row) - %m) ^ 2)
 //           store ((extf (load_shared %row) - %m) * ...)
 // Each thread reads only what it has copied itself, so it needs no barrier. If a held value cannot be rematerialized by additions and
-// multiplications, nothing changes. Rows in loops are left alone: their loads run an iteration ahead.
+// multiplications, or if shared memory does not suffice for all rows, nothing changes. Rows in loops are left alone: their loads run an
+// iteration ahead.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "gpu/schedule/staging/stageable.h"
 #include "ir/slice.h"
-#include "ir/volatile_load.h"
-#include "ir/zeros.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,19 +21,9 @@
 
 #include "llvm/ADT/MapVector.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-/// Returns the dimensions of a tile, first the one along which a thread holds contiguous elements.
-static Dims orderOf(const Layout &layout) {
-  Dims order(layout.shape.size()), step = layout.coordinates(layout.basesOf(Axis::reg).front());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](int64_t x, int64_t y) { return step[static_cast<size_t>(x)] > step[static_cast<size_t>(y)]; });
-  return order;
-}
 
 namespace {
 class RowStager {
@@ -61,6 +52,14 @@ public:
     return maxRegisters >= minStagedRegisters && !rows.empty();
   }
 
+  /// Returns the bytes of shared memory that the rows take.
+  int64_t bytes() const {
+    int64_t bytes = 0;
+    for (tt::LoadOp load : rows)
+      bytes += llvm::alignTo(bufferOfRow(load).paddedTileBytes(), swizzleAlignment);
+    return bytes;
+  }
+
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block))
       for (OpOperand &operand : op.getOpOperands())
@@ -84,17 +83,6 @@ private:
            !op->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// True for a load of elements narrower than a register, which cp.async can do.
-  static bool isRow(tt::LoadOp load) {
-    auto tile = cast<RankedTensorType>(load.getType());
-    int64_t bits = tile.getElementTypeBitWidth();
-    auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    bool zeros = !load.getOther() || tt::isZeros(load.getOther());
-    Layout layout = ttg::layoutOf(tile);
-    return bits < registerBits && vector && vector.getInt() * bits / 8 == maxAccessBytes && zeros && !tt::isVolatileLoad(load) &&
-           !layout.freeMask(Axis::lane) && !layout.freeMask(Axis::warp);
-  }
-
   bool canRematerialize(Value value) {
     if (auto known = rematerializable.find(value); known != rematerializable.end()) return known->second;
     bool can = computeRematerializable(value);
@@ -105,8 +93,8 @@ private:
     if (!isMadeHere(value)) return true;
     Operation *op = value.getDefiningOp();
     if (auto load = dyn_cast<tt::LoadOp>(op)) {
-      if (isRow(load)) rows.insert(load);
-      return isRow(load);
+      if (isStageableRow(load)) rows.insert(load);
+      return isStageableRow(load);
     }
     if (!isa<arith::ExtFOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::SelectOp>(op)) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canRematerialize(operand); });
@@ -127,12 +115,9 @@ private:
 
   ttg::AllocOp bufferOf(tt::LoadOp load) {
     ttg::AllocOp &buffer = buffers[load];
-    if (buffer) return buffer;
-    auto tile = cast<RankedTensorType>(load.getType());
-    auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), orderOf(ttg::layoutOf(tile)));
-    auto type = ttg::BufferType::get(load.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(load.getContext(), shared));
     OpBuilder b(load);
-    return buffer = ttg::AllocOp::create(b, load.getLoc(), type);
+    if (!buffer) buffer = ttg::AllocOp::create(b, load.getLoc(), bufferOfRow(load));
+    return buffer;
   }
 
   /// The last place where a thread can wait for its copies of the row: before its first use, and before a possible write to memory.
@@ -173,7 +158,7 @@ static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarg
   int64_t threads = config.getWarps() << laneBits, ctas = ctasByRegisters(threads, target.registersPerThread, target);
   if (!target.cpAsync || !fitOnSM(ctas + 1, threads, stagedCtaRegisters, target)) return;
   RowStager stager(function.getBody().front());
-  if (stager.pays()) stager.run();
+  if (stager.pays() && planShared(function).bytes + stager.bytes() <= target.sharedBytes) stager.run();
 }
 
 LogicalResult stageRows(ModuleOp module) {

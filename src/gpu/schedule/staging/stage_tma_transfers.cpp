@@ -5,12 +5,11 @@
 //           %z = load_shared %r    add %z, ...
 // A tile that threads read is loaded from the buffer right before its first use, so that it takes no registers earlier.
 #include "gpu/schedule/buffers.h"
+#include "gpu/schedule/staging/stageable.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 
 #include "mlir/IR/Builders.h"
-
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -34,15 +33,6 @@ static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp sto
   return success();
 }
 
-/// The buffer that is filled from `store` alone, or null.
-static ttg::AllocOp ownBuffer(ttg::StoreSharedOp store) {
-  auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-  if (!alloc || alloc.getType().getDepth() != 1) return {};
-  for (Operation *access : accessesOf(alloc))
-    if (access != store && !isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::MmaAsyncOp>(access)) return {};
-  return alloc;
-}
-
 /// A tile that several MMAs read is stored once for each: one buffer does where the layouts agree.
 static void mergeBuffers(Operation *load) {
   SmallVector<ttg::StoreSharedOp> stores;
@@ -50,7 +40,7 @@ static void mergeBuffers(Operation *load) {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(user))
       if (store->getBlock() == load->getBlock() && ownBuffer(store)) stores.push_back(store);
   llvm::sort(stores, [](ttg::StoreSharedOp x, ttg::StoreSharedOp y) { return x->isBeforeInBlock(y); });
-  llvm::MapVector<Type, ttg::AllocOp> kept;
+  DenseMap<Type, ttg::AllocOp> kept;
   for (ttg::StoreSharedOp store : stores) {
     ttg::AllocOp alloc = ownBuffer(store);
     ttg::AllocOp &same = kept[alloc.getType()];
@@ -89,22 +79,12 @@ static Readers readersOf(ArrayRef<OpOperand *> uses, Block *block) {
   return readers;
 }
 
-/// Returns the use if it stores the tile to a buffer that TMA can fill; otherwise null.
-static ttg::StoreSharedOp directStore(ttg::DescriptorLoadOp load, OpOperand &use) {
-  auto store = dyn_cast<ttg::StoreSharedOp>(use.getOwner());
-  ttg::AllocOp alloc = store && store->getBlock() == load->getBlock() ? ownBuffer(store) : ttg::AllocOp();
-  bool isDirect = alloc && boxOf(alloc.getType(), load.getOrder()) &&
-                  alloc.getType().getElementType() == cast<RankedTensorType>(load.getType()).getElementType();
-  return isDirect ? store : ttg::StoreSharedOp();
-}
-
 /// A part of the tile is copied only if TMA fills buffers that MMAs alone read. Otherwise, copies all of it.
 static void copyWholeTile(ttg::DescriptorLoadOp load) {
   if (load.getCopiedExtent().empty()) return;
   bool forDots = llvm::all_of(load.getResult().getUses(), [&](OpOperand &use) {
     ttg::StoreSharedOp store = directStore(load, use);
-    return store &&
-           llvm::all_of(accessesOf(ownBuffer(store)), [&](Operation *access) { return access == store || isa<ttg::MmaAsyncOp>(access); });
+    return store && isReadByMmasOnly(store);
   });
   if (forDots) return;
   load.setCopiedExtent({});

@@ -1,0 +1,151 @@
+// Accesses to global memory, and copies.
+#include "gpu/cost_model/hardware.h"
+#include "gpu/sm_model/costs.h"
+#include "gpu/sm_model/sm.h"
+#include "gpu/ttg/tensor_map_recipe.h"
+#include "ir/tt.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace mlir;
+
+namespace tilewright::gpu::model {
+
+/// Returns the argument from which an address is computed, or 0 if it is not known.
+static int64_t baseOf(Value address) {
+  for (int depth = 0; depth < 64; ++depth) {
+    if (auto argument = dyn_cast<BlockArgument>(address)) {
+      if (isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return argument.getArgNumber();
+      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      if (!init) return 0;
+      address = init->get();
+      continue;
+    }
+    Operation *op = address.getDefiningOp();
+    if (!isa<arith::AddIOp>(op)) return 0;
+    // The pointer is the first operand.
+    address = op->getOperand(0);
+  }
+  return 0;
+}
+
+/// The streams of `traffic`.
+static int64_t loadsFrom(Value address) {
+  return 2 * baseOf(address);
+}
+static int64_t storesTo(Value address) {
+  return 2 * baseOf(address) + 1;
+}
+
+namespace {
+/// What a TMA copy moves.
+struct Box {
+  double bytes = 0;
+  int64_t base = 0; ///< the argument
+};
+} // namespace
+
+static Box boxOf(Value map) {
+  ttg::TensorMapAttr spec = ttg::tensorMapOf(map);
+  if (!spec) return {};
+  Box box{static_cast<double>(spec.getElement().getIntOrFloatBitWidth()) / 8, spec.getBase()};
+  for (int64_t extent : spec.getBox().asArrayRef())
+    box.bytes *= static_cast<double>(extent);
+  return box;
+}
+
+/// Moves bytes between this SM and the L2 cache. `stream`: in `traffic`.
+double Sm::moveBytes(double time, double bytes, int64_t stream) {
+  traffic[static_cast<size_t>(stream)] += bytes;
+  double from = std::max(time, memoryFree);
+  memoryFree = from + bytes * cyclesPerByte;
+  busy.l2Bytes += bytes;
+  return memoryFree;
+}
+
+/// The bytes of the sectors that a warp touches. The first execution counts for all.
+double Sm::bytesOfAccess(const Step &step, Value address, Value predicate, int64_t bytesOfThread) {
+  auto [it, inserted] = accessBytes.try_emplace(&step.node, 0);
+  if (!inserted) return it->second;
+  uint32_t lanes = step.warp.lanesWhere(predicate);
+  std::set<int64_t> sectors;
+  double coalesced = 0;
+  for (int64_t lane = 0; lane < lanesOfWarp; ++lane) {
+    if (!(lanes >> lane & 1)) continue;
+    coalesced += static_cast<double>(bytesOfThread);
+    if (Integer at = step.warp.inLane(address, lane))
+      for (int64_t byte = 0; byte < bytesOfThread; byte += sectorBytes)
+        sectors.insert((*at + byte) / sectorBytes);
+  }
+  double touched = static_cast<double>(sectors.size()) * sectorBytes;
+  return it->second = touched > 0 ? touched : coalesced;
+}
+
+void Sm::loadGlobal(Step &step) {
+  auto load = cast<ptx::LoadGlobalOp>(step.node.op);
+  double bytes = bytesOfAccess(step, load.getAddress(), load.getPredicate(), bytesOf(load.getValues().getTypes()));
+  step.setReady(bytes > 0 ? moveBytes(step.time, bytes, loadsFrom(load.getAddress())) + loadLatency : step.time);
+}
+
+void Sm::storeGlobal(Step &step) {
+  auto store = cast<ptx::StoreGlobalOp>(step.node.op);
+  double bytes = bytesOfAccess(step, store.getAddress(), store.getPredicate(), bytesOf(store.getValues().getTypes()));
+  moveBytes(step.time, bytes, storesTo(store.getAddress()));
+}
+
+/// Atomics.
+void Sm::updateGlobal(Step &step) {
+  step.setReady(moveBytes(step.time, lanesOfWarp * sectorBytes, /*stream=*/0) + 2 * rates.l2Latency);
+}
+
+void Sm::fence(Step &step) {
+  step.warp.now += rates.l2Latency;
+}
+
+//===---------------------------------------------------------------------------------------------------------------- copies
+
+void Sm::copyAsync(Step &step) {
+  auto copy = cast<ptx::CopyAsyncOp>(step.node.op);
+  double bytes = bytesOfAccess(step, copy.getGlobal(), copy.getPredicate(), copy.getBytes());
+  step.warp.copies.add(moveBytes(step.time, bytes, loadsFrom(copy.getGlobal())) + loadLatency);
+}
+
+void Sm::commitCopies(Step &step) {
+  step.warp.copies.commit();
+}
+
+void Sm::waitForCopies(Step &step) {
+  step.warp.copies.wait(cast<ptx::CopyWaitOp>(step.node.op).getPending(), step.warp.now);
+}
+
+void Sm::loadByTma(Step &step) {
+  auto load = cast<ptx::TmaLoadOp>(step.node.op);
+  if (!step.warp.lanesWhere(load.getPredicate())) return;
+  Box box = boxOf(load.getMap());
+  double done = moveBytes(step.time, box.bytes, 2 * box.base) + loadLatency + tmaLatency;
+  int64_t copies = load.getMulticast() ? llvm::popcount(static_cast<uint32_t>(*load.getMulticast())) : 1;
+  if (load.getToLeader()) copies *= cluster; // the other CTA of the pair does the same
+  arrive(mbarrierAt(step, load.getBarrier(), Value()), 0, -static_cast<int64_t>(box.bytes) * copies, done);
+}
+
+void Sm::storeByTma(Step &step) {
+  auto store = cast<ptx::TmaStoreOp>(step.node.op);
+  if (!step.warp.lanesWhere(store.getPredicate())) return;
+  Box box = boxOf(store.getMap());
+  step.warp.stores.add(moveBytes(step.time, box.bytes, 2 * box.base + 1));
+}
+
+void Sm::commitStores(Step &step) {
+  step.warp.stores.commit();
+}
+
+void Sm::waitForStores(Step &step) {
+  step.warp.stores.wait(cast<ptx::TmaWaitOp>(step.node.op).getPending(), step.warp.now);
+}
+
+} // namespace tilewright::gpu::model

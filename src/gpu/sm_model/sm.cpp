@@ -1,0 +1,95 @@
+#include "gpu/sm_model/sm.h"
+
+#include <algorithm>
+
+namespace tilewright::gpu::model {
+
+Sm::Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident, double missFraction)
+    : code(code), launch(launch), rates(rates), warpsOfCta(kernel.getThreads() / lanesOfWarp), resident(resident),
+      cluster(std::max<int64_t>(kernel.getCluster(), 1)) {
+  cyclesPerByte = std::max(1 / rates.l2BytesPerCycle, missFraction * rates.clock * static_cast<double>(rates.sms) / rates.memoryBytes);
+  traffic.resize(2 * (code.body.arguments.size() + 1));
+  loadLatency = rates.l2Latency + missFraction * rates.memoryLatency;
+}
+
+void Sm::start(double time) {
+  size_t cta = ctas.size();
+  ctas.emplace_back();
+  ctas.back().running = warpsOfCta;
+  for (int64_t index = 0; index < warpsOfCta; ++index) {
+    warps.push_back(std::make_unique<Warp>(code, placeOf(programOf(started), index)));
+    warpCta.push_back(cta);
+    pending.push_back(nullptr);
+    warps.back()->now = time;
+    push(warps.size() - 1);
+  }
+  ++started;
+}
+
+void Sm::finish(size_t index) {
+  Cta &cta = ctaOf(index);
+  Warp &warp = *warps[index];
+  double last = warp.now;
+  for (const AsyncGroups *groups : {&warp.stores, &warp.mmas, &warp.copies})
+    for (double done : groups->committed)
+      last = std::max(last, done);
+  cta.end = std::max(cta.end, last);
+  end = std::max(end, last);
+  warps[index].reset();
+  if (--cta.running == 0 && started < wanted) start(cta.end + ctaStartLatency);
+}
+
+/// Executes one operation. False if the warp has to wait.
+bool Sm::execute(size_t index, const Node &node, double time) {
+  Warp &warp = *warps[index];
+  warp.evaluate(node);
+  Step step{index, warp, node, time};
+  issue(step);
+  if (!node.bodies.empty()) warp.enter(node);
+  step.time = warp.now;
+  if (node.modeled) (this->*node.modeled->effect)(step);
+  return !step.waits;
+}
+
+double Sm::run(int64_t count, const Steps &counted) {
+  constexpr double maxSteps = 500'000;
+  wanted = count;
+  for (int64_t cta = 0; cta < std::min(count, resident); ++cta)
+    start(ctaStartLatency);
+  double all = counted.all, steps = 0, halfTime = 0, now = 0;
+  double budget = std::min(all, maxSteps), half = 0;
+  while (!queue.empty() && steps < maxSteps) {
+    auto [time, index] = queue.top();
+    queue.pop();
+    Warp &warp = *warps[index];
+    if (!pending[index] && !(pending[index] = warp.next())) {
+      finish(index);
+      continue;
+    }
+    const Node &node = *pending[index];
+    double ready = node.isFree() ? time : issueTime(index, node, readyTime(warp, node));
+    if (ready > time) {
+      queue.push({ready, index});
+      warp.now = ready;
+      continue;
+    }
+    pending[index] = nullptr;
+    ++steps;
+    now = std::max(now, time);
+    if (half == 0 && steps >= budget / 2) half = steps, halfTime = now;
+    if (execute(index, node, time)) push(index);
+  }
+  bool isStuck = queue.empty() && std::any_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running > 0; });
+  isComplete = !isStuck;
+  // The rest goes on at the rate of the second half, and the SM with the most work ends last.
+  double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
+  double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;
+  busy.issue *= scale, busy.l2Bytes *= scale;
+  for (double &cyclesOfUnit : busy.ofUnits)
+    cyclesOfUnit *= scale;
+  for (double &bytes : traffic)
+    bytes *= scale;
+  return std::max(most > 0 ? cycles * most : cycles, busy[Unit::shared]); // what MMAs read of shared memory has not delayed other accesses
+}
+
+} // namespace tilewright::gpu::model
