@@ -26,13 +26,8 @@ STEPS_OF = {
     SCHEDULE + "mma_waits.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "operation_ids.cpp": {"schedule-loops", "pipeline-loops", "schedule-mmas", "overlap-mmas"},
     SCHEDULE + "staging/stageable.cpp": {"stage-rows"},
-    SCHEDULE + "loops/loop_schedule.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "loops/prefetchable_loads.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "partitions/operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},
     SCHEDULE + "partitions/warp_specialization.cpp": {"partition-dequantize", "schedule-loops"},
-    SCHEDULE + "expand/multi_buffer.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "expand/register_loads.cpp": {"schedule-loops", "pipeline-loops"},
-    SCHEDULE + "expand/verify_schedule.cpp": {"schedule-loops", "pipeline-loops"},
     SCHEDULE + "mmas/mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
     SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
@@ -40,6 +35,7 @@ STEPS_OF = {
 }
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
            SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
+           SCHEDULE + "loops/": {"schedule-loops", "pipeline-loops"}, SCHEDULE + "policies/": {"schedule-loops"},
            SCHEDULE + "accumulators/": {"place-accumulators"}, "src/gpu/ttg/": {ANY}}
 
 

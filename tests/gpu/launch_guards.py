@@ -73,7 +73,12 @@ def widened(x, w, o, a, stride):
 def in_condition(a, o):
     r = tl.arange(0, 64)
     i = 0
-    # CONDITION: text = "no tensor map: it is in the condition of a while loop"
+    # The condition of a loop carries the parity of its barrier on.
+    # CONDITION: scf.while
+    # CONDITION: ttg.tma_load
+    # CONDITION: ttg.barrier_wait %{{.*}}, %[[PARITY:.*]] :
+    # CONDITION: %[[NEXT:.*]] = arith.xori %[[PARITY]], %
+    # CONDITION: scf.condition(%{{.*}}) %{{.*}}, %[[NEXT]] : i32, i32
     while tl.sum(tl.sum(tl.dot(tl.load(a + (i * 64 + r)[:, None] * 64 + r[None, :]), tl.load(a + r[:, None] * 64 + r[None, :])), 1), 0) > 0:
         i += 1
     tl.store(o, i)

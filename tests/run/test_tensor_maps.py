@@ -66,3 +66,33 @@ def test_tiles_larger_than_a_box():
     c = np.zeros((512, 16), np.float32)
     tall_kernel[(1,)](a, b, c, ROWS=512)
     close(c, wide(a) @ wide(b), "fp32", terms=16)
+
+
+@triton.jit
+def tile_sum(a_desc, b_desc, row, K):
+    acc = tl.zeros((64, 64), dtype=tl.float32)
+    for start in range(0, K, 64):
+        acc = tl.dot(a_desc.load([row, start]), b_desc.load([start, 0]), acc)
+    return tl.sum(tl.sum(acc, 1), 0)
+
+
+@triton.jit
+def first_tile_kernel(a_ptr, b_ptr, out_ptr, M, N, K, limit):
+    """Copies in the condition of a loop count their stages through all of its iterations."""
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [64, 64])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 64])
+    row = 0
+    while tile_sum(a_desc, b_desc, row, K) < limit:
+        row += 64
+    tl.store(out_ptr, row)
+    tl.store(out_ptr + 1, tile_sum(a_desc, b_desc, row, K).to(tl.int32))
+
+
+@pytest.mark.parametrize("K, tile", [(64, 0), (128, 3), (320, 2)])
+def test_copies_in_a_condition(K, tile):
+    a = np.zeros((256, K), np.float16)
+    a[tile * 64 + 5, K - 3] = 1
+    b = np.ones((K, 64), np.float16)
+    out = np.full(2, -1, np.int32)
+    first_tile_kernel[(1,)](a, b, out, 256, 64, K, 64.0, num_warps=4, num_stages=3)
+    assert out.tolist() == [tile * 64, 64]

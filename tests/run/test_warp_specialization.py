@@ -423,3 +423,62 @@ def test_between_matmuls(n, stages, kind):
     rows, keys = np.arange(n)[:, None], np.arange(n)[None, :]
     masked = (keys // 128 * 128 >= n // 2) & (keys > rows)
     np.testing.assert_array_equal(out, (np.where(masked, 0, scores) if kind == "branch" else scores * 0.5) @ v.astype(np.float64))
+
+
+@triton.jit
+def tile_values_kernel(q_ptr, k_ptr, v_ptr, out_ptr, rows, keys, programs):
+    """The second dot, which runs an iteration late, reads a tile that the loop around it has copied ahead."""
+    q_desc = tl.make_tensor_descriptor(q_ptr, [rows, 64], [64, 1], [128, 64])
+    k_desc = tl.make_tensor_descriptor(k_ptr, [keys, 64], [64, 1], [128, 64])
+    v_desc = tl.make_tensor_descriptor(v_ptr, [rows, 64], [64, 1], [128, 64])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [rows, 64], [64, 1], [128, 64])
+    for tile in tl.range(tl.program_id(0), tl.cdiv(rows, 128), programs, num_stages=2, warp_specialize=True):
+        q = q_desc.load([tile * 128, 0])
+        v = v_desc.load([tile * 128, 0])
+        acc = tl.zeros((128, 64), tl.float32)
+        for start in range(0, keys, 128):
+            weights = tl.maximum(tl.dot(q, k_desc.load([start, 0]).T), 0.0)
+            acc = tl.dot(weights.to(tl.float16), v, acc)
+        out_desc.store([tile * 128, 0], acc.to(tl.float16))
+
+
+@pytest.mark.parametrize("keys", [128, 384])
+def test_last_dot_reads_tile_of_outer_loop(keys):
+    rng = np.random.default_rng(keys)
+    q, v = (rng.integers(-1, 2, (640, 64)).astype(np.float16) for _ in range(2))
+    k = (rng.integers(0, 16, (keys, 64)) == 0).astype(np.float16)
+    out = np.full_like(q, np.nan)
+    tile_values_kernel[(2,)](q, k, v, out, 640, keys, 2, num_warps=8, num_stages=2)
+    wide = [each.astype(np.float64) for each in (q, k, v)]
+    weights = np.maximum(wide[0] @ wide[1].T, 0).reshape(5, 128, keys // 128, 128).sum(2)
+    np.testing.assert_array_equal(out, (weights @ wide[2].reshape(5, 128, 64)).reshape(640, 64).astype(np.float16))
+
+
+@triton.jit
+def rescaled_first_kernel(q_ptr, k_ptr, v_ptr, w_ptr, out_ptr, rows, keys):
+    """The first dot depends on the sum, and so it belongs to the part that would run an iteration late."""
+    q_desc = tl.make_tensor_descriptor(q_ptr, [rows, 64], [64, 1], [128, 64])
+    k_desc = tl.make_tensor_descriptor(k_ptr, [keys, 64], [64, 1], [128, 64])
+    v_desc = tl.make_tensor_descriptor(v_ptr, [keys, 64], [64, 1], [128, 64])
+    w_desc = tl.make_tensor_descriptor(w_ptr, [64, 64], [64, 1], [64, 64])
+    out_desc = tl.make_tensor_descriptor(out_ptr, [rows, 64], [64, 1], [128, 64])
+    q, w = q_desc.load([tl.program_id(0) * 128, 0]), w_desc.load([0, 0])
+    acc = tl.zeros((128, 64), tl.float32)
+    for start in tl.range(0, keys, 128, num_stages=2, warp_specialize=True):
+        rescaled = tl.dot(q, w, acc * 0.5)
+        weights = tl.maximum(tl.dot(q, k_desc.load([start, 0]).T), 0.0)
+        acc = tl.dot(weights.to(tl.float16), v_desc.load([start, 0]), rescaled)
+    out_desc.store([tl.program_id(0) * 128, 0], acc.to(tl.float16))
+
+
+def test_first_dot_depends_on_the_sum():
+    rng = np.random.default_rng(5)
+    q, w = (rng.integers(-1, 2, shape).astype(np.float16) for shape in ((256, 64), (64, 64)))
+    k, v = ((rng.integers(0, 16, (384, 64)) == 0).astype(np.float16) for _ in range(2))
+    out = np.full_like(q, np.nan)
+    rescaled_first_kernel[(2,)](q, k, v, w, out, 256, 384, num_warps=8, num_stages=2)
+    wide = [each.astype(np.float64) for each in (q, k, v, w)]
+    want = np.zeros((256, 64))
+    for i in range(0, 384, 128):
+        want = want * 0.5 + wide[0] @ wide[3] + np.maximum(wide[0] @ wide[1][i : i + 128].T, 0) @ wide[2][i : i + 128]
+    np.testing.assert_array_equal(out, want.astype(np.float16))

@@ -3,7 +3,7 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/expand/register_loads.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "support/target.h"
 
@@ -93,6 +93,39 @@ TEST_F(PolicyTest, own) {
   EXPECT_EQ(made.getBuffers()[0].getKind(), ttg::BufferKind::registers);
   ASSERT_EQ(made.getOps().size(), 1u);
   EXPECT_EQ(made.getOps()[0].getStage(), made.getIndexStage() - 1);
+}
+
+/// A policy may name no load that cannot run ahead.
+TEST_F(PolicyTest, registerLoadsAreVerified) {
+  mlir::scf::ForOp loop;
+  function.walk([&](mlir::scf::ForOp found) { loop = found; });
+  tt::LoadOp load = *loop.getBody()->getOps<tt::LoadOp>().begin();
+  LoopSchedule schedule(findPrefetchableLoads(loop, true));
+  schedule.registerLoads.push_back(load);
+  EXPECT_TRUE(verify(schedule));
+  load.setIsVolatile(true);
+  EXPECT_EQ(verify(schedule).error(), "a load to registers cannot run ahead: it is volatile");
+}
+
+/// A step that tries a decision on a copy of the kernel reports nothing if that has no schedule.
+TEST_F(PolicyTest, failedAttemptIsNotReported) {
+  int64_t reported = 0, seen = 0;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &) { ++reported; });
+  auto rewrite = [](tt::FuncOp copy) { // an operand partition without a producer
+    copy.walk([](tt::LoadOp load) {
+      mlir::OpBuilder b(load->getContext());
+      b.setInsertionPointAfter(load);
+      auto tile = mlir::cast<mlir::RankedTensorType>(load.getType());
+      auto shared = ttg::SharedAttr::get(b.getContext(), SharedLayout::rowMajor(ttg::shapeOf(tile), 32, {0}));
+      auto buffer = ttg::AllocOp::create(b, load.getLoc(), ttg::BufferType::get(b.getContext(), 1, b.getF32Type(), shared));
+      ttg::setPartition(ttg::StoreSharedOp::create(b, load.getLoc(), load.getResult(), buffer), ttg::Partition::operands);
+    });
+    return true;
+  };
+  ttg::ConfigAttr config = ttg::configOf(function);
+  scheduleCopy(function, config, *gpuTarget(config.getTarget().getValue()), rewrite, [&](tt::FuncOp) { ++seen; });
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(reported, 0);
 }
 
 TEST_F(PolicyTest, none) {

@@ -3,7 +3,6 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/expand/verify_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
@@ -46,7 +45,7 @@ protected:
   }
 
   LoopSchedule schedule(int64_t stages, bool warpSpecialized) {
-    LoopSchedule schedule = findPrefetchableLoads(loop, true);
+    LoopSchedule schedule(findPrefetchableLoads(loop, true));
     EXPECT_FALSE(schedule.circularBuffers.empty());
     schedule.warpSpecialized = warpSpecialized;
     ttg::ConfigAttr config = ttg::configOf(function);
@@ -350,17 +349,17 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   EXPECT_TRUE(verifyComputed(made));
   made.computed.push_back(made.circularBuffers.front().copies.front().store);
   EXPECT_TRUE(verifyComputed(made));
-  made.operandPlan.emplace();
+  made.operandPartition = true;
   EXPECT_TRUE(verifyComputed(made));
-  made.operandPlan->releaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
+  made.operandPlan.releaseAfter = made.circularBuffers.front().firstReader; // where the previous iteration's MMA is still in flight
   made.edges.front().until = made.loop.getBody()->getTerminator();
   EXPECT_EQ(verifyComputed(made).error(), "a stage of a computed operand is released while it is still being read");
-  made.operandPlan->releaseAfter = nullptr;
+  made.operandPlan.releaseAfter = nullptr;
   made.circularBuffers.front().releaseAfter = nullptr;
   EXPECT_EQ(verifyComputed(made).error(), "stages of a computed operand are not released in the loop");
   made.warpSpecialized = false;
   EXPECT_EQ(verifyComputed(made).error(), "a partition computes an operand, but no producer copies for it");
-  made.operandPlan.reset();
+  made.operandPartition = false;
   made.edges.clear();
   EXPECT_EQ(verifyComputed(made).error(), "computed operands without MMAs in flight");
 }

@@ -209,21 +209,23 @@ scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
   return fresh;
 }
 
+void appendYielded(scf::ForOp loop, ValueRange values) {
+  Operation *yield = loop.getBody()->getTerminator();
+  yield->insertOperands(yield->getNumOperands(), values);
+}
+
 scf::IfOp withMoreResults(scf::IfOp branch, TypeRange more) {
   OpBuilder b(branch);
   SmallVector<Type> types(branch.getResultTypes());
   llvm::append_range(types, more);
   auto fresh = scf::IfOp::create(b, branch.getLoc(), types, branch.getCondition(), /*withElseRegion=*/true);
   fresh->setDiscardableAttrs(branch->getDiscardableAttrDictionary());
-  for (auto [from, to] : {std::pair{&branch.getThenRegion(), &fresh.getThenRegion()}, {&branch.getElseRegion(), &fresh.getElseRegion()}}) {
-    if (from->empty()) {
-      if (to->front().empty()) {
-        b.setInsertionPointToEnd(&to->front());
-        scf::YieldOp::create(b, branch.getLoc());
-      }
-    } else {
-      to->takeBody(*from);
-    }
+  fresh.getThenRegion().takeBody(branch.getThenRegion());
+  if (branch.getElseRegion().empty()) {
+    b.setInsertionPointToEnd(fresh.elseBlock());
+    scf::YieldOp::create(b, branch.getLoc());
+  } else {
+    fresh.getElseRegion().takeBody(branch.getElseRegion());
   }
   branch->replaceAllUsesWith(fresh->getResults().take_front(branch->getNumResults()));
   branch->erase();
@@ -255,9 +257,7 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
   for (Operation *op : around) {
-    auto loop = dyn_cast<scf::WhileOp>(op);
-    bool carries = isa<scf::ForOp, scf::IfOp>(op) || (loop && loop.getAfter().isAncestor(place->getParentRegion()));
-    if (!carries) return bug(op, "it cannot carry the stage index to a TMA copy");
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return bug(op, "it cannot carry the stage index to a TMA copy");
   }
   size_t count = initial.size();
   SmallVector<Value> state(initial);
@@ -274,7 +274,10 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
       op = fresh;
     } else {
       auto fresh = withMoreCarried(cast<scf::WhileOp>(op), state);
-      state = SmallVector<Value>(fresh.getAfterArguments().take_back(count));
+      ValueRange before = fresh.getBeforeArguments().take_back(count), after = fresh.getAfterArguments().take_back(count);
+      bool inCondition = fresh.getBefore().isAncestor(place->getParentRegion());
+      if (inCondition) fresh.getYieldOp()->insertOperands(fresh.getYieldOp()->getNumOperands(), after);
+      state = SmallVector<Value>(inCondition ? before : after);
       op = fresh;
     }
   }
@@ -282,7 +285,11 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   state = update(state);
   for (Operation *op : llvm::reverse(around)) {
     Operation *end = inner->front().getTerminator();
-    end->insertOperands(end->getNumOperands(), state);
+    if (isa<scf::ConditionOp>(end))
+      end->setOperands(end->getNumOperands() - static_cast<unsigned>(count), static_cast<unsigned>(count),
+                       state); // in place of the old one
+    else
+      end->insertOperands(end->getNumOperands(), state);
     state = SmallVector<Value>(op->getResults().take_back(count));
     inner = op->getParentRegion();
   }

@@ -44,6 +44,8 @@ private:
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// The same; the condition passes the new values on.
 mlir::scf::WhileOp withMoreCarried(mlir::scf::WhileOp loop, mlir::ValueRange inits);
+/// Appends what each iteration of the loop yields.
+void appendYielded(mlir::scf::ForOp loop, mlir::ValueRange values);
 /// The branch with both sides and more results; the caller appends what each side yields for them. The old one is gone.
 mlir::scf::IfOp withMoreResults(mlir::scf::IfOp branch, mlir::TypeRange types);
 /// State that survives all iterations of all loops around `op`: it starts as `initial` at the function's entry, and at `op`, `update`

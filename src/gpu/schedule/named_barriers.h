@@ -13,7 +13,7 @@ constexpr uint32_t allWarpsBarrier = 0;
 constexpr uint32_t defaultBarrier = 1;
 /// The ping-pong barrier of the first of two warpgroups; the second one has the next number (two_stage_pipeline.cpp).
 constexpr uint32_t pingPongBarrier = 2;
-/// For the first of two warpgroups alone, which stores its rows; the second one has the next number (per_warp_group_store.cpp).
+/// For the first of two warpgroups alone, which stores its rows; the second one has the next number (stores_in_flight.cpp).
 constexpr uint32_t groupBarrier = 4;
 /// The threads of the first partition; each other partition has the next number.
 constexpr uint32_t partitionBarrier = 6;

@@ -131,12 +131,6 @@ static void forwardResult(OpBuilder &b, OpResult old, Value tile) {
   compared.erase();
 }
 
-/// Appends what a loop yields for its last carried value.
-static void appendYielded(scf::ForOp loop, Value value) {
-  Operation *yield = loop.getBody()->getTerminator();
-  yield->insertOperands(yield->getNumOperands(), value);
-}
-
 scf::ForOp CarriedReductions::move(scf::ForOp loop) {
   OpBuilder b(loop.getContext());
   for (const auto &[number, side, layout] : reductions) {

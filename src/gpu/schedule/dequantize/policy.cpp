@@ -2,7 +2,7 @@
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
 // The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/expand/widen_loads.h"
+#include "gpu/schedule/loops/load_advance.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/policies/policies.h"
@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 
 /// Returns the consumers' loads of tiles to registers.
 static SmallVector<tt::LoadOp> consumerLoads(const LoopSchedule &schedule) {
-  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   return llvm::filter_to_vector(scf::ForOp(schedule.loop).getBody()->getOps<tt::LoadOp>(),
                                 [&](tt::LoadOp load) { return isa<RankedTensorType>(load.getType()) && !ofPartition.contains(load); });
 }
@@ -25,18 +25,18 @@ static bool isLoadedOften(tt::LoadOp load, scf::ForOp loop) {
 }
 
 bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context) {
-  if (!schedule.operandPlan || schedule.circularBuffers.empty()) return false;
+  if (!schedule.operandPartition || schedule.circularBuffers.empty()) return false;
   ttg::MmaAsyncWaitOp wait = drainingWaitIn(schedule.loop);
   if (!wait && !scheduleGemm(schedule, context) && !scheduleProducer(schedule, context)) return false;
   // If the consumers load scales as well, 16 bytes at a time for the partition bring no gain (docs/heuristics.md, `widenedRowBytes`).
   SmallVector<tt::LoadOp> loads = consumerLoads(schedule);
-  schedule.operandPlan->loadsWholeRows = loads.empty();
-  schedule.operandPlan->fencesEarly = llvm::any_of(loads, [&](tt::LoadOp load) { return isLoadedOften(load, schedule.loop); });
+  schedule.operandPlan.loadsWholeRows = loads.empty();
+  schedule.operandPlan.fencesEarly = llvm::any_of(loads, [&](tt::LoadOp load) { return isLoadedOften(load, schedule.loop); });
   if (!wait) return true;
   drainLastMmaAt(schedule, wait);
   Operation *lastRead = lastConsumerRead(schedule);
   if (!lastRead || !schedule.loop->hasAttr(ttg::releasesCopiesName)) return true;
-  schedule.operandPlan->releaseAfter = wait;
+  schedule.operandPlan.releaseAfter = wait;
   for (CircularBuffer &circular : schedule.circularBuffers)
     circular.releaseAfter = lastRead;
   return true;

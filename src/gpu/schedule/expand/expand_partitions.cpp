@@ -19,12 +19,12 @@ namespace tilewright::gpu {
 
 /// In iteration i the producer fills stage i mod stages, once all have read what iteration i - stages had there: one circular buffer after
 /// the other, as soon as the addresses are known.
-static LogicalResult fillByProducer(Expansion &e) {
-  OpBuilder &b = e.b;
-  Value firstEmpty = e.stageBuffers.front().empty;
-  b.setInsertionPointAfter(e.lastStage);
-  Value before = e.stage.previousParity(b, e.loc);
-  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, firstEmpty, e.stage.index, before));
+static LogicalResult fillByProducer(const Expansion &e, Operation *top) {
+  OpBuilder b = e.builder();
+  Value firstEmpty = e.buffers.ofCopies.front().empty;
+  b.setInsertionPointAfter(top);
+  Value before = e.stage.previousParity(b, e.loc());
+  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc(), firstEmpty, e.stage.index, before));
   ArrayRef<CircularBuffer> buffers = e.schedule.circularBuffers;
   auto order = llvm::to_vector(llvm::seq<size_t>(buffers.size()));
   llvm::sort(order, [&](size_t x, size_t y) { return buffers[x].fillOrder < buffers[y].fillOrder; });
@@ -32,9 +32,9 @@ static LogicalResult fillByProducer(Expansion &e) {
   for (size_t index : order) {
     b.setInsertionPoint(buffers[index].lastLoad());
     if (filled && !filled->isBeforeInBlock(buffers[index].lastLoad())) b.setInsertionPointAfter(filled);
-    Value empty = e.stageBuffers[index].empty;
-    if (empty != firstEmpty) e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, e.stage.index, before));
-    FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, buffers[index].operands(), e.stage.index, Value());
+    Value empty = e.buffers.ofCopies[index].empty;
+    if (empty != firstEmpty) e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc(), empty, e.stage.index, before));
+    FailureOr<SmallVector<Operation *>> started = issueCopies(e, b, index, buffers[index].operands(), e.stage.index, Value());
     if (failed(started)) return failure();
     filled = started->back();
   }
@@ -42,101 +42,113 @@ static LogicalResult fillByProducer(Expansion &e) {
 }
 
 /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
-static void arrive(Expansion &e, Value empty, Value stageIndex, Value exists) {
-  ttg::BarrierArriveOp::create(e.b, e.loc, empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1, e.firstWarp);
+static void arrive(const Expansion &e, OpBuilder &b, Value empty, Value stageIndex, Value exists) {
+  ttg::BarrierArriveOp::create(b, e.loc(), empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1, e.buffers.firstWarp);
 }
 
-/// True if a fence stands between the threads' reads of a stage and the release: an operand partition and its consumers have their own.
-static bool needsFence(const Expansion &e) {
-  return e.fence && !e.schedule.operandPlan;
+/// True if a fence stands between the reads of the buffer's stages and their release: TMA writes where threads read. An operand partition
+/// and its consumers have fences of their own.
+static bool needsFence(const Expansion &e, const CircularBuffer &circular) {
+  return circular.threadsRead && !e.schedule.operandPartition;
 }
 
 /// Releases this iteration's stages of copies that the consumers only read to registers: after the fence that follows their last read.
-static LogicalResult releaseCopiesEarly(Expansion &e, Value empty, Operation *lastRead) {
+static LogicalResult releaseCopiesEarly(const Expansion &e, Value empty, Operation *lastRead) {
   Operation *fence = firstFrom<ttg::FenceAsyncOp>(lastRead);
   while (fence && ttg::partitionOf(fence) == ttg::Partition::operands)
     fence = firstFrom<ttg::FenceAsyncOp>(fence->getNextNode());
   if (!fence) return bug(lastRead, "no fence of the consumers stands between it and the release of its stage");
-  OpBuilder::InsertionGuard guard(e.b);
-  e.b.setInsertionPointAfter(fence);
-  arrive(e, empty, e.stage.index, Value());
+  OpBuilder b = e.builder();
+  b.setInsertionPointAfter(fence);
+  arrive(e, b, empty, e.stage.index, Value());
   return success();
+}
+
+namespace {
+/// Where the stages are released whose readers arrive at the same mbarriers.
+struct Release {
+  Value empty;
+  Operation *after = nullptr; ///< the last release of their circular buffers
+  bool fence = false;
+};
+} // namespace
+
+/// Returns the releases of copies, the first one in an iteration first.
+static SmallVector<Release> releasesOfCopies(const Expansion &e) {
+  SmallVector<Release> releases;
+  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.buffers.ofCopies)) {
+    Release *own = llvm::find_if(releases, [&](const Release &release) { return release.empty == stageBuffers.empty; });
+    if (own == releases.end()) own = &releases.emplace_back(Release{stageBuffers.empty, circular.releaseAfter});
+    if (own->after->isBeforeInBlock(circular.releaseAfter)) own->after = circular.releaseAfter;
+    own->fence |= needsFence(e, circular);
+  }
+  llvm::sort(releases, [](const Release &x, const Release &y) { return x.after->isBeforeInBlock(y.after); });
+  return releases;
 }
 
 /// Where an iteration has read its stages, or those of the previous one if MMAs stay in flight, the warp arrives at their empty barriers.
 /// Operands that a partition computes may have empty barriers of their own. Then those of the copies are released earlier.
-static LogicalResult release(Expansion &e) {
-  scf::ForOp loop = e.schedule.loop;
-  OpBuilder &b = e.b;
+static LogicalResult release(const Expansion &e) {
+  SmallVector<Release> releases = releasesOfCopies(e);
+  if (Operation *ofComputed = e.schedule.operandPlan.releaseAfter) {
+    for (const Release &release : releases)
+      if (failed(releaseCopiesEarly(e, release.empty, release.after))) return failure();
+    releases = {Release{e.buffers.computedEmpty, ofComputed}};
+  }
+  Operation *drained = drainPrevious(e), *last = nullptr;
+  OpBuilder b = e.builder();
   Value stageIndex = e.stage.index, exists;
-  llvm::MapVector<Value, Operation *> releases; // by empty barriers: the last release of their circular buffers
-  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-    Operation *&after = releases[stageBuffers.empty];
-    if (!after || after->isBeforeInBlock(circular.releaseAfter)) after = circular.releaseAfter;
-  }
-  Operation *early = e.schedule.computedReleaseAfter(), *last = early ? early : releases.back().second;
-  e.drained = drainPrevious(e);
-  b.setInsertionPointAfter(e.positionOf(last));
-  if (!e.schedule.edges.empty()) {
-    stageIndex = e.stage.indexAfter(b, e.loc, -1);
-    exists = arith::CmpIOp::create(b, e.loc, arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
-  }
-  if (needsFence(e)) ttg::FenceAsyncOp::create(b, e.loc);
-  if (early) arrive(e, e.computedEmpty, stageIndex, exists);
-  for (auto [empty, after] : releases) {
-    if (early) {
-      if (failed(releaseCopiesEarly(e, empty, after))) return failure();
-      continue;
+  for (const Release &release : releases) {
+    if (release.after != last) b.setInsertionPointAfter(e.positionOf(release.after, drained));
+    if (!last && !e.schedule.edges.empty()) {
+      scf::ForOp loop = e.schedule.loop;
+      stageIndex = e.stage.indexAfter(b, e.loc(), -1);
+      exists = arith::CmpIOp::create(b, e.loc(), arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound());
     }
-    OpBuilder::InsertionGuard guard(b);
-    if (after != last) b.setInsertionPointAfter(e.positionOf(after));
-    arrive(e, empty, stageIndex, exists);
+    auto isHere = [&](const Release &other) { return other.after == release.after && other.fence; };
+    if (release.after != last && llvm::any_of(releases, isHere)) ttg::FenceAsyncOp::create(b, e.loc());
+    arrive(e, b, release.empty, stageIndex, exists);
+    last = release.after;
   }
   return success();
 }
 
-LogicalResult expandPartitions(Expansion &e, const StageState &first) {
-  if (!e.schedule.continues) allocateEmpty(e);
-  carryStage(e, first);
-  takeStages(e);
-  if (failed(fillByProducer(e)) || failed(release(e))) return failure();
-  if (e.schedule.operandPlan) {
-    PartitionBarriers barriers{llvm::to_vector(emptyBarriers(e)), allocBarriers(e.function, e.stages, warpsOfGroup), e.computedEmpty};
+FailureOr<ExpandedIteration> expandPartitions(const Expansion &e) {
+  Operation *top = takeStages(e);
+  if (failed(fillByProducer(e, top)) || failed(release(e))) return failure();
+  if (e.schedule.operandPartition) {
+    PartitionBarriers barriers{llvm::to_vector(e.buffers.empty()), e.buffers.computedFull, e.buffers.computedEmpty};
     if (failed(fillByPartition(e.schedule, e.stage, barriers))) return failure();
   }
   waitForArrivals(e);
-  return success();
+  return ExpandedIteration{top};
 }
 
-LogicalResult releaseLast(Expansion &e, const StageState &after) {
-  scf::ForOp loop = e.schedule.loop;
-  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(loop);
+LogicalResult releaseLast(const Expansion &e, const StageState &after) {
+  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(e.schedule.loop);
   if (failed(drain)) return failure();
-  e.b.setInsertionPointAfter(*drain);
-  Value stageIndex = after.indexAfter(e.b, e.loc, -1);
-  if (needsFence(e)) ttg::FenceAsyncOp::create(e.b, e.loc);
-  llvm::SetVector<Value> unreleased;
-  if (e.computedEmpty)
-    unreleased.insert(e.computedEmpty); // the copies have been released
-  else
-    unreleased = emptyBarriers(e);
+  OpBuilder b = e.builder();
+  b.setInsertionPointAfter(*drain);
+  Value stageIndex = after.indexAfter(b, e.loc(), -1);
+  auto fences = [&](const CircularBuffer &circular) { return needsFence(e, circular); };
+  if (llvm::any_of(e.schedule.circularBuffers, fences)) ttg::FenceAsyncOp::create(b, e.loc());
+  SmallVector<Value> unreleased = llvm::to_vector(e.buffers.empty());
+  if (e.buffers.computedEmpty) unreleased = {e.buffers.computedEmpty}; // the copies have been released
   for (Value empty : unreleased)
-    arrive(e, empty, stageIndex, LoopIterations(loop).existsIteration(e.b, 0));
+    arrive(e, b, empty, stageIndex, LoopIterations(e.schedule.loop).existsIteration(b, 0));
   return success();
 }
 
-void outlastArrivals(Expansion &e, const StageState &after, DenseSet<Operation *> &finalWaits) {
-  OpBuilder &b = e.b;
-  Operation *end = e.function.getBody().front().getTerminator(), *before = end->getPrevNode();
-  b.setInsertionPoint(end);
-  StageState filled(after.index, after.previousParity(b, e.loc), e.stages);
-  for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-    for (Value empty : emptyBarriers(e))
-      e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc, empty, filled.index, filled.parity));
-    filled = filled.next(b, e.loc);
+SmallVector<Operation *> outlastArrivals(tt::FuncOp function, Location loc, const LoopBuffers &buffers, const StageState &after) {
+  Operation *end = function.getBody().front().getTerminator(), *before = end->getPrevNode();
+  OpBuilder b(end);
+  StageState filled(after.index, after.previousParity(b, loc), after.stages);
+  for (int64_t iteration = 0; iteration < after.stages; ++iteration) {
+    for (Value empty : buffers.empty())
+      ttg::setPartition(ttg::BarrierWaitOp::create(b, loc, empty, filled.index, filled.parity), ttg::Partition::producer);
+    filled = filled.next(b, loc);
   }
-  for (Operation *op = before->getNextNode(); op != end; op = op->getNextNode())
-    finalWaits.insert(op);
+  return llvm::to_vector(llvm::make_pointer_range(llvm::make_range(std::next(before->getIterator()), end->getIterator())));
 }
 
 } // namespace tilewright::gpu

@@ -14,20 +14,20 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Starts the first copies of a tile. `of`: returns the values of that tile for those of the present one.
-static LogicalResult copyTile(Expansion &e, const FirstCopies &copies, const StageState &first,
+static LogicalResult copyTile(const Expansion &e, OpBuilder &b, const FirstCopies &copies, const StageState &first,
                               function_ref<SmallVector<Value>(ValueRange)> of) {
   return startFirst(
-      e, first, [&](int64_t iteration) { return of(copies.exists[size_t(iteration)]).front(); },
+      e, b, first, [&](int64_t iteration) { return of(copies.exists[size_t(iteration)]).front(); },
       [&](size_t circular, int64_t iteration) { return of(copies.operands[circular][size_t(iteration)]); });
 }
 
-FailureOr<FirstCopies> copyFirstTile(Expansion &e) {
-  auto tiles = cast<scf::ForOp>(e.schedule.loop->getParentOp());
-  OpBuilder &b = e.b;
-  b.setInsertionPoint(e.schedule.loop);
+FailureOr<FirstCopies> copyFirstTile(const Expansion &e) {
+  scf::ForOp loop = e.schedule.loop;
+  auto tiles = cast<scf::ForOp>(loop->getParentOp());
+  OpBuilder b(loop);
   FirstCopies copies;
-  LoopIterations inner(e.schedule.loop), outer(tiles);
-  for (int64_t iteration = 0; iteration < e.stages; ++iteration)
+  LoopIterations inner(loop), outer(tiles);
+  for (int64_t iteration = 0; iteration < e.schedule.stages; ++iteration)
     copies.exists.push_back(inner.existsIteration(b, iteration));
   for (const CircularBuffer &circular : e.schedule.circularBuffers) {
     auto &own = copies.operands.emplace_back();
@@ -35,23 +35,25 @@ FailureOr<FirstCopies> copyFirstTile(Expansion &e) {
       own.push_back(inner.ofIteration(b, circular.operands(), iteration));
   }
   b.setInsertionPoint(tiles);
-  auto isThere = scf::IfOp::create(b, e.loc, outer.existsIteration(b, 0), /*withElseRegion=*/false);
+  auto isThere = scf::IfOp::create(b, e.loc(), outer.existsIteration(b, 0), /*withElseRegion=*/false);
   b.setInsertionPoint(isThere.thenYield());
   auto of = [&](ValueRange values) { return outer.ofIteration(b, values, 0); };
   Value zero = entryConstant(e.function, 0);
-  if (failed(copyTile(e, copies, StageState(zero, zero, e.stages), of))) return failure();
+  if (failed(copyTile(e, b, copies, StageState(zero, zero, e.schedule.stages), of))) return failure();
   return copies;
 }
 
-LogicalResult copyNextTile(Expansion &e, const FirstCopies &copies) {
-  StageState first(e.schedule.loop.getResults().take_back(2), e.stages);
-  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(e.schedule.loop);
+LogicalResult copyNextTile(const Expansion &e, const FirstCopies &copies) {
+  scf::ForOp loop = e.schedule.loop;
+  StageState first(loop.getResults().take_back(2), e.schedule.stages);
+  FailureOr<ttg::MmaAsyncWaitOp> drain = drainAfter(loop);
   if (failed(drain)) return failure();
-  e.b.setInsertionPointAfter(*drain);
-  LoopIterations outer(cast<scf::ForOp>(e.schedule.loop->getParentOp()));
-  auto isThere = scf::IfOp::create(e.b, e.loc, outer.existsLater(e.b, 1), /*withElseRegion=*/false);
-  e.b.setInsertionPoint(isThere.thenYield());
-  return copyTile(e, copies, first, [&](ValueRange values) { return outer.later(e.b, values, 1); });
+  OpBuilder b = e.builder();
+  b.setInsertionPointAfter(*drain);
+  LoopIterations outer(cast<scf::ForOp>(loop->getParentOp()));
+  auto isThere = scf::IfOp::create(b, e.loc(), outer.existsLater(b, 1), /*withElseRegion=*/false);
+  b.setInsertionPoint(isThere.thenYield());
+  return copyTile(e, b, copies, first, [&](ValueRange values) { return outer.later(b, values, 1); });
 }
 
 } // namespace tilewright::gpu

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Starts one copy by TMA.
-static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circular, const Copy &copy, ValueRange operands, Value buffer,
-                                        Value full, Value stageIndex, Value exists) {
+static FailureOr<Operation *> copyByTma(const Expansion &e, OpBuilder &b, const CircularBuffer &circular, const Copy &copy,
+                                        ValueRange operands, Value buffer, Value full, Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
   bool paired = e.schedule.paired;
   std::optional<BoxParts> multicast;
@@ -25,130 +25,136 @@ static FailureOr<Operation *> copyByTma(Expansion &e, const CircularBuffer &circ
   FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), cast<ttg::BufferType>(buffer.getType()),
                                 load.getOrder(), multicast.value_or(BoxParts()));
   if (failed(map)) return failure();
-  Operation *started = ttg::TmaLoadOp::create(e.b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
+  Operation *started = ttg::TmaLoadOp::create(b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
                                               load.getEvict(), /*multicast=*/multicast.has_value(), /*toLeader=*/paired);
   e.assignToProducer(started);
   return started;
 }
 
 /// Starts one copy by cp.async.
-static Operation *copyByThreads(Expansion &e, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
+static Operation *copyByThreads(OpBuilder &b, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
   Location loc = load.getLoc();
   auto tile = cast<RankedTensorType>(load.getType());
-  auto bits = RankedTensorType::get(tile.getShape(), e.b.getI1Type(), tile.getEncoding());
-  Value mask = tt::SplatOp::create(e.b, loc, bits, exists);
-  if (load.getMask()) mask = arith::AndIOp::create(e.b, loc, mask, operands[1]);
-  auto async = ttg::CopyAsyncOp::create(e.b, loc, operands[0], buffer, mask);
+  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+  Value mask = tt::SplatOp::create(b, loc, bits, exists);
+  if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, operands[1]);
+  auto async = ttg::CopyAsyncOp::create(b, loc, operands[0], buffer, mask);
   for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
     async->setAttr(attribute.getName(), attribute.getValue());
   return async;
 }
 
 /// Announces the bytes of one iteration's copies. The first CTA of a pair does that for both.
-static void expectBytes(Expansion &e, const CircularBuffer &circular, const StageBuffers &stageBuffers, Value stageIndex, Value exists) {
+static void expectBytes(const Expansion &e, OpBuilder &b, const CircularBuffer &circular, const StageBuffers &stageBuffers,
+                        Value stageIndex, Value exists) {
   Location loc = circular.copies.front().load->getLoc();
   int64_t bytes = stageBuffers.bytes;
   if (e.schedule.paired) {
     bytes *= e.config.getCtas();
-    Value isLeader = isPairLeader(e.b, loc);
-    exists = exists ? Value(arith::AndIOp::create(e.b, loc, exists, isLeader)) : isLeader;
+    Value isLeader = isPairLeader(b, loc);
+    exists = exists ? Value(arith::AndIOp::create(b, loc, exists, isLeader)) : isLeader;
   }
-  e.assignToProducer(ttg::BarrierExpectOp::create(e.b, loc, stageBuffers.full, stageIndex, static_cast<int32_t>(bytes), exists));
+  e.assignToProducer(ttg::BarrierExpectOp::create(b, loc, stageBuffers.full, stageIndex, static_cast<int32_t>(bytes), exists));
 }
 
-FailureOr<SmallVector<Operation *>> issueCopies(Expansion &e, size_t index, ArrayRef<Value> operands, Value stageIndex, Value exists) {
+FailureOr<SmallVector<Operation *>> issueCopies(const Expansion &e, OpBuilder &b, size_t index, ArrayRef<Value> operands, Value stageIndex,
+                                                Value exists) {
   const CircularBuffer &circular = e.schedule.circularBuffers[index];
-  const StageBuffers &stageBuffers = e.stageBuffers[index];
+  const StageBuffers &stageBuffers = e.buffers.ofCopies[index];
   SmallVector<Operation *> started;
-  if (circular.tma) expectBytes(e, circular, stageBuffers, stageIndex, exists);
+  if (circular.tma) expectBytes(e, b, circular, stageBuffers, stageIndex, exists);
   for (auto [copy, stages] : llvm::zip(circular.copies, stageBuffers.buffers)) {
     ArrayRef<Value> own = operands.take_front(copy.load->getNumOperands());
     operands = operands.drop_front(own.size());
-    Value buffer = ttg::StageOp::create(e.b, copy.load->getLoc(), ttg::AllocOp(copy.alloc).getType(), stages, stageIndex);
+    Value buffer = ttg::StageOp::create(b, copy.load->getLoc(), ttg::AllocOp(copy.alloc).getType(), stages, stageIndex);
     if (auto load = dyn_cast<tt::LoadOp>(copy.load)) {
-      started.push_back(copyByThreads(e, load, own, buffer, exists));
+      started.push_back(copyByThreads(b, load, own, buffer, exists));
       continue;
     }
-    FailureOr<Operation *> tma = copyByTma(e, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists);
+    FailureOr<Operation *> tma = copyByTma(e, b, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists);
     if (failed(tma)) return failure();
     started.push_back(*tma);
   }
   return started;
 }
 
-LogicalResult startFirst(Expansion &e, const StageState &first, function_ref<Value(int64_t)> existsAt,
+LogicalResult startFirst(const Expansion &e, OpBuilder &b, const StageState &first, function_ref<Value(int64_t)> existsAt,
                          function_ref<SmallVector<Value>(size_t, int64_t)> operandsAt) {
-  for (int64_t iteration = 0; iteration < e.stages; ++iteration) {
-    Value exists = existsAt(iteration), stageIndex = first.indexAfter(e.b, e.loc, iteration);
+  for (int64_t iteration = 0; iteration < e.schedule.stages; ++iteration) {
+    Value exists = existsAt(iteration), stageIndex = first.indexAfter(b, e.loc(), iteration);
     bool committed = false;
     for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
       if (iteration >= circular.distance) continue;
-      if (failed(issueCopies(e, index, operandsAt(index, iteration), stageIndex, exists))) return failure();
+      if (failed(issueCopies(e, b, index, operandsAt(index, iteration), stageIndex, exists))) return failure();
       committed |= !circular.tma;
     }
-    if (committed) ttg::CopyCommitOp::create(e.b, e.loc);
+    if (committed) ttg::CopyCommitOp::create(b, e.loc());
   }
   return success();
 }
 
-LogicalResult prologue(Expansion &e, const StageState &first) {
+LogicalResult prologue(const Expansion &e) {
+  OpBuilder b(e.schedule.loop);
   LoopIterations iterations(e.schedule.loop);
   return startFirst(
-      e, first, [&](int64_t iteration) { return iterations.existsIteration(e.b, iteration); },
+      e, b, e.first, [&](int64_t iteration) { return iterations.existsIteration(b, iteration); },
       [&](size_t circular, int64_t iteration) {
-        return iterations.ofIteration(e.b, e.schedule.circularBuffers[circular].operands(), iteration);
+        return iterations.ofIteration(b, e.schedule.circularBuffers[circular].operands(), iteration);
       });
 }
 
 /// Starts the copies of later iterations that stand after `place`, at the insertion point.
-static LogicalResult copyLater(Expansion &e, Operation *place) {
+static LogicalResult copyLater(const Expansion &e, OpBuilder &b, Operation *place) {
   LoopIterations iterations(e.schedule.loop);
   DenseMap<int64_t, Value> existing, targets; // by distance
   for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
     if (circular.copyAfter != place) continue;
     int64_t distance = circular.distance;
     Value &exists = existing[distance], &target = targets[distance];
-    if (!exists) exists = iterations.existsLater(e.b, distance);
-    if (!target) target = e.stage.indexAfter(e.b, e.loc, distance);
-    FailureOr<SmallVector<Operation *>> started = issueCopies(e, index, iterations.later(e.b, e.sources[index], distance), target, exists);
+    if (!exists) exists = iterations.existsLater(b, distance);
+    if (!target) target = e.stage.indexAfter(b, e.loc(), distance);
+    auto started = issueCopies(e, b, index, iterations.later(b, circular.operands(), distance), target, exists);
     if (failed(started)) return failure();
     for (Operation *op : *started)
-      op->setAttr(ttg::iterationOffsetName, e.b.getI32IntegerAttr(static_cast<int32_t>(distance)));
+      op->setAttr(ttg::iterationOffsetName, b.getI32IntegerAttr(static_cast<int32_t>(distance)));
   }
   return success();
 }
 
-LogicalResult refill(Expansion &e) {
+FailureOr<Operation *> refill(const Expansion &e, Operation *top, Operation *drained) {
   llvm::SetVector<Operation *> places; // the top of the iteration last
-  for (bool top : {false, true})
+  for (bool atTop : {false, true})
     for (const CircularBuffer &circular : e.schedule.circularBuffers)
-      if (top == !circular.copyAfter) places.insert(circular.copyAfter);
+      if (atTop == !circular.copyAfter) places.insert(circular.copyAfter);
+  OpBuilder b = e.builder();
   for (Operation *place : places) {
-    e.b.setInsertionPointAfter(place ? e.positionOf(place) : e.top);
-    if (failed(copyLater(e, place))) return failure();
-    if (!place) e.top = &*std::prev(e.b.getInsertionPoint());
+    b.setInsertionPointAfter(place ? e.positionOf(place, drained) : top);
+    if (failed(copyLater(e, b, place))) return failure();
+    if (!place) top = &*std::prev(b.getInsertionPoint());
   }
-  if (e.copyAsync) ttg::CopyCommitOp::create(e.b, e.loc); // empty ones, too: waiting counts groups
-  return success();
+  if (hasAsyncCopies(e.schedule)) ttg::CopyCommitOp::create(b, e.loc()); // empty ones, too: waiting counts groups
+  return top;
 }
 
-void waitForOwnCopies(Expansion &e) {
-  if (!e.copyAsync) return;
-  int64_t pending = 0;
-  for (const CircularBuffer &circular : e.schedule.circularBuffers)
-    if (!circular.tma) pending = circular.distance - 1; // the same for all of them
-  e.b.setInsertionPointAfter(e.lastStage);
-  e.top = ttg::CopyWaitOp::create(e.b, e.loc, static_cast<int32_t>(pending));
+Operation *waitForOwnCopies(const Expansion &e, Operation *top) {
+  for (const CircularBuffer &circular : e.schedule.circularBuffers) {
+    if (circular.tma) continue;
+    OpBuilder b = e.builder();
+    b.setInsertionPointAfter(top);
+    return ttg::CopyWaitOp::create(b, e.loc(), static_cast<int32_t>(circular.distance - 1)); // the same for all of them
+  }
+  return top;
 }
 
-void waitForArrivals(Expansion &e) {
-  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-    if (circular.tma && e.schedule.operandPlan) {
+ttg::BarrierWaitOp waitForArrivals(const Expansion &e) {
+  ttg::BarrierWaitOp ofShifted;
+  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.buffers.ofCopies)) {
+    if (circular.tma && e.schedule.operandPartition) {
       waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stage);
     } else if (circular.tma) {
-      e.b.setInsertionPoint(circular.firstReader);
-      auto wait = ttg::BarrierWaitOp::create(e.b, e.loc, stageBuffers.full, e.stage.index, e.stage.parity, circular.firstWarp);
-      if (circular.firstReader == e.schedule.shiftedMma) e.arrival = wait;
+      OpBuilder b(circular.firstReader);
+      auto wait = ttg::BarrierWaitOp::create(b, e.loc(), stageBuffers.full, e.stage.index, e.stage.parity, circular.firstWarp);
+      if (circular.firstReader == e.schedule.shiftedMma) ofShifted = wait;
     }
     for (Copy copy : circular.copies) {
       eraseStore(copy.store);
@@ -156,6 +162,7 @@ void waitForArrivals(Expansion &e) {
       copy.alloc->erase();
     }
   }
+  return ofShifted;
 }
 
 } // namespace tilewright::gpu

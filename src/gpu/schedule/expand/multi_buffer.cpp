@@ -4,9 +4,8 @@
 //   after:  for i { compute    store to %p[i mod 2]    fence    start MMA i    wait 1: MMA i - 1 is over }
 // insert-barriers adds a barrier before the MMA, and one after the wait: stage i mod 2 was read by MMA i - 2, for which each warp has
 // waited after MMA i - 1. With three stages the barrier before MMA i - 1 shows that MMA i - 3 is over, and there is no other one.
-#include "gpu/schedule/expand/multi_buffer.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,12 +25,11 @@ void multiBuffer(LoopSchedule &schedule) {
     b.setInsertionPoint(loop);
     replaceByStages(b, allocOf(store.getBuffer()), loop, stage);
   }
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-  b.setInsertionPoint(yield);
-  yield->insertOperands(yield->getNumOperands(), stage.next(b, loc).index);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  appendYielded(loop, stage.next(b, loc).index);
 }
 
-void markInterleavedStores(LoopSchedule &schedule) {
+void markInterleavedStores(const LoopSchedule &schedule) {
   auto isLoaded = [](ttg::StoreSharedOp store) {
     return isa_and_nonnull<ttg::LoadSharedOp, tt::LoadOp, ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp());
   };

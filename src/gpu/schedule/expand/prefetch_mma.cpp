@@ -5,10 +5,8 @@
 //           for i { wait for K(i+1)    t = QK(i+1)    p = softmax(s)    wait for V(i)    o += pV(i)    wait 0    s = t }
 // The last iteration has no next one: it multiplies its own K again, which is still in its stage, and the result is not
 // used. That costs one MMA for each loop; a branch around the MMA would cost something in every iteration.
-#include "gpu/schedule/expand/prefetch_mma.h"
-#include "gpu/schedule/expand/peel_stage.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,6 +14,19 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+scf::IfOp peelStage(OpBuilder &b, Location loc, Value exists, ArrayRef<Operation *> stage, IRMapping map, ValueRange results,
+                    function_ref<SmallVector<Value>()> substitutes) {
+  auto branch = scf::IfOp::create(b, loc, results.getTypes(), exists, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  for (Operation *op : stage)
+    b.clone(*op, map);
+  scf::YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value result) { return map.lookupOrDefault(result); }));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, substitutes());
+  return branch;
+}
 
 /// The stages and views in the loop's body that an MMA reads through, each before its users.
 static SmallVector<Operation *> buffersOf(ttg::MmaAsyncOp mma) {
@@ -66,8 +77,7 @@ scf::ForOp prefetchMma(const LoopSchedule &schedule, ttg::BarrierWaitOp arrival,
 
   // It is done where the iteration's last MMA is.
   ttg::MmaAsyncWaitOp both = extendWait(lastWaitIn(loop.getBody()), mma.getD());
-  Operation *yield = loop.getBody()->getTerminator();
-  yield->insertOperands(yield->getNumOperands(), both.getResults().back());
+  appendYielded(loop, both.getResults().back());
   return loop;
 }
 

@@ -2,14 +2,9 @@
 // registers; then the fence waits for it (mxfp8 matmul of 4096 on an H200: a third of all stalls). A barrier of the warp, which no load
 // passes, stands after them. Two iterations early would be too early: the loop carries what was loaded from one register to the next, and
 // at its end waits for the loads that it has just started (the same MMA, scales alone: more than a third of all stalls).
-#include "gpu/schedule/expand/register_loads.h"
-#include "gpu/cost_model/accumulators.h"
 #include "gpu/machine/ptx.h"
-#include "gpu/schedule/expand/widen_loads.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/tiles/layouts/layout_cost.h"
-#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -34,29 +29,6 @@ static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Val
   return copy.getResult();
 }
 
-/// The loads to registers that can be made in another iteration.
-static SmallVector<tt::LoadOp> movableLoads(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
-  LoopIterations iterations(loop);
-  if (mayLearnOfWrites(loop)) return {};
-  auto isCopied = [copies = schedule.copies()](Operation *load) {
-    return llvm::any_of(copies, [&](const Copy &copy) { return copy.load == load; });
-  };
-  return llvm::filter_to_vector(loop.getBody()->getOps<tt::LoadOp>(), [&](tt::LoadOp load) {
-    return isa<RankedTensorType>(load.getType()) && !isCopied(load) && !tt::isVolatileLoad(load) && noWriteGuards(load, loop) &&
-           llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); });
-  });
-}
-
-/// Registers of a thread for what a load brings, which stays in words if it comes in words.
-static int64_t heldBy(tt::LoadOp load) {
-  auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  auto tile = cast<RankedTensorType>(load.getType());
-  bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
-  int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
-  return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
-}
-
 /// Moves the load to the previous iteration, before `insertionPoint`, in a loop that carries the loaded tile.
 static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *insertionPoint) {
   OpBuilder b(schedule.loop);
@@ -67,19 +39,8 @@ static void prefetchLoad(LoopSchedule &schedule, tt::LoadOp load, Operation *ins
   b.setInsertionPoint(insertionPoint);
   Value next = loadOf(b, load, iterations.later(b, load->getOperands(), 1), iterations.existsLater(b, 1));
   load.replaceAllUsesWith(schedule.loop.getRegionIterArgs().back());
-  Operation *yield = schedule.loop.getBody()->getTerminator();
-  yield->insertOperands(yield->getNumOperands(), next);
+  appendYielded(schedule.loop, next);
   load.erase();
-}
-
-void addRegisterLoads(LoopSchedule &schedule, int64_t registers) {
-  SmallVector<tt::LoadOp> loads = movableLoads(schedule);
-  int64_t held = 0;
-  for (tt::LoadOp load : loads)
-    held += heldBy(load);
-  if (loads.empty() || 2 * held > registers) return;
-  schedule.registerLoads = std::move(loads);
-  schedule.registersForWords = registers / 2 - held;
 }
 
 void prefetchRegisterLoads(LoopSchedule &schedule, function_ref<Operation *(tt::LoadOp)> after) {

@@ -5,83 +5,90 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
-#include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/copied_boxes.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-Expansion::Expansion(tt::FuncOp function, ttg::ConfigAttr config, LoopSchedule &schedule)
-    : function(function), config(config), schedule(schedule), b(function.getContext()), loc(schedule.loop.getLoc()),
-      stages(schedule.stages), firstWarp(schedule.warpSpecialized && schedule.circularBuffers.front().firstWarp) {
-  copyAsync = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
-  fence = llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.tma && circular.threadsRead; });
-}
-
-Operation *Expansion::positionOf(Operation *op) const {
+Operation *Expansion::positionOf(Operation *op, Operation *drained) const {
   return !schedule.edges.empty() && op == schedule.edges.back().until ? drained : op;
 }
 
-void Expansion::assignToProducer(Operation *op) {
+void Expansion::assignToProducer(Operation *op) const {
   if (schedule.warpSpecialized) ttg::setPartition(op, ttg::Partition::producer);
 }
 
-void allocateStages(Expansion &e) {
-  e.b.setInsertionPoint(e.schedule.crossTile ? e.schedule.loop->getParentOp() : e.schedule.loop.getOperation());
-  for (const CircularBuffer &circular : e.schedule.circularBuffers) {
-    StageBuffers &stageBuffers = e.stageBuffers.emplace_back();
-    if (circular.tma) stageBuffers.full = allocBarriers(e.function, e.stages, 1);
+bool hasAsyncCopies(const LoopSchedule &schedule) {
+  return llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
+}
+
+/// Allocates the barriers by which consumers and an operand partition release stages.
+static void allocateEmpty(LoopBuffers &made, tt::FuncOp function, ttg::ConfigAttr config, const LoopSchedule &schedule) {
+  int64_t readers = (made.firstWarp ? 1 : config.getWarps()) * config.getCtas() + (schedule.operandPartition ? warpsOfGroup : 0);
+  if (schedule.paired) readers = 1; // the MMAs of a pair release a stage of both CTAs by one commit
+  DenseMap<Operation *, Value> allocated;
+  for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, made.ofCopies)) {
+    Value &empty = allocated[circular.releaseAfter];
+    if (!empty) empty = allocBarriers(function, schedule.stages, readers);
+    stageBuffers.empty = empty;
+  }
+  if (schedule.operandPlan.releaseAfter) made.computedEmpty = allocBarriers(function, schedule.stages, config.getWarps());
+  if (schedule.operandPartition) made.computedFull = allocBarriers(function, schedule.stages, warpsOfGroup);
+}
+
+LoopBuffers allocateBuffers(tt::FuncOp function, ttg::ConfigAttr config, const LoopSchedule &schedule) {
+  LoopBuffers made;
+  scf::ForOp loop = schedule.loop;
+  OpBuilder b(schedule.crossTile ? loop->getParentOp() : loop.getOperation());
+  for (const CircularBuffer &circular : schedule.circularBuffers) {
+    StageBuffers &stageBuffers = made.ofCopies.emplace_back();
+    if (circular.tma) stageBuffers.full = allocBarriers(function, schedule.stages, 1);
     for (Copy copy : circular.copies) {
       stageBuffers.bytes += copiedBytes(copy.alloc);
-      auto stages = ttg::AllocOp::create(e.b, copy.alloc.getLoc(), withDepth(copy.alloc.getType(), e.stages));
+      auto stages = ttg::AllocOp::create(b, copy.alloc.getLoc(), withDepth(copy.alloc.getType(), schedule.stages));
       stages.setLifetime(copy.alloc.getLifetime());
       stages.setCopiedExtent(copy.alloc.getCopiedExtent());
       stageBuffers.buffers.push_back(stages);
     }
   }
+  made.firstWarp = schedule.warpSpecialized && schedule.circularBuffers.front().firstWarp;
+  if (schedule.warpSpecialized) allocateEmpty(made, function, config, schedule);
+  return made;
 }
 
-void allocateEmpty(Expansion &e) {
-  // The MMAs of a pair release a stage of both CTAs by one commit.
-  int64_t readers =
-      e.schedule.paired ? 1 : (e.firstWarp ? 1 : e.config.getWarps()) * e.config.getCtas() + (e.schedule.operandPlan ? warpsOfGroup : 0);
-  DenseMap<Operation *, Value> allocated;
-  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers)) {
-    Value &empty = allocated[circular.releaseAfter];
-    if (!empty) empty = allocBarriers(e.function, e.stages, readers);
-    stageBuffers.empty = empty;
-  }
-  if (e.schedule.computedReleaseAfter()) e.computedEmpty = allocBarriers(e.function, e.stages, e.config.getWarps());
-}
-
-llvm::SetVector<Value> emptyBarriers(const Expansion &e) {
+llvm::SetVector<Value> LoopBuffers::empty() const {
   llvm::SetVector<Value> barriers;
-  for (const StageBuffers &stageBuffers : e.stageBuffers)
+  for (const StageBuffers &stageBuffers : ofCopies)
     barriers.insert(stageBuffers.empty);
   return barriers;
 }
 
-void carryStage(Expansion &e, const StageState &first) {
-  e.schedule.loop = withMoreCarried(e.schedule.loop, first.values());
-  e.stage = StageState(e.schedule.loop.getRegionIterArgs().take_back(2), e.stages);
+bool LoopBuffers::fit(const LoopSchedule &schedule) const {
+  auto fitsCopy = [&](Value buffer, Copy copy) {
+    bool isSame = buffer.getType() == withDepth(copy.alloc.getType(), schedule.stages);
+    return isSame && buffer.getDefiningOp<ttg::AllocOp>().getCopiedExtent() == copy.alloc.getCopiedExtent();
+  };
+  auto fits = [&](const StageBuffers &own, const CircularBuffer &circular) {
+    return own.empty && llvm::equal(own.buffers, circular.copies, fitsCopy);
+  };
+  return firstWarp == schedule.circularBuffers.front().firstWarp && llvm::equal(ofCopies, schedule.circularBuffers, fits);
 }
 
-void takeStages(Expansion &e) {
-  for (const CircularBuffer &circular : e.schedule.circularBuffers)
-    e.sources.push_back(circular.operands());
-  e.b.setInsertionPointToStart(e.schedule.loop.getBody());
-  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.stageBuffers))
-    for (auto [copy, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
-      Value current = ttg::StageOp::create(e.b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stage.index);
-      e.lastStage = current.getDefiningOp();
+Operation *takeStages(const Expansion &e) {
+  Operation *last = nullptr;
+  OpBuilder b = OpBuilder::atBlockBegin(scf::ForOp(e.schedule.loop).getBody());
+  for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.buffers.ofCopies))
+    for (auto [each, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
+      Copy copy = each;
+      Value current = ttg::StageOp::create(b, copy.alloc.getLoc(), copy.alloc.getType(), buffer, e.stage.index);
+      last = current.getDefiningOp();
       copy.alloc.getResult().replaceUsesWithIf(current, [&](OpOperand &use) { return use.getOwner() != copy.store; });
     }
-  e.top = e.lastStage;
+  return last;
 }
 
-Operation *drainPrevious(Expansion &e) {
+Operation *drainPrevious(const Expansion &e) {
   if (e.schedule.edges.empty()) return nullptr;
   if (drainingWaitIn(e.schedule.loop)) return e.schedule.edges.back().until;
   return keepInFlight(e.schedule.loop, e.schedule.edges);

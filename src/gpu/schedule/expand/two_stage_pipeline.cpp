@@ -9,17 +9,14 @@
 // weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
 // Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
-#include "gpu/schedule/expand/two_stage_pipeline.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/buffers.h"
-#include "gpu/schedule/expand/peel_stage.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/stage_index.h"
-#include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -29,118 +26,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// The two parts of an iteration. The loop's last MMA belongs to the second one.
-class TwoStages {
-public:
-  TwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) : loop(loop), firstMma(firstMma), body(loop.getBody()) {
-    last = lastMmaIn(body);
-    if (last == firstMma) return;
-    addSecondStage(last);
-    // A carried value that the second part makes belongs to it, and so does everything that uses the value.
-    for (size_t before = 0; before != secondStage.size();) {
-      before = secondStage.size();
-      for (BlockArgument carried : loop.getRegionIterArgs())
-        if (isInSecondStage(carried)) addUsers(carried);
-    }
-  }
-
-  /// Notes on the operations of the second part that they work for the previous iteration.
-  void markSecondStage() const {
-    for (Operation *op : secondStage)
-      op->setAttr(ttg::iterationOffsetName, Builder(op->getContext()).getI32IntegerAttr(-1));
-  }
-
-  bool isInSecondStage(Operation *op) const { return op && secondStage.contains(op); }
-  bool isInSecondStage(BlockArgument carried) { return isInSecondStage(loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp()); }
-
-  /// True if the parts can be separated: the second one only computes and multiplies, and everything that it takes can be carried.
-  bool stagesAreSeparable() {
-    if (last == firstMma || isInSecondStage(firstMma)) return false;
-    for (Operation *op : secondStage)
-      if (!isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) && !isArithmetic(op)) return false;
-    for (Value value : forwarded())
-      if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecondStage(value)) return false;
-    for (BlockArgument carried : loop.getRegionIterArgs()) {
-      auto from = dyn_cast<BlockArgument>(loop.getTiedLoopYieldedValue(carried)->get());
-      if (from && from.getOwner() == body && from != loop.getInductionVar() && isInSecondStage(from) && !isInSecondStage(carried))
-        return false;
-    }
-    return true;
-  }
-
-  /// Adds waits for copies that only the second part reads, what tells after its wait that an iteration's copies have been read, and what
-  /// gives a value another shape.
-  LogicalResult addWaitsAndShapes() {
-    bool waited = false;
-    for (Operation &op : *body) {
-      waited |= isa<ttg::MmaAsyncWaitOp>(op) && isInSecondStage(&op);
-      if (isa<ttg::BarrierWaitOp>(op)) {
-        Operation *reader = firstFrom<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp>(&op);
-        if (!reader) return bug(&op, "no operation after it reads the stage that it waits for");
-        if (isInSecondStage(reader)) secondStage.insert(&op);
-      }
-      if (!isa<ttg::BarrierArriveOp>(op) || !waited) continue;
-      secondStage.insert(&op);
-      if (isa<ttg::FenceAsyncOp>(op.getPrevNode())) secondStage.insert(op.getPrevNode());
-    }
-    for (Operation &op : llvm::reverse(*body)) {
-      bool isShape = isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::SplatOp, ttg::StageOp, ttg::ViewOp>(op);
-      if (isShape && llvm::all_of(op.getUsers(), [&](Operation *user) { return isInSecondStage(user); })) secondStage.insert(&op);
-    }
-    return success();
-  }
-
-  /// What the second part reads from the first one, or from the iteration's number, also in regions of its operations.
-  llvm::SetVector<Value> forwarded() {
-    llvm::SetVector<Value> values;
-    for (Operation &op : *body) {
-      if (!isInSecondStage(&op)) continue;
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (body->getParent() == operand.getParentRegion() && !isOfSecondStage(operand)) values.insert(operand);
-      });
-    }
-    return values;
-  }
-
-  scf::ForOp loop;
-  ttg::MmaAsyncOp firstMma, last;
-  Block *body;
-
-private:
-  /// True if the operation only computes, maybe in a branch. Warps need not synchronize for it.
-  static bool isArithmetic(Operation *op) {
-    auto isPlain = [](Operation *inner) {
-      return inner->getNumRegions() == 0 || isa<scf::IfOp>(inner) ? WalkResult::advance() : WalkResult::interrupt();
-    };
-    return isMemoryEffectFree(op) && !op->walk(isPlain).wasInterrupted();
-  }
-  /// True if the value, of the loop's body, is an operation's of the second part, or carried for it.
-  bool isOfSecondStage(Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument) return isInSecondStage(value.getDefiningOp());
-    return argument != loop.getInductionVar() && isInSecondStage(argument);
-  }
-  /// A buffer that the first part does not use, and that copies which run ahead fill.
-  bool isOnlyForSecondStage(Value value) {
-    return isa<ttg::BufferType>(value.getType()) && llvm::all_of(value.getUsers(), [&](Operation *user) {
-             auto store = dyn_cast<ttg::StoreSharedOp>(user);
-             return store ? isa_and_nonnull<ttg::DescriptorLoadOp>(store.getSrc().getDefiningOp()) : isInSecondStage(user);
-           });
-  }
-  void addUsers(Value value) {
-    for (Operation *user : value.getUsers())
-      if (Operation *op = body->findAncestorOpInBlock(*user); op && !op->hasTrait<OpTrait::IsTerminator>()) addSecondStage(op);
-  }
-  void addSecondStage(Operation *op) {
-    if (!secondStage.insert(op).second) return;
-    for (Value result : op->getResults())
-      addUsers(result);
-  }
-
-  llvm::SmallPtrSet<Operation *, 32> secondStage;
-};
-
 /// The ping-pong barriers by which two warpgroups alternate in starting MMAs. Each waits at its own barrier, where the other one arrives.
 /// The first warpgroup starts first. In the last iteration no warpgroup waits for the second one.
 class PingPong {
@@ -189,11 +74,11 @@ private:
 /// Builds the loop that goes through both parts at the same time.
 class TwoStageBuilder {
 public:
-  explicit TwoStageBuilder(TwoStages &parts)
-      : parts(parts), loop(parts.loop), loc(loop.getLoc()), b(loop), handed(parts.forwarded().takeVector()),
-        firstWait(waitFor(parts.firstMma.getD())) {
+  explicit TwoStageBuilder(const TwoStages &parts)
+      : parts(parts), loop(parts.loop), firstMma(parts.firstMma), lastMma(parts.lastMma), loc(loop.getLoc()), b(loop),
+        handed(parts.forwarded().takeVector()), firstWait(waitFor(firstMma.getD())) {
     for (BlockArgument carried : loop.getRegionIterArgs())
-      (parts.isInSecondStage(carried) ? secondStageCarried : carriedOn).push_back(carried);
+      (parts.isInSecond(carried) ? secondStageCarried : carriedOn).push_back(carried);
   }
 
   scf::ForOp run() {
@@ -208,6 +93,7 @@ public:
     fresh.setUnsignedCmp(loop.getUnsignedCmp());
     fill(fresh);
     auto tail = lastOne(fresh.getResults());
+    if (readsOuterBuffers()) tail->setAttr(ttg::idName, fresh->removeAttr(ttg::idName)); // for the loop around it, the loop ends here
     for (auto [carried, result] : llvm::zip(secondStageCarried, tail.getResults()))
       loop.getTiedLoopResult(carried).replaceAllUsesWith(result);
     for (auto [carried, result] : llvm::zip(carriedOn, fresh.getResults().drop_front(secondStageCarried.size())))
@@ -227,13 +113,22 @@ private:
     return arith::ConstantOp::create(b, loc, zero);
   }
 
+  /// True if the second part reads a buffer that is not this loop's.
+  bool readsOuterBuffers() {
+    return llvm::any_of(operationsOf(/*secondStage=*/true), [&](Operation *op) {
+      return !isa<ttg::StageOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+        return isa<ttg::BufferType>(operand.getType()) && loop.isDefinedOutsideOfLoop(operand);
+      });
+    });
+  }
+
   SmallVector<Value> initsOf(ArrayRef<BlockArgument> carried) {
     return llvm::map_to_vector(carried, [&](BlockArgument each) { return loop.getTiedLoopInit(each)->get(); });
   }
 
   SmallVector<Operation *> operationsOf(bool secondStage) {
     auto all = llvm::make_pointer_range(parts.body->without_terminator());
-    return llvm::filter_to_vector(all, [&](Operation *op) { return parts.isInSecondStage(op) == secondStage; });
+    return llvm::filter_to_vector(all, [&](Operation *op) { return parts.isInSecond(op) == secondStage; });
   }
 
   /// The first part of the first iteration. Its results: what the loop carries on, and what is handed over.
@@ -251,12 +146,11 @@ private:
     });
   }
 
-  /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none.
+  /// The conversion, to be moved after the last wait, that makes the first operand of the last MMA; null if there is none. 8-bit operands
+  /// have a layout of their own, and are in other registers than the numbers that they are made of.
   Operation *packing() {
-    Operation *pack = parts.last.getA().getDefiningOp();
-    bool packs =
-        isa_and_nonnull<arith::TruncFOp>(pack) && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isInSecondStage(pack);
-    return packs ? pack : nullptr;
+    auto pack = lastMma.getA().getDefiningOp<arith::TruncFOp>();
+    return pack && pack->getBlock() == parts.body && pack->hasOneUse() && !parts.isInSecond(pack) ? pack.getOperation() : nullptr;
   }
 
   void fill(scf::ForOp fresh) {
@@ -270,19 +164,19 @@ private:
     PingPong pingPong(b, fresh);
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     b.setInsertionPointToEnd(fresh.getBody());
-    Operation *begin = &parts.body->front(), *started = parts.last->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
-    auto early = [&](Operation *op) { return !parts.isInSecondStage(op) && op != pack; };
-    auto shrinks = [&](Operation *op) { return parts.isInSecondStage(op) && isMemoryEffectFree(op); }; // what the last MMA adds to
-    auto others = [&](Operation *op) { return parts.isInSecondStage(op) && !isMemoryEffectFree(op); };
-    clone(begin, parts.last, shrinks, before);
-    clone(begin, parts.firstMma, early, now);
+    Operation *begin = &parts.body->front(), *started = lastMma->getNextNode(), *end = parts.body->getTerminator(), *pack = packing();
+    auto early = [&](Operation *op) { return !parts.isInSecond(op) && op != pack; };
+    auto shrinks = [&](Operation *op) { return parts.isInSecond(op) && isMemoryEffectFree(op); }; // what the last MMA adds to
+    auto others = [&](Operation *op) { return parts.isInSecond(op) && !isMemoryEffectFree(op); };
+    clone(begin, lastMma, shrinks, before);
+    clone(begin, firstMma, early, now);
     pingPong.wait(); // and does not overlap with the others until it is passed on
-    clone(parts.firstMma, firstWait, early, now);
+    clone(firstMma, firstWait, early, now);
     clone(begin, started, others, before);
     pingPong.pass();
     clone(firstWait, end, early, now);
     recount(now.lookup(firstWait.getResults()[0]).getDefiningOp<ttg::MmaAsyncWaitOp>());
-    clone(started, end, [&](Operation *op) { return parts.isInSecondStage(op); }, before);
+    clone(started, end, [&](Operation *op) { return parts.isInSecond(op); }, before);
     if (pack) packLast(pack, before, now);
     SmallVector<Value> results = yielded(secondStageCarried, before);
     llvm::append_range(results, yielded(carriedOn, now));
@@ -300,7 +194,7 @@ private:
   Value sumOf(Value packed) {
     for (Operation *user : packed.getUsers()) {
       auto reduce = dyn_cast<tt::ReduceOp>(user);
-      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isInSecondStage(user))
+      if (reduce && reduce->getBlock() == parts.body && reduce.getNumResults() == 1 && !parts.isInSecond(user))
         return reduce.getResult()[0];
     }
     return {};
@@ -309,7 +203,7 @@ private:
   /// The packed values go through the wait for the last MMA, so that they are not packed
   /// before it; and so does their sum, so that the wait does not move above what is computed.
   void packLast(Operation *pack, IRMapping &before, IRMapping &now) {
-    ttg::MmaAsyncWaitOp own = waitFor(parts.last.getD()), wait = waitFor(before.lookup(parts.last.getD()));
+    ttg::MmaAsyncWaitOp own = waitFor(lastMma.getD()), wait = waitFor(before.lookup(lastMma.getD()));
     size_t waited = wait.getTiles().size();
     SmallVector<Value> computed = {now.lookup(pack->getOperand(0))};
     if (Value sum = sumOf(pack->getOperand(0))) computed.push_back(now.lookup(sum));
@@ -332,8 +226,9 @@ private:
                      [&] { return llvm::to_vector(carried); });
   }
 
-  TwoStages &parts;
+  const TwoStages &parts;
   scf::ForOp loop;
+  ttg::MmaAsyncOp firstMma, lastMma;
   Location loc;
   OpBuilder b;
   SmallVector<Value> handed;
@@ -343,14 +238,11 @@ private:
 };
 } // namespace
 
-bool canPipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
-  return TwoStages(loop, firstMma).stagesAreSeparable();
-}
-
-FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop, ttg::MmaAsyncOp firstMma) {
-  TwoStages parts(loop, firstMma);
+FailureOr<scf::ForOp> pipelineTwoStages(scf::ForOp loop) {
+  TwoStages parts(loop);
   if (failed(parts.addWaitsAndShapes())) return failure();
-  parts.markSecondStage();
+  for (Operation &op : *loop.getBody())
+    if (parts.isInSecond(&op)) op.setAttr(ttg::iterationOffsetName, Builder(op.getContext()).getI32IntegerAttr(-1));
   return TwoStageBuilder(parts).run();
 }
 

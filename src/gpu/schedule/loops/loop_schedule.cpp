@@ -12,6 +12,8 @@
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/refusal.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -33,7 +35,7 @@ public:
       add(circular.copyAfter);
       add(circular.releaseAfter);
     }
-    add(schedule.computedReleaseAfter());
+    add(schedule.operandPlan.releaseAfter);
     inOrder = ops.takeVector();
     llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   }
@@ -63,8 +65,8 @@ public:
     for (Operation *op : anchors.all())
       addOp(op, op == schedule.shiftedMma ? schedule.shift : 0, anchors.orderOf(op), ttg::Partition::consumers);
     ttg::OperandPlanAttr plan;
-    if (const std::optional<OperandPlan> &own = schedule.operandPlan)
-      plan = ttg::OperandPlanAttr::get(context, anchors.orderAfter(own->releaseAfter), own->loadsWholeRows, own->fencesEarly);
+    if (const OperandPlan &own = schedule.operandPlan; schedule.operandPartition)
+      plan = ttg::OperandPlanAttr::get(context, anchors.orderAfter(own.releaseAfter), own.loadsWholeRows, own.fencesEarly);
     auto continues = schedule.continues ? std::optional(idOf(schedule.continues)) : std::nullopt;
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers,
@@ -166,6 +168,7 @@ public:
     if (ttg::OperandPlanAttr plan = made.getOperandPlan()) {
       FailureOr<Operation *> releaseAfter = operationBefore(plan.getRelease());
       if (failed(releaseAfter)) return failure();
+      schedule.operandPartition = true;
       schedule.operandPlan = {*releaseAfter, plan.getLoadsWholeRows(), plan.getFencesEarly()};
     }
     for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
@@ -296,11 +299,20 @@ SmallVector<Value> CircularBuffer::operands() const {
   return all;
 }
 
-SmallVector<Copy> LoopSchedule::copies() const {
+SmallVector<Copy> LoopLoads::copies() const {
   SmallVector<Copy> all;
   for (const CircularBuffer &circular : circularBuffers)
     llvm::append_range(all, circular.copies);
   return all;
+}
+
+llvm::SetVector<Operation *> LoopLoads::operandPartitionOps() const {
+  llvm::SetVector<Operation *> ops;
+  BackwardSliceOptions options;
+  options.filter = [body = scf::ForOp(loop).getBody()](Operation *op) { return op->getBlock() == body; };
+  for (ttg::StoreSharedOp store : computed)
+    (void)getBackwardSlice(store.getOperation(), &ops, options);
+  return ops;
 }
 
 void writeSchedule(const LoopSchedule &schedule, StringRef reason, int64_t &nextId) {

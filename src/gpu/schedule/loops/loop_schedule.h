@@ -4,8 +4,10 @@
 #pragma once
 
 #include "gpu/schedule/mma_waits.h"
+#include "support/result.h"
 
-#include <optional>
+#include "llvm/ADT/SetVector.h"
+
 #include <string>
 
 namespace tilewright::gpu {
@@ -62,38 +64,51 @@ struct OperandPlan {
   bool fencesEarly = false;
 };
 
-struct LoopSchedule {
+/// What a loop loads, and what its threads compute for MMAs. It is found in the loop, before anything is decided.
+struct LoopLoads {
   mlir::scf::ForOp loop;
-  llvm::StringRef policy;                            ///< the policy that wrote it
-  int64_t requested = 1;                             ///< num_stages
-  int64_t stages = 1;                                ///< depth of the circular buffers
   llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
-  int64_t computedStages = 2;                     ///< the depth of those
-  /// The barrier that shows them to the MMA is the only one of an iteration. It stands where all circular buffers have `releaseAfter`, the
-  /// fence after the stores, and also releases what copies have filled.
-  bool oneBarrier = false;
-  /// A partition of its own makes them, into as many stages as the copies have (operand_partition.h). Null: the consumers do.
-  std::optional<OperandPlan> operandPlan;
-  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
-  llvm::SmallVector<MmaEdge> edges;            ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
-  mlir::Operation *shiftedMma = nullptr;       ///< an MMA that runs for another iteration than the rest of the loop; null: none does
-  int64_t shift = 0;      ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
-  bool crossTile = false; ///< the first copies of the loop's next run start after this one
-  mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
-  bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
-  bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds
-  bool warpSpecialized = false;         ///< a producer warp starts the copies
-  bool paired = false;                  ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
+  bool operandPartition = false;                  ///< a partition of its own makes these operands (operand_partition.h)
+  bool paired = false;                            ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
 
   /// The copies of all circular buffers.
   llvm::SmallVector<Copy> copies() const;
-  /// After it, consumers release what a partition has stored, if not with the copies. Null otherwise.
-  mlir::Operation *computedReleaseAfter() const { return operandPlan ? operandPlan->releaseAfter : nullptr; }
+  /// The operations of an iteration that the operand partition's stores are computed from.
+  llvm::SetVector<mlir::Operation *> operandPartitionOps() const;
+};
+
+/// What a policy decides, next to what it writes on each circular buffer.
+struct PolicyDecision {
+  llvm::StringRef policy;
+  llvm::SmallVector<MmaEdge> edges;      ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
+  mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
+  int64_t shift = 0; ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
+  /// The barrier that shows computed operands to their MMA is the only one of an iteration. It stands where all circular buffers have
+  /// `releaseAfter`, the fence after the stores, and also releases what copies have filled.
+  bool oneBarrier = false;
+  OperandPlan operandPlan;                     ///< of a loop with an operand partition
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
+};
+
+/// All of it, and what depends on the other loops and the memory of the kernel.
+struct LoopSchedule : LoopLoads, PolicyDecision {
+  LoopSchedule() = default;
+  explicit LoopSchedule(LoopLoads loads) : LoopLoads(std::move(loads)) {}
+
+  int64_t requested = 1;                ///< num_stages
+  int64_t stages = 1;                   ///< depth of the circular buffers that copies fill, and of those of an operand partition
+  int64_t computedStages = 2;           ///< depth of the buffers of computed operands
+  bool warpSpecialized = false;         ///< a producer warp starts the copies
+  bool crossTile = false;               ///< the first copies of the loop's next run start after this one
+  mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
+  bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
+  bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds
 };
 
 /// Writes the schedule as the attribute `ttg.loop_schedule` of its loop, with `ttg.id` on the operations that it names. `nextId` numbers
@@ -101,5 +116,11 @@ struct LoopSchedule {
 void writeSchedule(const LoopSchedule &schedule, llvm::StringRef reason, int64_t &nextId);
 /// Reads the attribute back. Reports an error if it names an operation that the loop does not have, or one of another kind.
 mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
+
+/// Checks a schedule, before and after it is written: every iteration's wait must have its arrival, and a stage may be filled again only
+/// after all threads have read it (verify_schedule.cpp).
+Result<void> verify(const LoopSchedule &schedule);
+/// The part of it about the operands that threads compute, with or without circular buffers that copies fill.
+Result<void> verifyComputed(const LoopSchedule &schedule);
 
 } // namespace tilewright::gpu

@@ -8,16 +8,10 @@
 // The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/program_loop.h"
-#include "gpu/schedule/shared_memory/shared_plan.h"
-#include "gpu/ttg/buffer_accesses.h"
-#include "ir/scaled_dot.h"
 #include "ir/volatile_load.h"
 
 #include "mlir/IR/Matchers.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -39,8 +33,9 @@ static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
 static bool mayWait(Operation *op, scf::ForOp loop) {
   if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
   auto load = dyn_cast<tt::LoadOp>(op);
-  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(op) ||
-         (load && tt::isVolatileLoad(load)) || ttg::isDebugBarrier(op);
+  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
+  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) || (load && tt::isVolatileLoad(load)) ||
+         (assembly && !assembly.getPure()) || ttg::isDebugBarrier(op);
 }
 
 scf::ForOp topLevelLoopAround(scf::ForOp loop) {
@@ -61,54 +56,6 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
           .wasInterrupted())
     return {};
   return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
-}
-
-ttg::StoreSharedOp writeOf(ttg::TmaStoreOp store) {
-  for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode())
-    if (auto write = dyn_cast<ttg::StoreSharedOp>(op); write && write.getBuffer() == store.getBuffer()) return write;
-  return {};
-}
-
-SmallVector<TileStore> storesOf(scf::ForOp loop) {
-  SmallVector<TileStore> stores;
-  for (auto store : loop.getBody()->getOps<ttg::TmaStoreOp>()) {
-    auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
-    auto wait = dyn_cast<ttg::TmaStoreWaitOp>(store->getNextNode());
-    if (!alloc || alloc->getBlock() != loop.getBody() || accessesOf(alloc).size() != 2 || !wait || wait.getPending() != 0) continue;
-    if (ttg::StoreSharedOp write = writeOf(store)) stores.push_back({alloc, write, store, wait});
-  }
-  return stores;
-}
-
-SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
-  SmallVector<DeeperBuffer> buffers;
-  SmallVector<ttg::BufferType> types;
-  for (const TileStore &store : storesOf(loop)) {
-    ttg::AllocOp alloc = store.alloc;
-    bool shares = llvm::is_contained(types, alloc.getType());
-    if (!shares) types.push_back(alloc.getType());
-    buffers.push_back({alloc, shares ? 0 : 1, loop});
-  }
-  return buffers;
-}
-
-void letStoresRun(scf::ForOp loop) {
-  SmallVector<ttg::AllocOp> buffers;
-  for (TileStore &store : storesOf(loop)) {
-    store.wait->moveBefore(store.write);
-    auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == store.alloc.getType(); });
-    if (same == buffers.end()) {
-      store.alloc->moveBefore(loop);
-      buffers.push_back(store.alloc);
-      continue;
-    }
-    store.alloc.getResult().replaceAllUsesWith(same->getResult());
-    store.alloc->erase();
-  }
-  if (buffers.empty()) return;
-  OpBuilder b(loop.getContext());
-  b.setInsertionPointAfter(loop);
-  ttg::TmaStoreWaitOp::create(b, loop.getLoc(), 0);
 }
 
 } // namespace tilewright::gpu

@@ -70,16 +70,29 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   return {};
 }
 
-Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
-  IntegerAttr step;
+/// True if the load can be made before its iteration.
+static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
-  bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
-  if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
   if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
+  return {};
+}
+
+Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
+  IntegerAttr step;
+  bool falls = matchPattern(loop.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive();
+  if (loop.getUnsignedCmp() || falls) return Failure{"the loop does not count up in signed numbers"};
+  Result<void> valid = checkEarlier(load, loop);
   auto plain = dyn_cast<tt::LoadOp>(load);
-  return plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : Result<void>{};
+  return valid && plain ? checkCopyAsync(plain, alloc, loop, mayCopyAsync) : valid;
+}
+
+Result<void> checkRegisterPrefetch(tt::LoadOp load, scf::ForOp loop) {
+  if (!isa<RankedTensorType>(load.getType())) return Failure{"it loads no tile"};
+  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
+  if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
+  return checkEarlier(load, loop);
 }
 
 static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
@@ -104,22 +117,22 @@ bool findReaders(CircularBuffer &circular, Block *body) {
 }
 
 /// Copies that are first read at one place are one circular buffer.
-static void addCircularBuffer(LoopSchedule &schedule, CircularBuffer circular) {
-  auto same = llvm::find_if(schedule.circularBuffers,
+static void addCircularBuffer(LoopLoads &loads, CircularBuffer circular) {
+  auto same = llvm::find_if(loads.circularBuffers,
                             [&](CircularBuffer &r) { return r.tma == circular.tma && r.firstReader == circular.firstReader; });
-  if (same == schedule.circularBuffers.end()) {
-    schedule.circularBuffers.push_back(std::move(circular));
+  if (same == loads.circularBuffers.end()) {
+    loads.circularBuffers.push_back(std::move(circular));
     return;
   }
   same->append(circular);
 }
 
 /// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
-static void mergeRows(LoopSchedule &schedule) {
-  for (size_t i = 0; i < schedule.circularBuffers.size();) {
-    CircularBuffer &rows = schedule.circularBuffers[i];
+static void mergeRows(LoopLoads &loads) {
+  for (size_t i = 0; i < loads.circularBuffers.size();) {
+    CircularBuffer &rows = loads.circularBuffers[i];
     CircularBuffer *tiles = nullptr;
-    for (CircularBuffer &circular : schedule.circularBuffers)
+    for (CircularBuffer &circular : loads.circularBuffers)
       if (circular.tma && rows.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
         if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
     if (!rows.holdsRows() || !tiles) {
@@ -127,12 +140,12 @@ static void mergeRows(LoopSchedule &schedule) {
       continue;
     }
     tiles->append(rows);
-    schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
+    loads.circularBuffers.erase(loads.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
 /// Tiles that threads read one right after the other arrive together: they would wait for each.
-static void mergeAdjacent(LoopSchedule &schedule) {
+static void mergeAdjacent(LoopLoads &loads) {
   auto isPassed = [](Operation *op) { // what is left of the copies, too
     return isa<ttg::LoadSharedOp, ttg::DescriptorLoadOp, ttg::AllocOp, ttg::StoreSharedOp>(op) || isMemoryEffectFree(op);
   };
@@ -143,16 +156,16 @@ static void mergeAdjacent(LoopSchedule &schedule) {
       op = op->getNextNode();
     return op == second.firstReader;
   };
-  llvm::sort(schedule.circularBuffers,
+  llvm::sort(loads.circularBuffers,
              [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
-  for (size_t i = 0; i + 1 < schedule.circularBuffers.size();) {
-    CircularBuffer &first = schedule.circularBuffers[i], &second = schedule.circularBuffers[i + 1];
+  for (size_t i = 0; i + 1 < loads.circularBuffers.size();) {
+    CircularBuffer &first = loads.circularBuffers[i], &second = loads.circularBuffers[i + 1];
     if (!isReadTogether(first, second)) {
       ++i;
       continue;
     }
     first.append(second);
-    schedule.circularBuffers.erase(schedule.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    loads.circularBuffers.erase(loads.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
 }
 
@@ -169,38 +182,38 @@ int64_t requestedStages(scf::ForOp loop, ttg::ConfigAttr config) {
   return own ? own.getInt() : config.getStages();
 }
 
-LoopSchedule findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
-  LoopSchedule schedule;
-  schedule.loop = loop;
+LoopLoads findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
+  LoopLoads loads;
+  loads.loop = loop;
   Block *body = loop.getBody();
   for (auto store : body->getOps<ttg::StoreSharedOp>()) {
     Operation *load = store.getSrc().getDefiningOp();
     auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
     bool isLoad = load && load->getBlock() == body && load->getResult(0).hasOneUse() && isa<tt::LoadOp, ttg::DescriptorLoadOp>(load);
     if (ttg::partitionOf(store) == ttg::Partition::operands) {
-      schedule.computed.push_back(store);
-      schedule.operandPlan.emplace();
+      loads.computed.push_back(store);
+      loads.operandPartition = true;
       continue;
     }
-    if (!isLoad && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isLoad && isForDots(store, alloc)) loads.computed.push_back(store);
     if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
     CircularBuffer circular;
     circular.tma = isa<ttg::DescriptorLoadOp>(load);
     circular.copies.push_back({load, store, alloc});
     Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
-    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) schedule.computed.push_back(store);
+    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) loads.computed.push_back(store);
     if (!isPrefetchable)
-      schedule.unpipelined.push_back({load, isPrefetchable.error()});
+      loads.unpipelined.push_back({load, isPrefetchable.error()});
     else if (!findReaders(circular, circular.copies.front(), body))
-      schedule.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
+      loads.unpipelined.push_back({load, "its buffer is still in use at the end of the iteration"});
     else
-      addCircularBuffer(schedule, std::move(circular));
+      addCircularBuffer(loads, std::move(circular));
   }
   auto mmas = body->getOps<ttg::MmaAsyncOp>();
-  schedule.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
-  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(schedule);
-  if (!schedule.computed.empty()) mergeAdjacent(schedule);
-  return schedule;
+  loads.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
+  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(loads);
+  if (!loads.computed.empty()) mergeAdjacent(loads);
+  return loads;
 }
 
 } // namespace tilewright::gpu

@@ -11,11 +11,13 @@ namespace tilewright::gpu {
 bool mayLearnOfWrites(mlir::Operation *within);
 /// Checks that a load that feeds `alloc` can run ahead in its loop.
 Result<void> checkPrefetch(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
+/// Checks that a load of a tile to registers can run ahead in its loop.
+Result<void> checkRegisterPrefetch(tt::LoadOp load, mlir::scf::ForOp loop);
 
 /// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's.
 int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);
-/// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute. Nothing is scheduled yet.
-LoopSchedule findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
+/// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute.
+LoopLoads findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CircularBuffer &circular, mlir::Block *body);
 /// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:

@@ -6,7 +6,6 @@
 #include "ir/refusal.h"
 #include "ir/slice.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -32,7 +31,7 @@ Operation *firstReaderOfComputed(const LoopSchedule &schedule) {
 
 ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   Operation *reader = firstReaderOfComputed(schedule);
   ttg::LoadSharedOp last;
   for (auto load : loop.getBody()->getOps<ttg::LoadSharedOp>())
@@ -40,21 +39,11 @@ ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule) {
   return last;
 }
 
-llvm::SetVector<Operation *> operandPartitionOf(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
-  llvm::SetVector<Operation *> part;
-  BackwardSliceOptions options;
-  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody(); };
-  for (ttg::StoreSharedOp store : schedule.computed)
-    (void)getBackwardSlice(store.getOperation(), &part, options);
-  return part;
-}
-
 /// The partition waits, before its first access to shared memory, until the stage that it fills is empty. A fresh barrier has completed the
 /// phase of parity 1.
 static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, const StageState &stage) {
   scf::ForOp loop = schedule.loop;
-  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   auto isAccess = [&](Operation &op) {
     return isa<ttg::LoadSharedOp>(op) ? ofPartition.contains(&op)
                                       : isa<ttg::StoreSharedOp>(op) && ttg::partitionOf(&op) == ttg::Partition::operands;
@@ -64,7 +53,7 @@ static void waitUntilEmpty(const LoopSchedule &schedule, Value computedEmpty, co
   markOperandPartition(ttg::BarrierWaitOp::create(b, loop.getLoc(), computedEmpty, stage.index, before));
 }
 
-LogicalResult fillByPartition(LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers) {
+LogicalResult fillByPartition(const LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers) {
   scf::ForOp loop = schedule.loop;
   Location loc = loop.getLoc();
   OpBuilder b(loop);
@@ -95,7 +84,7 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
 
 void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, const StageState &stage) {
   scf::ForOp loop = schedule.loop;
-  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   Operation *first[2] = {nullptr, nullptr}; // of the consumers, and of the partition
   for (Operation &op : loop.getBody()->without_terminator()) {
     Operation *&known = first[ofPartition.contains(&op)];

@@ -13,8 +13,6 @@
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/stage_index.h"
 
-#include "llvm/ADT/SetVector.h"
-
 namespace tilewright::gpu {
 
 /// Marks the operation as the partition's work.
@@ -22,8 +20,6 @@ void markOperandPartition(mlir::Operation *op);
 /// True if such a partition computes an operand in this loop.
 bool hasOperandPartition(mlir::scf::ForOp loop);
 
-/// Returns the operations of an iteration that the partition's stores are computed from.
-llvm::SetVector<mlir::Operation *> operandPartitionOf(const LoopSchedule &schedule);
 /// Returns the first operation of an iteration that reads what the partition stores; the terminator if none does.
 mlir::Operation *firstReaderOfComputed(const LoopSchedule &schedule);
 /// Returns the last load from shared memory by which the consumers read copies, before they read what the partition stores; null if they
@@ -41,7 +37,7 @@ struct PartitionBarriers {
 /// which the partition waits before it fills a stage. After its stores the
 /// partition arrives at `empty`, because it has read the copies, and at `made`, for which the consumers wait before they read. Reports a
 /// bug if no fence follows the stores.
-mlir::LogicalResult fillByPartition(LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers);
+mlir::LogicalResult fillByPartition(const LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers);
 /// The partition and the consumers each wait at `barriers` where they first read a stage of `buffers`.
 void waitInPartitions(const LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, const StageState &stage);
 

@@ -5,7 +5,7 @@
 //   with a producer:     issue QK of i    issue PV of i-1    wait for QK    release K    softmax    wait for PV    release V of i-1
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/hardware.h"
-#include "gpu/schedule/expand/two_stage_pipeline.h"
+#include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -52,10 +52,12 @@ static ttg::MmaAsyncOp firstOfChain(const LoopSchedule &schedule, const Circular
   auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(mma->getNextNode());
   if (!wait || wait.getPending() != 0 || wait.getTiles().size() != 1 || wait.getTiles()[0] != mma.getD()) return {};
   if (!readsAlone(schedule, mma, circular)) return {};
-  if (schedule.warpSpecialized && (context.config.getWarps() != 2 * warpsOfGroup || !canPipelineTwoStages(loop, mma))) return {};
+  SmallVector<ttg::MmaAsyncOp> mmas = mmasOf(loop);
   ttg::MmaAsyncWaitOp last = lastWaitIn(loop.getBody());
-  bool isChain = mmasOf(loop).size() > 1 && last != wait && last.getPending() == 0;
-  return isChain && hasRegisters(schedule, mma, context) ? mma : ttg::MmaAsyncOp();
+  if (mmas.size() < 2 || last == wait || last.getPending() != 0) return {};
+  bool inTwoStages = context.config.getWarps() == 2 * warpsOfGroup && mmas.front() == mma && TwoStages(loop).areSeparable();
+  if (schedule.warpSpecialized && !inTwoStages) return {};
+  return hasRegisters(schedule, mma, context) ? mma : ttg::MmaAsyncOp();
 }
 
 bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {

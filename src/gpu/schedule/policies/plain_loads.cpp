@@ -4,7 +4,6 @@
 // ptxas itself moves loads above arithmetic and unrolls loops, but it moves nothing past a barrier. So without barriers this would only
 // take registers.
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/schedule/expand/register_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 

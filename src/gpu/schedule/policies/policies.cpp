@@ -9,30 +9,17 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 ArrayRef<Policy> allPolicies() {
+#define POLICY(name, apply) {name, apply},
   static constexpr Policy policies[] = {
-      {"dequantize-partition", scheduleDequantizePartition},
-      {"copy-async", scheduleCopyAsync},
-      {"register-operands", scheduleRegisterOperands},
-      {"gemm", scheduleGemm},
-      {"chained-dots", scheduleChainedDots},
-      {"many-dots", scheduleManyDots},
-      {"producer", scheduleProducer},
-      {"waited-dots", scheduleWaitedDots},
-      {"plain-loads", schedulePlainLoads},
+#include "gpu/schedule/policies/policies.def"
   };
+#undef POLICY
   return policies;
 }
 
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, ArrayRef<Policy> policies) {
   schedule.stages = stages;
-  schedule.edges.clear();
-  schedule.shiftedMma = {};
-  schedule.shift = 0;
-  if (schedule.operandPlan) schedule.operandPlan = OperandPlan();
-  schedule.policy = {};
-  schedule.registerLoads.clear();
-  schedule.registersForWords = 0;
-  schedule.oneBarrier = false;
+  static_cast<PolicyDecision &>(schedule) = {};
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;

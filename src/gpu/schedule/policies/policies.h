@@ -1,5 +1,5 @@
 // Scheduling policies. Each is a way of pipelining one kind of loop, in a file of its own in the folder `policies`, with a row in the table
-// (policies/policies.cpp). A policy only writes the LoopSchedule: distances of copies, where stages are released, which MMAs stay in flight
+// (policies/policies.def). A policy only writes the LoopSchedule: distances of copies, where stages are released, which MMAs stay in flight
 // or run for another iteration. It changes no IR. verify() checks what it has written, and pipeline-loops rewrites the loop.
 #pragma once
 
@@ -25,7 +25,7 @@ llvm::ArrayRef<Policy> allPolicies();
 /// Schedules all loops of a kernel with these policies, as the step schedule-loops does.
 mlir::LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::ArrayRef<Policy> policies);
 /// Schedules the loops of a copy of the kernel, after `rewrite` has changed it. If that returns true and there is a schedule, `see` gets
-/// the copy, which is erased then. So a step knows what schedule-loops would do with its decision.
+/// the copy, which is erased then. So a step knows what schedule-loops would do with its decision. Errors of the attempt are not reported.
 void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::function_ref<bool(tt::FuncOp)> rewrite,
                   llvm::function_ref<void(tt::FuncOp)> see);
 /// Schedules the loop with circular buffers of `stages` stages. Forgets what has been scheduled before.
@@ -51,20 +51,14 @@ void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait);
 /// Returns the operation after which everything that an iteration reads from circular buffers has been read: its last wait, or the last
 /// reader.
 mlir::Operation *endOfAllReads(const LoopSchedule &schedule);
-
+/// Schedules the loop's loads to registers one iteration ahead, as far as they can be; none if `registers` of a thread do not suffice.
+void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
 /// Returns the fence after the stores of computed operands, if threads have read before it what was loaded ahead for them; otherwise
 /// null. Circular buffers have `stages` stages.
 ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages);
 
-// The rows of the table.
-bool scheduleDequantizePartition(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleCopyAsync(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleRegisterOperands(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleGemm(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleProducer(LoopSchedule &schedule, const PolicyContext &context);
-bool schedulePlainLoads(LoopSchedule &schedule, const PolicyContext &context);
-bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &context);
+#define POLICY(name, apply) bool apply(LoopSchedule &schedule, const PolicyContext &context);
+#include "gpu/schedule/policies/policies.def"
+#undef POLICY
 
 } // namespace tilewright::gpu

@@ -8,12 +8,10 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/expand/per_warp_group_store.h"
-#include "gpu/schedule/expand/register_loads.h"
-#include "gpu/schedule/expand/verify_schedule.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/tile_stores.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/policies/shared_budget.h"
@@ -57,9 +55,13 @@ public:
   }
 
 private:
+  /// Returns the loads of the loop that may run ahead. They may not if it asks for one stage.
   LoopSchedule findLoads(scf::ForOp loop) {
-    LoopSchedule schedule = findPrefetchableLoads(loop, target.cpAsync);
-    schedule.requested = requestedStages(loop, config);
+    LoopLoads none;
+    none.loop = loop;
+    int64_t requested = requestedStages(loop, config);
+    LoopSchedule schedule(requested > 1 ? findPrefetchableLoads(loop, target.cpAsync) : std::move(none));
+    schedule.requested = requested;
     return schedule;
   }
 
@@ -74,7 +76,6 @@ private:
     std::vector<LoopSchedule> schedules;
     bool runsDecoupled = false;
     for (scf::ForOp loop : loops) {
-      if (requestedStages(loop, config) < 2) continue;
       LoopSchedule schedule = findLoads(loop);
       if (schedule.circularBuffers.empty()) continue;
       usePolicies(schedule, schedule.requested);
@@ -93,7 +94,7 @@ private:
   /// True if the warp groups of a kernel with warp specialization need no barrier from one tile of this loop to the next.
   bool mayRunDecoupled(const LoopSchedule &schedule) {
     scf::ForOp tiles = persistentLoop(schedule);
-    if (!tiles || !canStorePerWarpGroup(tiles)) return false;
+    if (!tiles || !perWarpGroupGuards(tiles)) return false;
     return affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles)) >= std::min(schedule.stages, minCrossTileStages);
   }
 
@@ -131,7 +132,7 @@ private:
     }
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     int64_t requested = schedule.requested;
-    if (schedule.operandPlan) return affordableStages(schedule, requested, schedule.loop, stored);
+    if (schedule.operandPartition) return affordableStages(schedule, requested, schedule.loop, stored);
     // Where registers leave space for a second CTA, a third stage would take its shared memory.
     if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
       schedule.computedStages = stagesWithoutWaiting;
@@ -185,7 +186,7 @@ private:
       for (const Copy &copy : findLoads(next).copies())
         shared.push_back({copy.alloc, 0, next});
     }
-    bool own = !storesInFlight.contains(tiles) && canStorePerWarpGroup(tiles), runs = own || schedule.operandPlan;
+    bool own = !storesInFlight.contains(tiles) && perWarpGroupGuards(tiles).has_value(), runs = own || schedule.operandPartition;
     if (runs) llvm::append_range(shared, heldBy(tiles));
     int64_t affordable = schedule.continues ? stages : affordableStages(schedule, stages, tiles, shared);
     schedule.crossTile = affordable >= std::min(stages, minCrossTileStages);
@@ -237,7 +238,7 @@ private:
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
   int64_t scheduleBuffers(LoopSchedule &schedule) {
-    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPlan || !function->hasAttr(ttg::operandRegistersName));
+    bool warpSpecialized = isKernelWarpSpecialized && (schedule.operandPartition || !function->hasAttr(ttg::operandRegistersName));
     schedule.warpSpecialized = warpSpecialized;
     bool prefetches = !schedule.circularBuffers.empty();
     if (warpSpecialized && config.getCtas() != 1) keepForPeers(schedule);
@@ -254,15 +255,13 @@ private:
   }
 
   LogicalResult scheduleLoop(scf::ForOp loop) {
-    LoopSchedule schedule;
-    schedule.loop = loop;
-    schedule.requested = requestedStages(loop, config);
-    if (schedule.requested > 1) schedule = findLoads(loop);
+    LoopSchedule schedule = findLoads(loop);
     int64_t stages = scheduleBuffers(schedule);
-    if (schedule.operandPlan && stages < 2) return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
+    if (schedule.operandPartition && stages < 2)
+      return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
     if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty())) usePolicies(schedule, stages);
-    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPlan) schedule.computed.clear();
-    if (schedule.operandPlan) schedule.computedStages = stages;
+    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
+    if (schedule.operandPartition) schedule.computedStages = stages;
     if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) keepStoresInFlight(loop);
     scheduleRegisterLoads(schedule);
@@ -347,6 +346,7 @@ LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const G
 void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
                   function_ref<void(tt::FuncOp)> see) {
   OpBuilder b(function);
+  ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
   auto copy = cast<tt::FuncOp>(b.clone(*function));
   if (rewrite(copy) && succeeded(scheduleLoops(copy, config, target, allPolicies()))) see(copy);
   copy.erase();

@@ -15,8 +15,8 @@ SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t 
 }
 
 SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, scf::ForOp around, bool copies) {
-  SmallVector<DeeperBuffer> buffers =
-      schedule.operandPlan ? computedBuffers(schedule, stages, around) : computedBuffers(schedule, schedule.computedStages, schedule.loop);
+  SmallVector<DeeperBuffer> buffers = schedule.operandPartition ? computedBuffers(schedule, stages, around)
+                                                                : computedBuffers(schedule, schedule.computedStages, schedule.loop);
   if (!copies) return buffers;
   for (const Copy &copy : schedule.copies())
     buffers.push_back({copy.alloc, stages, around});
@@ -25,7 +25,7 @@ SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages
 
 int64_t barriersOf(const LoopSchedule &schedule) {
   llvm::SmallPtrSet<Operation *, 2> releases;
-  int64_t barriers = schedule.operandPlan.has_value() + (schedule.computedReleaseAfter() != nullptr);
+  int64_t barriers = schedule.operandPartition + (schedule.operandPlan.releaseAfter != nullptr);
   for (const CircularBuffer &circular : schedule.circularBuffers) {
     barriers += circular.tma;
     if (schedule.warpSpecialized) releases.insert(circular.releaseAfter);

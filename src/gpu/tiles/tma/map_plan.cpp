@@ -391,14 +391,10 @@ bool verifyTensorMap(Indices &indices, const MapPlan &plan, Value pointers, Valu
          });
 }
 
-/// Copies count mbarrier phases in loop-carried values; the condition of a while loop has none.
+/// Copies count mbarrier phases in values that loops and branches carry.
 static Result<void> checkRegion(Operation *op) {
-  for (Region *region = op->getParentRegion(); !isa<tt::FuncOp>(region->getParentOp()); region = region->getParentOp()->getParentRegion()) {
-    Operation *around = region->getParentOp();
-    auto loop = dyn_cast<scf::WhileOp>(around);
-    if (loop && region == &loop.getBefore()) return Failure{"it is in the condition of a while loop"};
+  for (Operation *around = op->getParentOp(); !isa<tt::FuncOp>(around); around = around->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(around)) return Failure{"it is inside " + around->getName().getStringRef().str()};
-  }
   return {};
 }
 

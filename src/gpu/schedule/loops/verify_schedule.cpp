@@ -4,15 +4,14 @@
 //   each iteration has one arrival, which is started before the wait. The copy that iteration i starts goes to the stage of iteration i + d
 //   - S. Before it, a barrier shows that all threads have read that stage: the last one that stands where the stage is released. It must
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
-#include "gpu/schedule/expand/verify_schedule.h"
+#include "gpu/schedule/loops/loop_schedule.h"
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/expand/two_stage_pipeline.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "support/target.h"
 
@@ -86,7 +85,7 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
 static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
   scf::ForOp loop = schedule.loop;
   if (circular.mmasRead) return Failure{"a stage is released while an MMA reads it"};
-  llvm::SetVector<Operation *> ofPartition = operandPartitionOf(schedule);
+  llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   for (const Copy &copy : circular.copies)
     for (Operation *access : accessesOf(copy.alloc)) {
       if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
@@ -101,7 +100,7 @@ static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuf
   scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != loop.getBody()) return Failure{"stages are filled or released outside the loop"};
-  if (schedule.computedReleaseAfter()) return verifyEarlyRelease(schedule, circular);
+  if (schedule.operandPlan.releaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
   if (schedule.warpSpecialized) {
@@ -155,7 +154,7 @@ static Result<void> verifyShift(const LoopSchedule &schedule) {
   }
   int64_t warps = ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getWarps();
   bool isLast = mmas.size() > 1 && mmas.back() == schedule.shiftedMma;
-  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !canPipelineTwoStages(loop, mmas.front()))
+  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !TwoStages(loop).areSeparable())
     return Failure{"the shifted MMA does not end a chain that two warp groups can run in two stages"};
   return {};
 }
@@ -164,7 +163,7 @@ static Result<void> verifyShift(const LoopSchedule &schedule) {
 static Result<void> verifyCopies(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   Operation *before = schedule.continues;
-  bool mayContinue = schedule.warpSpecialized && !schedule.operandPlan && before && before->getBlock() == loop->getBlock();
+  bool mayContinue = schedule.warpSpecialized && !schedule.operandPartition && before && before->getBlock() == loop->getBlock();
   if (before && (!mayContinue || !before->isBeforeInBlock(loop))) return Failure{"no loop before it leaves circular buffers"};
   std::optional<GpuTarget> target = targetOf(loop);
   for (const Copy &copy : schedule.copies())
@@ -212,7 +211,7 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
 /// The partition fills a stage of a computed operand again after the MMAs that read it have finished.
 static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
   if (schedule.circularBuffers.empty()) return Failure{"a partition computes an operand, but the loop copies nothing"};
-  Operation *after = schedule.computedReleaseAfter() ? schedule.computedReleaseAfter() : schedule.circularBuffers.front().releaseAfter;
+  Operation *after = schedule.operandPlan.releaseAfter ? schedule.operandPlan.releaseAfter : schedule.circularBuffers.front().releaseAfter;
   scf::ForOp loop = schedule.loop;
   if (!after || after->getBlock() != loop.getBody()) return Failure{"stages of a computed operand are not released in the loop"};
   Point release{schedule.edges.empty() ? 0 : 1, after};
@@ -231,13 +230,16 @@ static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
 Result<void> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
   if (schedule.computedStages < 2) return Failure{"a single buffer of a computed operand cannot be filled while an MMA reads it"};
-  if (!schedule.operandPlan) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
+  if (!schedule.operandPartition) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
   if (!schedule.warpSpecialized) return Failure{"a partition computes an operand, but no producer copies for it"};
   return verifyComputedRelease(schedule);
 }
 
 Result<void> verify(const LoopSchedule &schedule) {
   Result<void> valid;
+  for (tt::LoadOp load : schedule.registerLoads)
+    if (valid = checkRegisterPrefetch(load, schedule.loop); !valid)
+      return Failure{"a load to registers cannot run ahead: " + valid.error()};
   if (schedule.stages > 1 || !schedule.circularBuffers.empty()) valid = verifyCircularBuffers(schedule);
   return valid ? verifyComputed(schedule) : valid;
 }
