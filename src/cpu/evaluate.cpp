@@ -476,6 +476,18 @@ static Value emitAbs(ImplicitLocOpBuilder &b, Value x) {
   return arith::SelectOp::create(b, negative, arith::SubIOp::create(b, zero, x), x);
 }
 
+/// The magnitude of an 8-bit float, by its bits: arithmetic would saturate an infinity. In formats with a single zero (FNUZ), the sign
+/// alone is NaN.
+static Value absoluteByte(ImplicitLocOpBuilder &b, Value x) {
+  Type bytes = vectorOf(b.getI8Type(), lanesOf(x.getType()));
+  Value bits = arith::BitcastOp::create(b, bytes, x), magnitude = arith::AndIOp::create(b, bits, constantInt(b, bytes, INT8_MAX));
+  if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(getElementTypeOrSelf(x))) {
+    Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, constantInt(b, bytes, INT8_MIN));
+    magnitude = arith::SelectOp::create(b, isNan, bits, magnitude);
+  }
+  return arith::BitcastOp::create(b, x.getType(), magnitude);
+}
+
 /// Returns the upper half of the product of unsigned integers.
 static Value emitMulHigh(ImplicitLocOpBuilder &b, Value x, Value y) {
   Type type = x.getType();
@@ -548,6 +560,7 @@ Value emitElementwise(Context &ctx, Operation *op, ValueRange given) {
     bool truncate = convert && convert.getRounding() && *convert.getRounding() == RoundingMode::RTZ;
     return convertFloat(b, ctx.target, operands[0], element, truncate);
   }
+  if (isa<math::AbsFOp>(op) && element.getIntOrFloatBitWidth() == 8) return absoluteByte(b, operands[0]);
   if (isFloatArithmetic(op))
     for (Value &operand : operands)
       if (isNarrowFloat(getElementTypeOrSelf(operand.getType()))) operand = convertFloat(b, ctx.target, operand, b.getF32Type(), false);

@@ -151,10 +151,23 @@ def test_f32_in_several_mmas(precision, bits, shape):
     np.testing.assert_allclose(c, 3 + wide(a) @ wide(b), rtol=0, atol=2.0**-bits * (3 + np.abs(wide(a)) @ np.abs(wide(b))).max())
 
 
-def test_infinities_in_several_mmas():
+@pytest.mark.parametrize("precision, bits", [("bf16x3", 15), ("bf16x6", 22)])
+def test_numbers_beyond_those_of_bf16(precision, bits):
+    """The largest numbers of f32 round to infinity in bf16."""
+    a, b, c = np.zeros((16, 32), np.float32), random((32, 16), "fp32", 2) / 64, np.zeros((16, 16), np.float32)
+    largest = np.array([3.3961776e38, 3.39618e38, 3.4e38, np.finfo(np.float32).max], np.float32)
+    a[:4, 3], a[4:8, 7] = largest, -largest
+    for left, right in (a, b), (np.ascontiguousarray(b.T), np.ascontiguousarray(a.T)):
+        precise_kernel[(1,)](left, right, c, 16, 16, 32, 32, precision)
+        expected = wide(left) @ wide(right)
+        np.testing.assert_allclose(c, expected, rtol=2.0**-bits, atol=4)
+
+
+@pytest.mark.parametrize("precision", ["tf32x3", "bf16x3", "bf16x6"])
+def test_infinities_in_several_mmas(precision):
     a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
     a[3, 5], a[4, 5], a[6, 0] = np.inf, -np.inf, np.nan
-    precise_kernel[(1,)](a, b, c, 16, 16, 16, 16, "tf32x3")
+    precise_kernel[(1,)](a, b, c, 16, 16, 16, 16, precision)
     assert (c[3] == np.inf).all() and (c[4] == -np.inf).all() and np.isnan(c[6]).all()
     assert (np.delete(c, [3, 4, 6], axis=0) == 19).all()
 

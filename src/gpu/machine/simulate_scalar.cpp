@@ -276,6 +276,7 @@ static bool convert(Warp &warp, const Step &step) {
 
 static void addArithmetic(HandlerTable &table) {
   using namespace interp;
+  INTEGER("arith.negf", a ^ uint64_t(1) << (bits - 1))
   FLOAT("ptx.divide", x / y)
   FLOAT("arith.extf", x)
   FLOAT("arith.truncf", x)

@@ -312,9 +312,13 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
     return lowerElements(t, op, [&](ValueRange x) -> Value {
       auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());
       Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(t.b, bits, x[0]));
-      Value mask = arith::ConstantOp::create(t.b, t.b.getIntegerAttr(bits, APInt::getSignedMaxValue(bits.getWidth())));
-      whole = arith::AndIOp::create(t.b, whole, mask);
-      return x[0].getType() == bits ? whole : Value(arith::BitcastOp::create(t.b, element, whole));
+      auto constant = [&](const APInt &value) { return t.constant(bits, t.b.getIntegerAttr(bits, value)); };
+      Value magnitude = arith::AndIOp::create(t.b, whole, constant(APInt::getSignedMaxValue(bits.getWidth())));
+      if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(element)) { // the sign alone is NaN
+        Value isNan = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, whole, constant(APInt::getSignedMinValue(bits.getWidth())));
+        magnitude = arith::SelectOp::create(t.b, isNan, whole, magnitude);
+      }
+      return x[0].getType() == bits ? magnitude : Value(arith::BitcastOp::create(t.b, element, magnitude));
     });
   if (isa<math::ExpOp>(op) && element.isF32() && areRounded(op->getOperand(0)))
     return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });

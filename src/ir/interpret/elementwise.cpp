@@ -284,7 +284,17 @@ void addOthers(Table &table) {
   table["arith.truncf"] = truncateFloat;
 }
 
+/// True for zero and NaN of a format that has a single zero and a single NaN, zero with a sign (FNUZ): they have no other sign.
+bool hasNoSign(uint64_t a, const Format &format) {
+  uint64_t sign = uint64_t(1) << (format.bits - 1);
+  return (a & ~sign) == 0 && std::isnan(decodeFloat(format, sign));
+}
+
 void addConversions(Table &table) {
+  table["math.absf"] = conversion(
+      [](uint64_t a, const Format &from, const Format &) { return hasNoSign(a, from) ? a : a & ~(uint64_t(1) << (from.bits - 1)); });
+  table["arith.negf"] = conversion(
+      [](uint64_t a, const Format &from, const Format &) { return hasNoSign(a, from) ? a : a ^ uint64_t(1) << (from.bits - 1); });
   table["arith.extf"] = conversion([](uint64_t a, const Format &from, const Format &to) { return convertFloat(a, from, to); });
   table["arith.sitofp"] = conversion([](uint64_t a, const Format &from, const Format &to) {
     int64_t value = signExtend(a, from.bits);

@@ -33,25 +33,35 @@ static Value constantTile(ImplicitLocOpBuilder &b, RankedTensorType type, Attrib
   return arith::ConstantOp::create(b, type, DenseElementsAttr::get(type, value));
 }
 
-/// Clears the mantissa bits that tf32 lacks.
-static Value cutToTf32(ImplicitLocOpBuilder &b, Value tile) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  RankedTensorType bits = type.clone(b.getI32Type());
-  constexpr int32_t mask = ~0x1fff;
-  Value cut = arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), constantTile(b, bits, b.getI32IntegerAttr(mask)));
-  return tt::BitcastOp::create(b, type, cut);
+/// Keeps the bits of `mask` of f32 numbers.
+static Value maskBits(ImplicitLocOpBuilder &b, Value tile, uint32_t mask) {
+  RankedTensorType bits = cast<RankedTensorType>(tile.getType()).clone(b.getI32Type());
+  Value kept = constantTile(b, bits, b.getI32IntegerAttr(static_cast<int32_t>(mask)));
+  return tt::BitcastOp::create(b, tile.getType(), arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), kept));
+}
+
+/// Rounds numbers toward zero that are finite, but would be infinite in bf16.
+static Value withoutOverflow(ImplicitLocOpBuilder &b, Value tile) {
+  constexpr uint32_t bf16Bits = 0xffff0000, magnitude = 0x7fffffff;
+  constexpr int32_t first = 0x7f7f8000, infinity = 0x7f800000; // the first number that becomes infinite
+  RankedTensorType bits = cast<RankedTensorType>(tile.getType()).clone(b.getI32Type());
+  auto constant = [&](int32_t value) { return constantTile(b, bits, b.getI32IntegerAttr(value)); };
+  Value above = arith::SubIOp::create(b, tt::BitcastOp::create(b, bits, maskBits(b, tile, magnitude)), constant(first));
+  Value overflows = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, above, constant(infinity - first));
+  return arith::SelectOp::create(b, overflows, maskBits(b, tile, bf16Bits), tile);
 }
 
 /// Returns parts that add up to the tile, the largest first.
 static SmallVector<Value> splitIntoParts(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
+  constexpr uint32_t tf32Bits = 0xffffe000;
   auto type = cast<RankedTensorType>(tile.getType());
   SmallVector<Value> parts;
   size_t count = precision == Precision::BF16x6 ? 3 : 2;
   for (Value rest = tile; parts.size() < count;) {
-    Value part = isBf16(precision) ? arith::TruncFOp::create(b, type.clone(b.getBF16Type()), rest).getResult() : cutToTf32(b, rest);
-    parts.push_back(part);
+    Value part = !isBf16(precision) ? maskBits(b, rest, tf32Bits) : parts.empty() ? withoutOverflow(b, rest) : rest;
+    parts.push_back(isBf16(precision) ? arith::TruncFOp::create(b, type.clone(b.getBF16Type()), part).getResult() : part);
     if (parts.size() < count)
-      rest = arith::SubFOp::create(b, rest, isBf16(precision) ? arith::ExtFOp::create(b, type, part).getResult() : part);
+      rest = arith::SubFOp::create(b, rest, isBf16(precision) ? arith::ExtFOp::create(b, type, parts.back()).getResult() : part);
   }
   return parts;
 }
