@@ -3,6 +3,7 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/indices.h"
 
@@ -69,7 +70,7 @@ static std::string depthText(Value buffer) {
 
 void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
   ttg::ConfigAttr config = ttg::configOf(kernel);
-  GpuTarget target = targetOf(kernel);
+  GpuTarget target = *ttg::targetOf(kernel);
   name = kernel.getName().str();
   sharedMax = target.sharedBytes;
   heading = name + " for cuda:" + config.getTarget().str() + ": " + countText(config.getWarps(), "warp") + ", num_stages " +

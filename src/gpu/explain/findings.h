@@ -79,8 +79,6 @@ private:
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);
 };
 
-/// Returns the GPU that an operation's kernel is compiled for.
-GpuTarget targetOf(mlir::Operation *op);
 /// Returns the pass's remarks about an operation after "; ", or "".
 std::string remarkText(mlir::Operation *op, llvm::StringRef pass);
 /// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.

@@ -5,6 +5,7 @@
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/mma_extent.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
@@ -86,14 +87,9 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
   });
 }
 
-GpuTarget targetOf(Operation *op) {
-  auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
-  return *gpuTarget(ttg::configOf(kernel).getTarget().getValue());
-}
-
 /// Returns the instruction for operands of this width.
 static std::string mmaOf(Operation *dot, int64_t bits) {
-  if (targetOf(dot).deepMma) return "mma.sync m16n8k" + std::to_string(256 / bits);
+  if (ttg::targetOf(dot)->deepMma) return "mma.sync m16n8k" + std::to_string(256 / bits);
   return bits == 8 ? "mma.sync m8n8k16" : "mma.sync m16n8k" + std::to_string(128 / bits);
 }
 
@@ -127,13 +123,13 @@ void Explainer::Impl::seeDot(tt::DotOp dot) {
   bool threads = choice.getKind() == ttg::MmaKind::fma;
   tiles.families.push_back({ttg::layoutOf(dot.getType()), (threads ? "result of " : "accumulator of ") + found.instruction});
   if (threads) found.instruction += " instructions";
-  std::string better = threads ? "tensor cores" : targetOf(dot).tcgen05 ? "tcgen05.mma" : "wgmma";
+  std::string better = threads ? "tensor cores" : ttg::targetOf(dot)->tcgen05 ? "tcgen05.mma" : "wgmma";
   if (!found.reason.empty()) found.reason = "; no " + better + ": " + found.reason;
   dots.push_back(std::move(found));
 }
 
 void Explainer::Impl::seeScaledDot(tt::DotScaledOp dot) {
-  ScaledMma mma = *scaledMma(dot, targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
+  ScaledMma mma = *scaledMma(dot, *ttg::targetOf(dot), ttg::configOf(dot->getParentOfType<tt::FuncOp>()).getWarps());
   tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
   std::string depth = std::to_string(a.depth());
   std::string instruction = "mma.sync m16n8k";

@@ -60,7 +60,8 @@ Value TensorMemory::addressOf(int64_t column) {
 
 void TensorMemory::free() {
   OpBuilder atEnd(function.getBody().front().getTerminator());
-  ttg::TensorFreeOp::create(atEnd, function.getLoc(), address);
+  auto alloc = address.getDefiningOp<ttg::TensorAllocOp>();
+  ttg::TensorFreeOp::create(atEnd, function.getLoc(), address, alloc.getColumns(), alloc.getPaired());
 }
 
 int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
