@@ -19,7 +19,8 @@ LONGEST_FILE, LONGEST_FUNCTION = 800, 60
 SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "policies", "expand", "dequantize", "mmas", "accumulators", "clusters"]
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/ttg", "gpu/cost_model", "gpu/sm_model", "gpu/tiles",
          *(f"gpu/tiles/{name}" for name in ("specialize", "mma", "cluster", "tma", "layouts")), "gpu/schedule",
-         *(f"gpu/schedule/{name}" for name in SCHEDULE), "gpu/thread", "gpu/thread/exchange", "gpu/thread/mma", "gpu", "codegen", "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
+         *(f"gpu/schedule/{name}" for name in SCHEDULE), "gpu/thread/prepare", "gpu/thread",
+         *(f"gpu/thread/{name}" for name in ("memory", "exchange", "mma", "scalars")), "gpu", "codegen", "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
 # Headers that earlier folders may include as well: declarations of passes, functions of numbers, and errors of the C
 # interface, which need no library.
 SHARED = {"gpu/passes.h", "api/error.h", "api/sized.h", *(f"gpu/cost_model/{name}.h" for name in ("hardware", "thresholds", "registers", "live_ranges", "exchange_cost"))}

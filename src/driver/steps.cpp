@@ -364,6 +364,10 @@ constexpr Step steps[] = {
      "insert barriers between accesses to the same bytes of shared memory"},
     {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",
      "specialize warps: a producer warp issues TMA copies, consumer warps multiply", false, &gpu::Explainer::seePartitions},
+    {"prepare-lowering", Machine::gpu, gpu::prepareLowering, nullptr, "",
+     "decide what the lowering of an operation needs to know of others"},
+    {"order-accesses", Machine::gpu, gpu::orderAccesses, nullptr, "gpu.barrier",
+     "insert barriers between accesses to global memory that must keep their order"},
     // ptx: the scalars of one thread
     {"lower-to-threads", Machine::gpu, gpu::lowerToThreads, nullptr, "ttg. tile",
      "lower tiles with layouts to the scalars of one GPU thread", true},
@@ -414,7 +418,7 @@ llvm::StringRef lastStepOf(Stage stage, bool gpu) {
   case Stage::ast: return "";
   case Stage::tt: return "unroll-loops";
   case Stage::loops: return "lower-to-loops";
-  case Stage::ttg: return "specialize-warps";
+  case Stage::ttg: return "order-accesses";
   case Stage::threads: return "collect-launch-guards";
   case Stage::llvm: return gpu ? "generate-ptx" : "generate-code";
   case Stage::assembly:

@@ -114,6 +114,14 @@ llvm::LogicalResult insertBarriers(mlir::ModuleOp module);
 /// has a mark of its partition.
 llvm::LogicalResult specializeWarps(mlir::ModuleOp module);
 
+/// Decides what the lowering of an operation needs to know of other operations, and writes it down as properties and attributes of the
+/// operation, or as operations (ttg.init_barriers, ttg.loop_variant_zero).
+llvm::LogicalResult prepareLowering(mlir::ModuleOp module);
+
+/// Inserts barriers between accesses to global memory of different threads that must keep their order, and before releases. Pointers of two
+/// arguments are assumed disjoint, by a launch guard.
+llvm::LogicalResult orderAccesses(mlir::ModuleOp module);
+
 /// Lowers tiles to the elements of each thread: tt and ttg on tiles become scf, arith and ptx on scalars. The kernel's tt.func then takes
 /// addresses as i64 and has `ptx.kernel`. Reports an error on each operation that GPUs do not support.
 llvm::LogicalResult lowerToThreads(mlir::ModuleOp module);

@@ -31,7 +31,8 @@ import triton.language as tl
 # CHECK: %[[out:.*]] = ttg.mma_async
 # CHECK-NEXT: %{{.*}} = ttg.mma_async
 # CHECK-NEXT: %[[left:.*]]:2 = ttg.mma_async_wait 1, %[[out]], %[[v]]
-# CHECK-NEXT: ttg.store_shared %[[left]]#0
+# CHECK-NEXT: %[[zero:.*]] = ttg.loop_variant_zero
+# CHECK-NEXT: ttg.store_shared %[[left]]#0, {{.*}} plus %[[zero]]
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ttg.cta_barrier
 # CHECK-NEXT: ttg.tma_store reduce add

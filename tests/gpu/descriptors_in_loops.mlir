@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --schedule-mmas --overlap-mmas --allocate-shared --insert-barriers --lower-to-threads \
+// RUN: tilewright opt %s --assign-layouts --select-tensor-cores --stage-tma-transfers --schedule-loops --pipeline-loops --copy-unpipelined --schedule-mmas --overlap-mmas --allocate-shared --insert-barriers --prepare-lowering --order-accesses --lower-to-threads \
 // RUN:   -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --allocate-shared --prepare-lowering --order-accesses --lower-to-threads -split-input-file | FileCheck %s
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // CHECK-LABEL: tt.func @gather

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --prepare-lowering --order-accesses --lower-to-threads -split-input-file | FileCheck %s
 
 // division is correctly rounded only on request; exp uses the hardware's 2^x; rounding is an instruction
 // CHECK-LABEL: tt.func @functions

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: tilewright opt %s --allocate-shared --prepare-lowering --order-accesses --lower-to-threads -split-input-file -verify-diagnostics | FileCheck %s
 
 // one thread performs it after a barrier, and broadcasts the result
 // CHECK-LABEL: tt.func @scalar

@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --prepare-lowering --order-accesses --lower-to-threads -split-input-file | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #two = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>

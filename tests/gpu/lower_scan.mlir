@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads | FileCheck %s
+// RUN: tilewright opt %s --allocate-shared --prepare-lowering --order-accesses --lower-to-threads | FileCheck %s
 
 #row = #ttg.layout<256, reg [[1]], lane [[2], [4], [8], [16], [32]], warp [[64], [128]]>
 // two registers, five butterfly shuffles of totals, and two exchanges between warps of one total for each thread

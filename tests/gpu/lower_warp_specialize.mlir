@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --lower-to-threads -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: tilewright opt %s --prepare-lowering --order-accesses --lower-to-threads -split-input-file -verify-diagnostics | FileCheck %s
 
 #config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
 #map = #ttg.tensor_map<base = 0, offset = [], dims = [[], []], strides = [[[64]]], box = [64, 64], element = f16, swizzle = 128>

@@ -22,6 +22,7 @@ import triton.language as tl
 # CHECK-NEXT: ttg.store_shared
 # CHECK-NEXT: ttg.fence_async
 # CHECK-NEXT: ptx.barrier {id = 4 : i32, perWarpGroup, threads = 128 : i32}
+# CHECK-NEXT: ttg.tma_store_wait 0 {untilWritten}
 # CHECK-NEXT: ttg.tma_store {{.*}} {perWarpGroup}
 # CHECK: partition0() num_warps(1) {
 # CHECK: ttg.tma_load

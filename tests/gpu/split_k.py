@@ -24,8 +24,10 @@ import triton.language as tl
 # CHECK: ttg.read_cluster {{.*}} peer 2 {{.*}}: tensor<64x32xf32
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.read_cluster {{.*}} peer 1 {{.*}}: tensor<64x16xf32
+# CHECK-NEXT: ttg.cluster_arrive
 # CHECK-NEXT: arith.addf
 # CHECK: ttg.tma_store {{.*}} : <1 x f16, #ttg.shared<64x16
+# CHECK: ttg.cluster_wait
 # The CTAs synchronize once for each exchange, because each has a separate buffer, and at the end, after all reads.
 # MEET-COUNT-3: barrier.cluster.arrive
 # MEET-NOT: barrier.cluster.arrive

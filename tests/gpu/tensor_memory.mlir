@@ -16,21 +16,23 @@
 // CHECK: ttg.tcgen05_wait 1 of %{{.*}} at %{{.*}} : <2>
 // CHECK: ttg.tensor_load %[[t]] : <128x64xf32> -> tensor<128x64xf32
 // CHECK: ttg.tensor_free %[[m]]
+#b = #ttg.shared<32x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], 8>
 tt.func @text(%x: tensor<128x64xf32, #acc>, %n: i32, %yes: i1) {
   %m = ttg.tensor_alloc 128
   %t = ttg.tensor_tile %m, 64 : !ttg.tensor_memory<128x64xf32>
   %w = ttg.alloc_barriers : !ttg.barriers<2>
   %a = ttg.alloc : !ttg.buffer<1 x i8, #a>
+  %b = ttg.alloc : !ttg.buffer<1 x i8, #b>
   %s = ttg.alloc : !ttg.buffer<1 x i8, #s>
   ttg.tensor_store %x, %t : tensor<128x64xf32, #acc>, !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_mma %a, %a, %t if %yes to %w : !ttg.barriers<2> at %n scales %s : !ttg.buffer<1 x i8, #s>, %s : !ttg.buffer<1 x i8, #s> in %m <a = f4E2M1FN, b = f4E2M1FN, block = 32>
     : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>
-  ttg.tcgen05_mma %a, %a, %t if %yes : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>
+  ttg.tcgen05_mma %a, %b, %t if %yes : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #b>, !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_commit %w[%n] : !ttg.barriers<2>
   %u = ttg.tensor_stage %t[%n] : !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_wait 1 of %w at %n : !ttg.barriers<2>
   %y = ttg.tensor_load %t : !ttg.tensor_memory<128x64xf32> -> tensor<128x64xf32, #acc>
-  ttg.tensor_free %m
+  ttg.tensor_free %m, 128
   tt.return
 }
 

@@ -36,7 +36,7 @@ def test_an_attribute_that_nothing_writes(tree):
 
 
 def test_an_attribute_that_nothing_reads(tree):
-    path = pathlib.Path("src/gpu/thread/memory.cpp")
+    path = pathlib.Path("src/gpu/thread/memory/atomics.cpp")
     assert check(tree, path, "op->hasAttr(ttg::firstCtaName)", "false") == [
         f"{TABLE}: no code has read firstCtaName", f"{TABLE}: firstCtaName is not read by lower-to-threads"]
 

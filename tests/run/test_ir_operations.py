@@ -17,21 +17,21 @@ def kernel(x_ptr, y_ptr, out_ptr):
     tl.store(out_ptr, tl.load(x_ptr) + tl.load(y_ptr))
 
 
-def text(body, type):
-    tile, pointers = f"tensor<{N}x{type}>", f"tensor<{N}x!tt.ptr<{type}>>"
+def text(body, type, count):
+    tile, pointers = f"tensor<{count}x{type}>", f"tensor<{count}x!tt.ptr<{type}>>"
     lines = [f"tt.func public @kernel(%x_ptr: !tt.ptr<{type}>, %y_ptr: !tt.ptr<{type}>, %out_ptr: !tt.ptr<{type}>) {{",
-             f"%i = tt.make_range {{end = {N} : i32, start = 0 : i32}} : tensor<{N}xi32>"]
+             f"%i = tt.make_range {{end = {count} : i32, start = 0 : i32}} : tensor<{count}xi32>"]
     for name in ("x", "y", "out"):
         lines += [f"%{name}s = tt.splat %{name}_ptr : !tt.ptr<{type}> -> {pointers}",
-                  f"%{name}p = tt.addptr %{name}s, %i : {pointers}, tensor<{N}xi32>"]
+                  f"%{name}p = tt.addptr %{name}s, %i : {pointers}, tensor<{count}xi32>"]
     lines += [f"%x = tt.load %xp : {pointers}", f"%y = tt.load %yp : {pointers}", body.replace("@T@", tile), f"tt.store %outp, %r : {pointers}"]
     return "\n".join([*lines, "tt.return", "}"])
 
 
 def call(tmp_path, body, type, x, y):
     path = tmp_path / "kernel.ttir"
-    path.write_text(text(body, type))
-    out = np.zeros(N, DTYPES[type])
+    path.write_text(text(body, type, x.size))
+    out = np.zeros(x.size, DTYPES[type])
     kernel[(1,)](x.astype(DTYPES[type]), y.astype(DTYPES[type]), out, ir_override=path)
     return out
 
@@ -83,10 +83,11 @@ def test_a_region_that_is_executed_once(tmp_path):
     np.testing.assert_array_equal(call(tmp_path, body, "f32", x, y), x - y)
 
 
-def test_a_constant_tile_of_different_elements(tmp_path):
-    table = np.random.default_rng(7).integers(-100, 100, N, dtype=np.int32)
+@pytest.mark.parametrize("count", [2, N, 2048])
+def test_a_constant_tile_of_different_elements(tmp_path, count):
+    table = np.random.default_rng(7).integers(-100, 100, count, dtype=np.int32)
     body = f"%t = arith.constant dense<[{', '.join(map(str, table))}]> : @T@\n%r = arith.addi %x, %t : @T@"
-    x = np.arange(N, dtype=np.int32)
+    x = np.arange(count, dtype=np.int32)
     np.testing.assert_array_equal(call(tmp_path, body, "i32", x, x), x + table)
 
 

@@ -72,7 +72,9 @@ protected:
   std::string run(const std::string &body, std::vector<float> &x, std::vector<float> &out,
                   llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> insert) {
     auto module = parse("%x: !tt.ptr<f32>, %out: !tt.ptr<f32>", "", body);
-    if (!module || failed(allocateShared(*module)) || failed(insert(*module)) || failed(lowerToThreads(*module))) return "not lowered";
+    if (!module || failed(allocateShared(*module)) || failed(insert(*module)) || failed(prepareLowering(*module)) ||
+        failed(orderAccesses(*module)) || failed(lowerToThreads(*module)))
+      return "not lowered";
     std::string message;
     for (uint64_t seed = 0; seed < 8 && message.empty(); ++seed) {
       SimulateOptions options;

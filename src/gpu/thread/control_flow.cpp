@@ -4,8 +4,6 @@
 
 #include "gpu/schedule/program_loop.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
-#include "gpu/thread/shared.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -21,26 +19,13 @@ LogicalResult lowerBlock(ThreadContext &t, Block &block) {
   return success();
 }
 
-LogicalResult lowerPart(ThreadContext &t, Block &block) {
-  if (failed(lowerBlock(t, block))) return failure();
-  waitAtBarrier(t);
-  return success();
-}
-
-/// For each value that a loop carries, whether it stays packed in 32-bit words: small elements that are loaded for a later iteration in
-/// such words.
-static SmallVector<bool> carriedInWords(ThreadContext &t, scf::ForOp loop) {
-  return llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value); // a value loaded several iterations ahead
-    if (argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar())
-      value = loop.getTiedLoopYieldedValue(argument)->get();
-    auto load = value.getDefiningOp<tt::LoadOp>();
-    if (!load || !isa<RankedTensorType>(value.getType())) return false;
-    auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-    Type element = t.scalarType(getElementTypeOrSelf(value.getType()));
-    int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
-    return (bits == 8 || bits == 16) && width && width.getInt() * bits % 32 == 0 && t.threadValueCount(value.getType()) * bits % 32 == 0;
-  });
+/// For each value that a loop carries, whether it stays packed in 32-bit words.
+static SmallVector<bool> carriedInWords(scf::ForOp loop) {
+  SmallVector<bool> inWords(loop.getNumRegionIterArgs());
+  if (auto packed = loop->getAttrOfType<DenseI64ArrayAttr>(ttg::packedWordsName))
+    for (int64_t number : packed.asArrayRef())
+      inWords[static_cast<size_t>(number)] = true;
+  return inWords;
 }
 
 static ThreadValues gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords) {
@@ -56,11 +41,11 @@ static ThreadValues gatherCarried(ThreadContext &t, ValueRange values, ArrayRef<
 
 static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> inWords, ValueRange scalars) {
   for (auto [value, isInWords] : llvm::zip(values, inWords)) {
-    auto count = static_cast<size_t>(t.threadValueCount(value.getType()));
+    auto count = static_cast<size_t>(threadValueCount(value.getType()));
     ThreadValues parts;
     while (parts.size() < count) {
       if (isInWords)
-        llvm::append_range(parts, unpacked(t, scalars.front(), t.scalarType(getElementTypeOrSelf(value.getType()))));
+        llvm::append_range(parts, unpacked(t, scalars.front(), scalarType(getElementTypeOrSelf(value.getType()))));
       else
         parts.push_back(scalars.front());
       scalars = scalars.drop_front();
@@ -71,10 +56,7 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   if (ttg::ClcProgramOp program = clcProgramOf(loop)) return lowerProgramLoop(t, loop, program);
-  waitAtBarrier(t);
-  AccessLog::Mark before = t.sinceBarrier.mark();
-  expectIteration(t, loop);
-  SmallVector<bool> inWords = carriedInWords(t, loop);
+  SmallVector<bool> inWords = carriedInWords(loop);
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
                                   gatherCarried(t, loop.getInitArgs(), inWords));
   fresh.setUnsignedCmp(loop.getUnsignedCmp());
@@ -84,65 +66,54 @@ static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
     if (!fresh.getBody()->empty()) fresh.getBody()->back().erase();
     t.b.setInsertionPointToEnd(fresh.getBody());
     scatterCarried(t, loop.getRegionIterArgs(), inWords, fresh.getRegionIterArgs());
-    if (failed(lowerPart(t, *loop.getBody()))) return failure();
+    if (failed(lowerBlock(t, *loop.getBody()))) return failure();
     scf::YieldOp::create(t.b, gatherCarried(t, loop.getBody()->getTerminator()->getOperands(), inWords));
   }
-  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // added to the accesses before the loop, which may have no iteration
   scatterCarried(t, loop.getResults(), inWords, fresh.getResults());
   return success();
 }
 
 static LogicalResult lowerIf(ThreadContext &t, scf::IfOp branch) {
-  waitAtBarrier(t);
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes())
-    t.appendTypes(type, types);
+    appendTypes(type, types);
   auto fresh = scf::IfOp::create(t.b, types, t.getScalar(branch.getCondition()), /*withElseRegion=*/!branch.getElseRegion().empty());
-  AccessLog::Mark before = t.sinceBarrier.mark();
-  SmallVector<GlobalAccess> added;
   for (auto [from, to] : llvm::zip(branch->getRegions(), fresh->getRegions())) {
     if (from.empty()) continue;
     OpBuilder::InsertionGuard guard(t.b);
     if (!to.front().empty()) to.front().back().erase();
     t.b.setInsertionPointToEnd(&to.front());
-    if (failed(lowerPart(t, from.front()))) return failure();
-    scf::YieldOp::create(t.b, t.gather(from.front().getTerminator()->getOperands()));
-    llvm::append_range(added, t.sinceBarrier.takeSince(before));
+    if (failed(lowerBlock(t, from.front()))) return failure();
+    scf::YieldOp::create(t.b, gather(t, from.front().getTerminator()->getOperands()));
   }
-  // After the branch, either region may have run, or none.
-  t.sinceBarrier.add(added);
-  t.scatter(branch.getResults(), fresh.getResults());
+  scatter(t, branch.getResults(), fresh.getResults());
   return success();
 }
 
 static LogicalResult lowerWhile(ThreadContext &t, scf::WhileOp loop) {
-  waitAtBarrier(t);
-  if (Operation *attempt = triedBy(loop); attempt && t.config.getCtas() == 1) return lowerSpin(t, loop, attempt);
-  AccessLog::Mark before = t.sinceBarrier.mark();
-  expectIteration(t, loop);
+  if (loop->hasAttr(ttg::spinName)) return lowerSpin(t, loop);
   SmallVector<Type> types, beforeTypes;
   for (Type type : loop.getResultTypes())
-    t.appendTypes(type, types);
+    appendTypes(type, types);
   for (Value init : loop.getInits())
-    t.appendTypes(init.getType(), beforeTypes);
-  auto fresh = scf::WhileOp::create(t.b, types, t.gather(loop.getInits()));
+    appendTypes(init.getType(), beforeTypes);
+  auto fresh = scf::WhileOp::create(t.b, types, gather(t, loop.getInits()));
   auto fill = [&](Region &to, Block &from, ArrayRef<Type> arguments) -> LogicalResult {
     OpBuilder::InsertionGuard guard(t.b);
     Block *block = t.b.createBlock(&to, to.end(), arguments, SmallVector<Location>(arguments.size(), t.b.getLoc()));
-    t.scatter(from.getArguments(), block->getArguments());
-    if (failed(lowerPart(t, from))) return failure();
+    scatter(t, from.getArguments(), block->getArguments());
+    if (failed(lowerBlock(t, from))) return failure();
     Operation *end = from.getTerminator();
     if (auto condition = dyn_cast<scf::ConditionOp>(end))
-      scf::ConditionOp::create(t.b, t.getScalar(condition.getCondition()), t.gather(condition.getArgs()));
+      scf::ConditionOp::create(t.b, t.getScalar(condition.getCondition()), gather(t, condition.getArgs()));
     else
-      scf::YieldOp::create(t.b, t.gather(end->getOperands()));
+      scf::YieldOp::create(t.b, gather(t, end->getOperands()));
     return success();
   };
   if (failed(fill(fresh.getBefore(), loop.getBefore().front(), beforeTypes)) ||
       failed(fill(fresh.getAfter(), loop.getAfter().front(), types)))
     return failure();
-  t.sinceBarrier.add(t.sinceBarrier.takeSince(before)); // added to the accesses before the loop, which may have no iteration
-  t.scatter(loop.getResults(), fresh.getResults());
+  scatter(t, loop.getResults(), fresh.getResults());
   return success();
 }
 

@@ -9,8 +9,8 @@ namespace tilewright::gpu {
 
 /// Lowers the operations of a block without its terminator.
 LogicalResult lowerBlock(ThreadContext &t, mlir::Block &block);
-/// The same for a loop body, a branch or a partition.
-LogicalResult lowerPart(ThreadContext &t, mlir::Block &block);
+/// Lowers a loop that spins until another program has changed memory (spin_loops.cpp): one thread runs it.
+LogicalResult lowerSpin(ThreadContext &t, mlir::scf::WhileOp loop);
 /// Lowers a program loop (gpu/schedule/program_loop.h), to which `op` gives its programs.
 LogicalResult lowerProgramLoop(ThreadContext &t, mlir::scf::ForOp loop, ttg::ClcProgramOp op);
 

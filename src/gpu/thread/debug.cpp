@@ -2,7 +2,6 @@
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/math.h"
-#include "gpu/thread/shared.h"
 #include "ir/assembly.h"
 #include "ir/location.h"
 #include "ir/refusal.h"
@@ -125,7 +124,7 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
   auto wordOf = [&](Type type, int64_t perWord) -> Type {
     return perWord == 1 ? type : t.b.getIntegerType(static_cast<unsigned>(perWord) * type.getIntOrFloatBitWidth());
   };
-  int64_t count = t.threadValueCount(op->getResult(0).getType());
+  int64_t count = threadValueCount(op->getResult(0).getType());
   std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     SmallVector<Value> operands;
@@ -143,7 +142,7 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
     }
     SmallVector<Type> types;
     for (Type result : op->getResultTypes()) {
-      Type type = t.scalarType(getElementTypeOrSelf(result));
+      Type type = scalarType(getElementTypeOrSelf(result));
       int64_t perWord = perWordOf(type);
       types.append(static_cast<size_t>(pack / perWord), wordOf(type, perWord));
     }
@@ -152,7 +151,7 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
     auto code = ptx::InlineOp::create(t.b, types, op.getAsmString(), op.getConstraints(), op.getPure(), operands);
     size_t word = 0;
     for (auto [number, result] : llvm::enumerate(op->getResultTypes())) {
-      Type type = t.scalarType(getElementTypeOrSelf(result));
+      Type type = scalarType(getElementTypeOrSelf(result));
       for (int64_t i = 0; i < pack; i += perWordOf(type))
         llvm::append_range(results[number], unpacked(t, code.getResult(static_cast<unsigned>(word++)), type));
       if (static_cast<int64_t>(results[number].size()) > count) results[number].resize(static_cast<size_t>(count));
@@ -166,7 +165,7 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
 static LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   if (!llvm::hasSingleElement(op.getScalarOp())) return bug(op, "control flow in the mapped function was not structured");
   Block &block = op.getScalarOp().front();
-  int64_t pack = op.getPack(), count = t.threadValueCount(op->getResult(0).getType());
+  int64_t pack = op.getPack(), count = threadValueCount(op->getResult(0).getType());
   if (count % pack)
     return refuse(op, Diag::notOnGpus,
                   {"a mapped function that takes more elements than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});

@@ -4,7 +4,6 @@
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/math.h"
 #include "gpu/tiles/layouts/layout_cost.h"
-#include "gpu/tiles/specialize/row_length.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,7 +14,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 LogicalResult lowerElements(ThreadContext &t, Operation *op, llvm::function_ref<Value(ValueRange)> element) {
-  int64_t count = t.threadValueCount(op->getResult(0).getType());
+  int64_t count = threadValueCount(op->getResult(0).getType());
   ThreadValues results;
   for (int64_t reg = 0; reg < count; ++reg) {
     SmallVector<Value> operands;
@@ -71,18 +70,14 @@ static void compareOnce(ThreadContext &t, arith::CmpIOp op) {
 static LogicalResult lowerCompare(ThreadContext &t, arith::CmpIOp op) {
   if (failed(lowerElementwise(t, op))) return failure();
   compareOnce(t, op);
-  std::optional<RowLength> row = rowLengthOf(op);
-  if (!row || row->isBroadcast) return success();
-  std::optional<int64_t> minLength = row->constant, maxLength = row->constant;
-  if (row->length) {
-    auto function = cast<tt::FuncOp>(row->length.getOwner()->getParentOp());
-    if (auto known = function.getArgAttrOfType<IntegerAttr>(row->length.getArgNumber(), ttg::maxValueName)) maxLength = known.getInt();
-  }
+  auto length = op->getAttrOfType<DenseI64ArrayAttr>(ttg::rowLengthName);
+  if (!length) return success();
+  int64_t minLength = length[0], maxLength = length[1];
   Layout layout = ttg::layoutOf(op.getType());
   ThreadValues results = t.get(op.getResult());
   for (auto [reg, result] : llvm::enumerate(results)) {
     auto [first, last] = indicesOf(layout, static_cast<int64_t>(reg));
-    bool isOutside = maxLength && first >= *maxLength, isInside = minLength && last < *minLength;
+    bool isOutside = first >= maxLength, isInside = last < minLength;
     if (isOutside || isInside) result = t.constant(t.b.getI1Type(), t.b.getBoolAttr(isInside));
   }
   t.set(op.getResult(), std::move(results));
@@ -99,7 +94,7 @@ static LogicalResult lowerIntToPtr(ThreadContext &t, tt::IntToPtrOp op) {
 }
 
 static LogicalResult lowerBitcast(ThreadContext &t, tt::BitcastOp op) {
-  Type type = t.scalarType(getElementTypeOrSelf(op.getType()));
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
   return lowerElements(
       t, op, [&](ValueRange x) -> Value { return x[0].getType() == type ? x[0] : Value(arith::BitcastOp::create(t.b, type, x[0])); });
 }

@@ -1,9 +1,7 @@
 // A kernel in terms of tiles becomes the program of one thread:
 //   before: %z = arith.addf %x, %y : tensor<256xf32, #a>      where #a gives each of 128 threads two elements
 //   after:  %z0 = arith.addf %x0, %y0 : f32                   %z1 = arith.addf %x1, %y1 : f32
-// Layouts say which thread holds which element, and each operation is lowered according to its types. The lowering decides what depends on
-// the instructions of one thread: which accesses to global memory need a barrier between them (memory.cpp), which matrix descriptors a loop
-// recomputes (wgmma.cpp).
+// Layouts say which thread holds which element, and each operation is lowered according to its types and its properties.
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/machine/ptx_attributes.h"
 #include "gpu/passes.h"
@@ -22,10 +20,11 @@ namespace tilewright::gpu {
 static const LoweringTable &loweringTable() {
   static const LoweringTable table = [] {
     LoweringTable made;
-    for (auto *add : {addControlFlowLowerings, addProgramLoopLowerings, addPartitionLowerings, addShapeLowerings, addElementLowerings,
-                      addMathLowerings, addSmallFloatLowerings, addMemoryLowerings, addSharedLowerings, addMmaLowerings,
-                      addScaledDotLowerings, addWgmmaLowerings, addTcgen05Lowerings, addFmaDotLowerings, addConvertLowerings,
-                      addReductionLowerings, addScanLowerings, addGatherLowerings, addDebugLowerings})
+    for (auto *add : {addControlFlowLowerings, addProgramLoopLowerings,  addPartitionLowerings, addShapeLowerings,  addElementLowerings,
+                      addMathLowerings,        addSmallFloatLowerings,   addMemoryLowerings,    addAtomicLowerings, addBufferLowerings,
+                      addSharedTileLowerings,  addBarrierLowerings,      addTmaLowerings,       addMmaLowerings,    addScaledDotLowerings,
+                      addWgmmaLowerings,       addTensorMemoryLowerings, addTcgen05Lowerings,   addFmaDotLowerings, addConvertLowerings,
+                      addReductionLowerings,   addScanLowerings,         addGatherLowerings,    addDebugLowerings})
       add(made);
     return made;
   }();
@@ -50,10 +49,6 @@ LogicalResult lowerOp(ThreadContext &t, Operation *op) {
   if ((dialect == "arith" || dialect == "ub") && op->getNumResults() == 1) return lowerElementwise(t, op);
   if (dialect == "ptx") return lowerInstruction(t, op);
   if (name == "llvm.intr.assume") return success();
-  if (ttg::isDebugBarrier(op)) {
-    clusterBarrier(t);
-    return success();
-  }
   return refuse(op, Diag::notOnGpus, {"'" + name.str() + "'", ""});
 }
 
@@ -81,29 +76,36 @@ static bool pairsConversions(tt::FuncOp kernel) {
   return multiplies && reallocatesRegisters;
 }
 
+static KernelProperties propertiesOf(tt::FuncOp kernel, ttg::WarpSpecializeOp partitions, ttg::ConfigAttr config, const GpuTarget &target) {
+  KernelProperties properties{config, target};
+  if (auto allocated = kernel->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) properties.sharedBytes = allocated.getInt();
+  properties.allWarps = config.getWarps();
+  if (partitions)
+    for (int64_t warps : partitions.getPartitionNumWarps())
+      properties.allWarps += warps;
+  properties.usesTensorMemory = !kernel.getBody().getOps<ttg::TensorAllocOp>().empty();
+  return properties;
+}
+
 static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, const GpuTarget &target) {
-  ThreadContext t(source.getLoc(), config, target);
+  Block &body = source.getBody().front();
+  auto partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
+  ThreadContext t(source.getLoc(), propertiesOf(source, partitions, config, target));
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {
     if (isa<tt::TensorDescType>(type)) return bug(source, "one of its arguments is a tensor descriptor that was not expanded");
-    arguments.push_back(t.scalarType(type));
+    arguments.push_back(scalarType(type));
   }
-  t.partialSums = partialSums(source);
-  if (auto allocated = source->getAttrOfType<IntegerAttr>(ttg::sharedBytesName)) t.sharedBytes = allocated.getInt();
-  t.usesTensorMemory = !source.getBody().getOps<ttg::TensorAllocOp>().empty();
-  Block &body = source.getBody().front();
-  t.partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
-  if (t.partitions) t.partitions.captureImplicitly();
   t.b.setInsertionPoint(source);
   auto lowered = tt::FuncOp::create(t.b, source.getName(), t.b.getFunctionType(arguments, {}));
   Block *entry = t.b.createBlock(&lowered.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), source.getLoc()));
-  t.thread = ptx::ThreadIdOp::create(t.b, t.b.getI32Type());
-  t.lane = ptx::LaneIdOp::create(t.b, t.b.getI32Type());
-  t.warp = ptx::WarpIdOp::create(t.b, t.b.getI32Type());
+  t.threads.index = ptx::ThreadIdOp::create(t.b, t.b.getI32Type());
+  t.threads.lane = ptx::LaneIdOp::create(t.b, t.b.getI32Type());
+  t.threads.warp = ptx::WarpIdOp::create(t.b, t.b.getI32Type());
   for (auto [from, to] : llvm::zip(body.getArguments(), entry->getArguments()))
     t.set(from, {to});
-  prefetchMaps(t.b, t.thread, entry->getArguments());
-  if (failed(lowerPart(t, body)) || !t.missing.empty()) {
+  prefetchMaps(t.b, t.threads.index, entry->getArguments());
+  if (failed(lowerBlock(t, body)) || !t.isComplete()) {
     lowered.erase();
     return failure();
   }
@@ -111,11 +113,11 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   lowered.setVisibility(source.getVisibility());
   for (unsigned i = 0; i < source.getNumArguments(); ++i)
     if (Attribute recipe = source.getArgAttr(i, ttg::tensorMapName)) lowered.setArgAttr(i, ttg::tensorMapName, recipe);
-  int64_t warps = t.partitions ? t.partitions.firstWarp(config.getWarps(), t.partitions.getPartitions().size()) : config.getWarps();
-  int64_t minCtas = t.partitions ? minCtasWithPartitions(t.partitions, config, target, t.sharedBytes) : 0;
+  int64_t warps = partitions ? partitions.firstWarp(config.getWarps(), partitions.getPartitions().size()) : config.getWarps();
+  int64_t minCtas = partitions ? minCtasWithPartitions(partitions, config, target, t.kernel.sharedBytes) : 0;
   lowered->setAttr(ptx::kernelName,
-                   ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.sharedBytes, config.getCtas(), config.getMaxRegisters(),
-                                        minCtas, /*tryMoreCtas=*/false, pairsConversions(lowered)));
+                   ptx::KernelAttr::get(t.b.getContext(), warps << laneBits, t.kernel.sharedBytes, config.getCtas(),
+                                        config.getMaxRegisters(), minCtas, /*tryMoreCtas=*/false, pairsConversions(lowered)));
   if (Attribute guards = source->getAttr(ttg::guardsName)) lowered->setAttr(ttg::guardsName, guards);
   source.erase();
   return success();

@@ -9,8 +9,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -37,7 +35,7 @@ static std::optional<ptx::Format> byteFormat(Type type) {
 ThreadValues upcastBytes(ThreadContext &t, const ThreadValues &bytes, Type format) {
   ThreadValues results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !t.target.fp8Convert) {
+  if (!known || !t.kernel.target.fp8Convert) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value byte : bytes)
       results.push_back(floats::widenFromBits(m, byte, format));
@@ -58,7 +56,7 @@ ThreadValues upcastBytes(ThreadContext &t, const ThreadValues &bytes, Type forma
 static ThreadValues narrowToBytes(ThreadContext &t, const ThreadValues &values, Type format, bool towardZero) {
   ThreadValues results;
   std::optional<ptx::Format> known = byteFormat(format);
-  if (!known || !t.target.fp8Convert || towardZero) {
+  if (!known || !t.kernel.target.fp8Convert || towardZero) {
     floats::MathOps m(t.b, fusedMultiplyAdd, t.b.getF32Type());
     for (Value value : values)
       results.push_back(floats::narrowToBits(m, value, format, towardZero));
@@ -119,7 +117,7 @@ LogicalResult lowerByteFloats(ThreadContext &t, Operation *op, function_ref<Valu
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   bool narrows = isByteFloat(element);
   ThreadValues results;
-  for (int64_t reg = 0, count = t.threadValueCount(op->getResult(0).getType()); reg < count; ++reg) {
+  for (int64_t reg = 0, count = threadValueCount(op->getResult(0).getType()); reg < count; ++reg) {
     SmallVector<Value> scalars;
     for (const ThreadValues &parts : operands)
       scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
@@ -140,7 +138,7 @@ static Value divide(ThreadContext &t, Value x, Value y) {
 }
 
 LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
-  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
   if (isa<arith::ExtFOp>(op)) return lowerFloatConversion(t, op, false);
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     std::optional<arith::RoundingMode> mode = truncation.getRoundingmode();
@@ -278,20 +276,8 @@ static LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   return succeeded(result) ? result : notBuilt(op, op.getSymbol());
 }
 
-/// True if the numbers are f32 sums or products, so they are already rounded to half a unit in the last place. Such a unit of x changes
-/// e^x by |x| 2^-24 of its value. A mask may have replaced numbers by constants.
-static bool areRounded(Value numbers, int64_t deepest = 4) {
-  Operation *from = numbers.getDefiningOp();
-  if (!from || deepest == 0) return false;
-  if (auto choice = dyn_cast<arith::SelectOp>(from)) {
-    if (matchPattern(choice.getFalseValue(), m_Constant())) return areRounded(choice.getTrueValue(), deepest - 1);
-    return matchPattern(choice.getTrueValue(), m_Constant()) && areRounded(choice.getFalseValue(), deepest - 1);
-  }
-  if (isa<ttg::ConvertLayoutOp>(from)) return areRounded(from->getOperand(0), deepest - 1);
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, tt::DotOp, ttg::MmaAsyncWaitOp>(from);
-}
-
-/// e^x as 2^(x log2 e). If x is rounded, the rounding of the product adds no larger error than that of x. Upstream does this for all x.
+/// e^x as 2^(x log2 e). If x is rounded (ttg.rounded), the rounding of the product adds no larger error than that of x. Upstream does this
+/// for all x.
 static Value shortExp(ThreadContext &t, Value x) {
   constexpr double log2e = 1.4426950408889634;
   Value power = arith::MulFOp::create(t.b, x, t.constant(x.getType(), t.b.getFloatAttr(x.getType(), log2e)));
@@ -320,8 +306,7 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
       }
       return x[0].getType() == bits ? magnitude : Value(arith::BitcastOp::create(t.b, element, magnitude));
     });
-  if (isa<math::ExpOp>(op) && element.isF32() && areRounded(op->getOperand(0)))
-    return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
+  if (op->hasAttr(ttg::roundedName)) return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
   if (name == "powf") name = "pow";
   if (isByteFloat(element)) {
     SmallVector<ThreadValues> operands;

@@ -16,41 +16,24 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-namespace {
-/// While a partition is lowered, the context has the numbers of its threads and warps, and its barrier.
-class PartitionScope {
-public:
-  PartitionScope(ThreadContext &t, int64_t firstWarp, int64_t warps, uint32_t barrier)
-      : t(t), thread(t.thread), warp(t.warp), kernelWarps(t.warps) {
-    t.warp = numberFrom(warp, firstWarp, warps);
-    t.thread = warps == 1 ? t.lane : numberFrom(thread, firstWarp << laneBits, warps << laneBits);
-    t.warps = warps;
-    t.barrier = barrier;
-  }
-  ~PartitionScope() {
-    t.thread = thread, t.warp = warp, t.warps = kernelWarps;
-    t.barrier.reset();
-  }
-
-private:
-  /// Indices [first, first + count) become [0, count). `count` is a power of two.
-  Value numberFrom(Value index, int64_t first, int64_t count) {
+/// The threads of a partition, and its barrier.
+static Threads threadsOf(ThreadContext &t, int64_t firstWarp, int64_t warps, uint32_t barrier) {
+  // Indices [first, first + count) become [0, count). `count` is a power of two.
+  auto numberFrom = [&](Value index, int64_t first, int64_t count) -> Value {
     if (first % count == 0) return arith::AndIOp::create(t.b, index, t.i32(count - 1));
     return arith::SubIOp::create(t.b, index, t.i32(first));
-  }
-
-  ThreadContext &t;
-  Value thread, warp;
-  int64_t kernelWarps;
-};
-} // namespace
+  };
+  Value lane = t.threads.lane, warp = numberFrom(t.threads.warp, firstWarp, warps);
+  Value index = warps == 1 ? lane : numberFrom(t.threads.index, firstWarp << laneBits, warps << laneBits);
+  return {index, lane, warp, warps, barrier};
+}
 
 static Value isFromWarp(ThreadContext &t, Value warp, int64_t first) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::uge, warp, t.i32(first));
 }
 
 static PartitionRegisters registersOf(ThreadContext &t, ttg::WarpSpecializeOp op) {
-  return partitionRegisters(t.config.getWarps(), t.target, op.registersOfGroups(), t.sharedBytes);
+  return partitionRegisters(t.kernel.config.getWarps(), t.kernel.target, op.registersOfGroups(), t.kernel.sharedBytes);
 }
 
 /// The default region waits for its registers until the other warps have released theirs. What it does before it reads the first tile, as
@@ -76,19 +59,18 @@ static void setRegisters(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i)
 
 /// Warps of the partition's warp groups beyond its number of warps do nothing.
 static LogicalResult lowerPartition(ThreadContext &t, ttg::WarpSpecializeOp op, unsigned i) {
-  int64_t firstWarp = op.firstWarp(t.config.getWarps(), i), warps = op.getPartitionNumWarps()[i];
-  Value warp = t.warp;
-  PartitionScope scope(t, firstWarp, warps, partitionBarrier + i);
+  int64_t firstWarp = op.firstWarp(t.kernel.config.getWarps(), i), warps = op.getPartitionNumWarps()[i];
+  Threads all = t.threads;
+  t.threads = threadsOf(t, firstWarp, warps, partitionBarrier + i);
   OpBuilder::InsertionGuard guard(t.b);
   if (warps < warpsOfGroup) {
     auto predicate = warps == 1 ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ult;
-    Value runs = arith::CmpIOp::create(t.b, predicate, warp, t.i32(warps == 1 ? firstWarp : firstWarp + warps));
-    if (warps > 1 && firstWarp % warpsOfGroup != 0) runs = arith::AndIOp::create(t.b, runs, isFromWarp(t, warp, firstWarp));
+    Value runs = arith::CmpIOp::create(t.b, predicate, all.warp, t.i32(warps == 1 ? firstWarp : firstWarp + warps));
+    if (warps > 1 && firstWarp % warpsOfGroup != 0) runs = arith::AndIOp::create(t.b, runs, isFromWarp(t, all.warp, firstWarp));
     t.b.setInsertionPointToStart(scf::IfOp::create(t.b, runs, /*withElseRegion=*/false).thenBlock());
   }
-  AccessLog::Mark before = t.sinceBarrier.mark();
-  LogicalResult lowered = lowerPart(t, op.getPartitions()[i].front());
-  t.sinceBarrier.takeSince(before); // the other partitions do not come after them
+  LogicalResult lowered = lowerBlock(t, op.getPartitions()[i].front());
+  t.threads = all;
   return lowered;
 }
 
@@ -99,7 +81,7 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
     ++end;
   OpBuilder::InsertionGuard guard(t.b);
   if (end < op.getPartitions().size()) {
-    Value isLater = isFromWarp(t, t.warp, op.firstWarp(t.config.getWarps(), end));
+    Value isLater = isFromWarp(t, t.threads.warp, op.firstWarp(t.kernel.config.getWarps(), end));
     auto branch = scf::IfOp::create(t.b, isLater, /*withElseRegion=*/true);
     t.b.setInsertionPointToStart(branch.thenBlock());
     if (failed(lowerPartitions(t, op, end))) return failure();
@@ -112,21 +94,20 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
 }
 
 static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
-  if (op != t.partitions)
+  if (!isa<tt::FuncOp>(op->getParentOp()) || op->getNextNode() != op->getBlock()->getTerminator())
     return refuse(op, Diag::notOnGpus, {"an operation after the partitions of a kernel", "end the kernel with ttg.warp_specialize"});
   if (op.getPartitions().size() > maxPartitions)
     return refuse(op, Diag::notOnGpus,
                   {"a kernel with " + std::to_string(op.getPartitions().size()) + " partitions",
                    "use at most " + std::to_string(maxPartitions) + ": each one needs a named barrier"});
-  waitAtBarrier(t);
-  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.warp, t.config.getWarps()), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(t.b, isFromWarp(t, t.threads.warp, t.kernel.config.getWarps()), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(branch.thenBlock());
   if (failed(lowerPartitions(t, op, 0))) return failure();
   t.b.setInsertionPointToStart(branch.elseBlock());
   if (op.getRequestedRegisters()) increaseRegisters(t, op);
-  t.barrier = defaultBarrier;
-  return lowerPart(t, op.getDefaultRegion().front());
+  t.threads.barrier = defaultBarrier;
+  return lowerBlock(t, op.getDefaultRegion().front());
 }
 
 void addPartitionLowerings(LoweringTable &table) {

@@ -9,8 +9,6 @@
 #include "gpu/machine/mbarrier_scope.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
-#include "gpu/thread/shared.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -40,7 +38,7 @@ static Response responseOf(ThreadContext &t, ttg::ClcProgramOp op, Value iterati
 
 /// In a cluster: true in the first CTA. Null without one.
 static Value isFirstCta(ThreadContext &t) {
-  if (t.config.getCtas() == 1) return {};
+  if (t.kernel.config.getCtas() == 1) return {};
   Value rank = ptx::ClusterRankOp::create(t.b, t.b.getI32Type());
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(0));
 }
@@ -51,7 +49,7 @@ static void waitUntilRead(ThreadContext &t, Value isFirst, Value empty, Value pa
   ptx::Scope scope = ptx::Scope::cta;
   if (isFirst) {
     t.b.setInsertionPointToStart(scf::IfOp::create(t.b, isFirst, /*withElseRegion=*/false).thenBlock());
-    scope = ptx::scopeAcrossCtas(t.target);
+    scope = ptx::scopeAcrossCtas(t.kernel.target);
   }
   ptx::MbarrierWaitOp::create(t.b, empty, parity, scope);
 }
@@ -70,25 +68,22 @@ static SmallVector<Value> read(ThreadContext &t, const Response &response) {
   ptx::MbarrierWaitOp::create(t.b, response.full, response.parity);
   auto query = ptx::ClcQueryOp::create(t.b, response.address);
   SmallVector<Value> next{query.getX(), query.getY(), query.getZ(), query.getCanceled()};
-  if (t.config.getCtas() != 1) next[0] = arith::DivUIOp::create(t.b, next[0], t.i32(t.config.getCtas()));
+  if (t.kernel.config.getCtas() != 1) next[0] = arith::DivUIOp::create(t.b, next[0], t.i32(t.kernel.config.getCtas()));
   ptx::FenceAsyncOp::create(t.b); // before the next response comes through the async proxy
   ptx::WarpBarrierOp::create(t.b);
-  Value isFirstLane = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.lane, t.i32(0));
-  bool isCluster = t.config.getCtas() != 1;
+  Value isFirstLane = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.threads.lane, t.i32(0));
+  bool isCluster = t.kernel.config.getCtas() != 1;
   arriveAt(t, response.empty, isFirstLane, isCluster, /*toFirst=*/isCluster);
   return next;
 }
 
 LogicalResult lowerProgramLoop(ThreadContext &t, scf::ForOp loop, ttg::ClcProgramOp op) {
-  waitAtBarrier(t);
-  AccessLog::Mark before = t.sinceBarrier.mark();
-  expectIteration(t, loop);
   SmallVector<Value> inits{t.i32(0)};
   for (int64_t axis = 0; axis < 3; ++axis)
     inits.push_back(programId(t, axis));
   inits.push_back(arith::ConstantOp::create(t.b, t.b.getBoolAttr(true)));
   size_t own = inits.size();
-  llvm::append_range(inits, t.gather(loop.getInitArgs()));
+  llvm::append_range(inits, gather(t, loop.getInitArgs()));
   SmallVector<Type> types(ValueRange(inits).getTypes());
   SmallVector<Location> locations(types.size(), t.b.getLoc());
   auto fresh = scf::WhileOp::create(t.b, types, inits);
@@ -100,19 +95,18 @@ LogicalResult lowerProgramLoop(ThreadContext &t, scf::ForOp loop, ttg::ClcProgra
     ValueRange arguments = body->getArguments();
     t.set(loop.getInductionVar(), {arguments[0]});
     t.program = {arguments[1], arguments[2], arguments[3]};
-    t.scatter(loop.getRegionIterArgs(), arguments.drop_front(own));
+    scatter(t, loop.getRegionIterArgs(), arguments.drop_front(own));
     Response response = responseOf(t, op, arguments[0]);
     if (op.getAsks()) ask(t, response);
-    if (failed(lowerPart(t, *loop.getBody()))) return failure();
+    if (failed(lowerBlock(t, *loop.getBody()))) return failure();
     SmallVector<Value> next{arith::AddIOp::create(t.b, arguments[0], t.i32(1))};
     llvm::append_range(next, read(t, response));
-    llvm::append_range(next, t.gather(loop.getBody()->getTerminator()->getOperands()));
+    llvm::append_range(next, gather(t, loop.getBody()->getTerminator()->getOperands()));
     scf::YieldOp::create(t.b, next);
     t.program = {};
   }
-  t.sinceBarrier.add(t.sinceBarrier.takeSince(before));
-  t.scatter(loop.getResults(), fresh.getResults().drop_front(own));
-  if (!op.getAsks() || t.config.getCtas() == 1) return success();
+  scatter(t, loop.getResults(), fresh.getResults().drop_front(own));
+  if (!op.getAsks() || t.kernel.config.getCtas() == 1) return success();
   // Other CTAs arrive at the barriers of the first one: it must not end before.
   Response last = responseOf(t, op, arith::SubIOp::create(t.b, fresh.getResult(0), t.i32(1)));
   waitUntilRead(t, isFirstCta(t), last.empty, last.parity);

@@ -8,42 +8,56 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Lowers a constant tile with different elements: the bits of the element's index select between halves of the table.
-static LogicalResult lowerTable(ThreadContext &t, Operation *op, DenseElementsAttr table) {
-  constexpr int64_t largest = 256; // one select per element and register
+/// Lowers a constant tile with different elements. The bits of the thread's lane and warp select among those that the register has in
+/// different threads: one select for each element of the tile.
+static LogicalResult lowerTable(ThreadContext &t, arith::ConstantOp op, DenseElementsAttr table) {
+  constexpr int64_t largest = 1 << 14; // instructions
   if (table.getNumElements() > largest)
     return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
-  Layout layout = ttg::layoutOf(op->getResult(0).getType());
-  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
-  ThreadValues elements, results;
-  for (Attribute element : table.getValues<Attribute>())
-    elements.push_back(t.constant(type, element));
+  Layout layout = ttg::layoutOf(op.getType());
+  Type type = scalarType(getElementTypeOrSelf(op.getType()));
+  SmallVector<std::pair<uint32_t, Value>> threadBits; // how each moves the element's index, and whether it is set
+  for (auto [axis, index] : {std::pair(Axis::lane, t.threads.lane), std::pair(Axis::warp, t.threads.warp)})
+    for (auto [bit, basis] : llvm::enumerate(layout.basesOf(axis))) {
+      if (!basis) continue;
+      Value isolated = arith::AndIOp::create(t.b, index, t.i32(int64_t(1) << bit));
+      threadBits.push_back({basis, arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, isolated, t.i32(0))});
+    }
+  SmallVector<Attribute> elements(table.getValues<Attribute>());
+  DenseMap<Attribute, Value> constants;
+  ThreadValues results;
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    Value index = flatIndex(t, layout, reg);
-    ThreadValues left = elements;
-    for (int64_t bit = 0; left.size() > 1; ++bit) {
-      Value isSet =
-          arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, index, t.i32(int64_t(1) << bit)), t.i32(0));
-      ThreadValues chosen;
-      for (size_t i = 0; i < left.size(); i += 2)
-        chosen.push_back(arith::SelectOp::create(t.b, isSet, left[i + 1], left[i]));
-      left = std::move(chosen);
+    SmallVector<uint32_t> indices{layout.apply(reg, 0, 0)};
+    for (auto [basis, isSet] : threadBits)
+      for (size_t i = 0, count = indices.size(); i < count; ++i)
+        indices.push_back(indices[i] ^ basis);
+    ThreadValues left;
+    for (uint32_t index : indices) {
+      Value &constant = constants[elements[index]];
+      if (!constant) constant = t.constant(type, elements[index]);
+      left.push_back(constant);
+    }
+    for (auto [basis, isSet] : llvm::reverse(threadBits)) { // the second half has the last bit set
+      size_t half = left.size() / 2;
+      for (size_t i = 0; i < half; ++i)
+        left[i] = t.b.createOrFold<arith::SelectOp>(isSet, left[half + i], left[i]);
+      left.truncate(half);
     }
     results.push_back(left.front());
   }
-  t.set(op->getResult(0), std::move(results));
+  t.set(op.getResult(), std::move(results));
   return success();
 }
 
 static LogicalResult lowerConstant(ThreadContext &t, arith::ConstantOp op) {
-  Type type = t.scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
+  Type type = scalarType(getElementTypeOrSelf(op->getResult(0).getType()));
   Attribute value = op.getValue();
   if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
     if (!dense.isSplat()) return lowerTable(t, op, dense);
     value = dense.getSplatValue<Attribute>();
   }
   Value scalar = t.constant(type, value);
-  t.set(op->getResult(0), ThreadValues(static_cast<size_t>(t.threadValueCount(op->getResult(0).getType())), scalar));
+  t.set(op->getResult(0), ThreadValues(static_cast<size_t>(threadValueCount(op->getResult(0).getType())), scalar));
   return success();
 }
 
@@ -58,7 +72,7 @@ static LogicalResult lowerProgramCount(ThreadContext &t, tt::GetNumProgramsOp op
 }
 
 static LogicalResult lowerWarpId(ThreadContext &t, ptx::WarpIdOp op) {
-  t.set(op.getResult(), {t.warp});
+  t.set(op.getResult(), {t.threads.warp});
   return success();
 }
 
@@ -111,7 +125,7 @@ static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
 }
 
 static LogicalResult lowerSplat(ThreadContext &t, tt::SplatOp op) {
-  t.set(op.getResult(), ThreadValues(static_cast<size_t>(t.threadValueCount(op.getType())), t.getScalar(op.getSrc())));
+  t.set(op.getResult(), ThreadValues(static_cast<size_t>(threadValueCount(op.getType())), t.getScalar(op.getSrc())));
   return success();
 }
 

@@ -13,7 +13,6 @@
 // position of their bits. So are all low halves of (shl %w, 4):
 //                  %b = or (and %w, 0x80808080), (and (shr %w, 2), 0x1c1c1c1c)    two conversions of two bytes each
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -118,7 +117,8 @@ static LogicalResult lowerUnpackE2m1(ThreadContext &t, ttg::UnpackE2m1Op op) {
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : to.basesOf(axis))
       if (to.coordinates(basis)[dim] & 1) return bug(op, "a thread does not hold both numbers of a byte");
-  bool evenOddInterleave = t.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
+  bool evenOddInterleave =
+      t.kernel.target.fp8Convert && !to.basesOf(Axis::reg).empty() && to.coordinates(to.basesOf(Axis::reg).front())[dim] == 2;
   SmallVector<size_t> order = contiguousFirst(from, dim);
   ThreadValues bytes, results;
   SmallVector<size_t> positions(order.size()); // of the registers in `order`

@@ -1,8 +1,7 @@
 // Types, values, indices and barriers of one thread: see thread_context.h.
 #include "gpu/thread/thread_context.h"
 
-#include "gpu/schedule/named_barriers.h"
-#include "gpu/schedule/shared_memory/scratch.h"
+#include "gpu/machine/mbarrier_scope.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,40 +16,45 @@ namespace tilewright::gpu {
 
 //===--------------------------------------------------------------------------------------------------- types and values
 
-Type ThreadContext::scalarType(Type element) {
+Type scalarType(Type element) {
+  Builder b(element.getContext());
   if (isa<ttg::BufferType, ttg::BarriersType, ttg::TensorMemoryType>(element)) return b.getI32Type();
   if (isa<tt::PointerType>(element)) return b.getI64Type();
   if (auto number = dyn_cast<FloatType>(element); number && number.getWidth() == 8) return b.getI8Type();
   return element;
 }
 
-int64_t ThreadContext::threadValueCount(Type type) {
+int64_t threadValueCount(Type type) {
   return isa<RankedTensorType>(type) ? ttg::layoutOf(type).registersPerThread() : 1;
 }
 
-void ThreadContext::appendTypes(Type type, SmallVectorImpl<Type> &types) {
+void appendTypes(Type type, SmallVectorImpl<Type> &types) {
   types.append(static_cast<size_t>(threadValueCount(type)), scalarType(getElementTypeOrSelf(type)));
 }
 
+Type memoryType(Type scalar) {
+  return scalar.isInteger(1) ? Type(IntegerType::get(scalar.getContext(), 8)) : scalar;
+}
+
 const ThreadValues &ThreadContext::get(Value value) {
-  if (auto found = parts.find(value); found != parts.end()) return found->second;
+  if (auto found = values.find(value); found != values.end()) return found->second;
   Operation *op = value.getDefiningOp();
   bug(op ? op : cast<BlockArgument>(value).getOwner()->getParentOp(), "a value of it is used that no thread holds");
   Type type = scalarType(getElementTypeOrSelf(value.getType()));
   return missing.emplace_back(static_cast<size_t>(threadValueCount(value.getType())), ub::PoisonOp::create(b, type));
 }
 
-ThreadValues ThreadContext::gather(ValueRange values) {
+ThreadValues gather(ThreadContext &t, ValueRange values) {
   ThreadValues all;
   for (Value value : values)
-    llvm::append_range(all, get(value));
+    llvm::append_range(all, t.get(value));
   return all;
 }
 
-void ThreadContext::scatter(ValueRange values, ValueRange scalars) {
+void scatter(ThreadContext &t, ValueRange values, ValueRange scalars) {
   for (Value value : values) {
     size_t count = static_cast<size_t>(threadValueCount(value.getType()));
-    set(value, ThreadValues(scalars.take_front(count)));
+    t.set(value, ThreadValues(scalars.take_front(count)));
     scalars = scalars.drop_front(count);
   }
 }
@@ -71,6 +75,33 @@ Value ThreadContext::zero(Type type) {
   return arith::ConstantOp::create(b, b.getZeroAttr(type));
 }
 
+Value toMemory(ThreadContext &t, Value scalar) {
+  return scalar.getType().isInteger(1) ? Value(arith::ExtUIOp::create(t.b, t.b.getI8Type(), scalar)) : scalar;
+}
+
+Value fromMemory(ThreadContext &t, Value stored, Type scalar) {
+  if (stored.getType() == scalar) return stored;
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, stored, t.zero(stored.getType()));
+}
+
+Value packed(ThreadContext &t, ValueRange values) {
+  int64_t bits = 0;
+  for (Value value : values)
+    bits += value.getType().getIntOrFloatBitWidth();
+  Type type = t.b.getIntegerType(static_cast<unsigned>(bits));
+  if (values.size() > 1) return ptx::PackOp::create(t.b, type, values);
+  return values[0].getType() == type ? values[0] : Value(arith::BitcastOp::create(t.b, type, values[0]));
+}
+
+ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
+  int64_t count = word.getType().getIntOrFloatBitWidth() / element.getIntOrFloatBitWidth();
+  if (count > 1) {
+    SmallVector<Type> types(static_cast<size_t>(count), element);
+    return ThreadValues(ptx::UnpackOp::create(t.b, types, word).getResults());
+  }
+  return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
+}
+
 Value logicalAnd(ThreadContext &t, Value x, Value y) {
   return x && y ? Value(arith::AndIOp::create(t.b, x, y)) : x ? x : y;
 }
@@ -78,12 +109,12 @@ Value logicalAnd(ThreadContext &t, Value x, Value y) {
 Value programId(ThreadContext &t, int64_t axis) {
   if (Value id = t.program[static_cast<size_t>(axis)]) return id;
   Value block = ptx::BlockIdOp::create(t.b, t.b.getI32Type(), static_cast<uint32_t>(axis));
-  return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, block, t.i32(t.config.getCtas()))) : block;
+  return axis == 0 && t.kernel.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, block, t.i32(t.kernel.config.getCtas()))) : block;
 }
 
 Value programCount(ThreadContext &t, int64_t axis) {
   Value blocks = ptx::BlockCountOp::create(t.b, t.b.getI32Type(), static_cast<uint32_t>(axis));
-  return axis == 0 && t.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, blocks, t.i32(t.config.getCtas()))) : blocks;
+  return axis == 0 && t.kernel.config.getCtas() > 1 ? Value(arith::DivUIOp::create(t.b, blocks, t.i32(t.kernel.config.getCtas()))) : blocks;
 }
 
 Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases) {
@@ -103,8 +134,8 @@ Value xorBases(ThreadContext &t, Value index, const std::vector<uint32_t> &bases
 }
 
 Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
-  Value index =
-      arith::XOrIOp::create(t.b, xorBases(t, t.lane, layout.basesOf(Axis::lane)), xorBases(t, t.warp, layout.basesOf(Axis::warp)));
+  Value index = arith::XOrIOp::create(t.b, xorBases(t, t.threads.lane, layout.basesOf(Axis::lane)),
+                                      xorBases(t, t.threads.warp, layout.basesOf(Axis::warp)));
   uint32_t moved = 0, own = layout.apply(reg, 0, 0);
   for (Axis axis : {Axis::lane, Axis::warp})
     for (uint32_t basis : layout.basesOf(axis))
@@ -117,16 +148,16 @@ Value flatIndex(ThreadContext &t, const Layout &layout, int64_t reg) {
 Value holdsFirstCopy(ThreadContext &t, const Layout &layout) {
   uint64_t lanes = layout.freeMask(Axis::lane), warps = layout.freeMask(Axis::warp);
   if (!lanes && !warps) return {};
-  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(lanes | warps << laneBits)));
+  Value copies = arith::AndIOp::create(t.b, t.threads.index, t.i32(static_cast<int64_t>(lanes | warps << laneBits)));
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
 }
 
 Value isFirstThread(ThreadContext &t) {
-  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.thread, t.i32(0));
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.threads.index, t.i32(0));
 }
 
 void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
-  Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.warp, t.i32(0));
+  Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.threads.warp, t.i32(0));
   auto branch = scf::IfOp::create(t.b, isFirst, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(branch.thenBlock());
@@ -134,46 +165,37 @@ void inFirstWarp(ThreadContext &t, llvm::function_ref<void()> emit) {
 }
 
 void fenceTensorMemory(ThreadContext &t, ptx::TensorFence side) {
-  if (t.usesTensorMemory) ptx::Tcgen05FenceOp::create(t.b, side);
+  if (t.kernel.usesTensorMemory) ptx::Tcgen05FenceOp::create(t.b, side);
 }
 
 void ctaBarrier(ThreadContext &t) {
   fenceTensorMemory(t, ptx::TensorFence::before);
-  if (t.barrier)
-    ptx::BarrierOp::create(t.b, *t.barrier, static_cast<uint32_t>(t.warps << laneBits));
+  if (t.threads.barrier)
+    ptx::BarrierOp::create(t.b, *t.threads.barrier, static_cast<uint32_t>(t.threads.warps << laneBits));
   else
     ptx::BarrierOp::create(t.b);
   fenceTensorMemory(t, ptx::TensorFence::after);
 }
 
-void clusterBarrier(ThreadContext &t) {
-  if (t.config.getCtas() == 1) {
-    ctaBarrier(t);
-    return;
-  }
-  waitAtBarrier(t);
-  arriveAtBarrier(t);
-  waitAtBarrier(t);
-}
-
-void arriveAtBarrier(ThreadContext &t) {
+void arriveAtCluster(ThreadContext &t) {
   fenceTensorMemory(t, ptx::TensorFence::before);
   ptx::ClusterArriveOp::create(t.b, /*relaxed=*/false);
-  t.hasArrived = true;
 }
 
-void waitAtBarrier(ThreadContext &t) {
-  if (t.hasArrived) {
-    ptx::ClusterWaitOp::create(t.b);
-    fenceTensorMemory(t, ptx::TensorFence::after);
-  }
-  t.hasArrived = false;
+void waitForCluster(ThreadContext &t) {
+  ptx::ClusterWaitOp::create(t.b);
+  fenceTensorMemory(t, ptx::TensorFence::after);
+}
+
+void arriveAt(ThreadContext &t, Value barrier, Value predicate, bool inCluster, bool toFirst) {
+  IntegerAttr ctas = inCluster ? t.b.getI32IntegerAttr(static_cast<int32_t>(t.kernel.config.getCtas())) : IntegerAttr();
+  ptx::Scope scope = inCluster ? ptx::scopeAcrossCtas(t.kernel.target) : ptx::Scope::cta;
+  ptx::MbarrierArriveOp::create(t.b, barrier, 1, predicate, ctas, scope, toFirst);
 }
 
 Value scratch(ThreadContext &t, Operation *op) {
   auto attribute = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
   int64_t offset = attribute ? attribute.getInt() : 0;
-  t.sharedBytes = std::max(t.sharedBytes, offset + gpu::scratchBytes(op));
   Value base = ptx::SharedBaseOp::create(t.b, t.b.getI32Type());
   return offset ? arith::AddIOp::create(t.b, base, t.i32(offset)) : base;
 }

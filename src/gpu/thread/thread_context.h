@@ -1,11 +1,10 @@
 // The context of the lowerings from operations on tiles to scalars of one thread. A tile becomes as many scalars as the thread has
 // registers in the tile's layout. The context maps each value to its scalars, and has the insertion point. The lowerings are free
-// functions, which lowering_table.h lists.
+// functions, which lowering_table.h lists. A lowering reads its own operation: what depends on others is decided before
+// (thread/prepare).
 #pragma once
 
 #include "gpu/machine/ptx.h"
-#include "gpu/thread/access_log.h"
-#include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
@@ -24,53 +23,69 @@ using mlir::Value;
 /// The scalars of a value, one for each register of the thread.
 using ThreadValues = llvm::SmallVector<Value, 4>;
 
-/// The guard under which the memory of two kernel arguments is disjoint (ttg::noAliasGuard), and whether the kernel relies on it.
-struct NoAlias {
-  std::optional<LaunchGuard> guard;
-  bool isReliedOn = false;
-};
-
-struct ThreadContext {
-  ThreadContext(mlir::Location loc, ttg::ConfigAttr config, GpuTarget target)
-      : config(config), target(std::move(target)), b(loc, loc.getContext()), warps(config.getWarps()) {}
-
+/// What the lowerings know of their kernel.
+struct KernelProperties {
   ttg::ConfigAttr config;
   GpuTarget target;
-  mlir::ImplicitLocOpBuilder b;
-  Value thread, lane, warp;        ///< the thread's indices, as i32: `lane` in its warp, `warp` and `thread` in its partition
-  std::array<Value, 3> program;    ///< in a program loop: the ids of the iteration's program
-  int64_t warps;                   ///< of the partition, or of the kernel
+  int64_t sharedBytes = 0; ///< that allocate-shared has reserved
+  int64_t allWarps = 0;    ///< of all partitions
+  bool usesTensorMemory = false;
+};
+
+/// The threads that run the code being lowered: those of the kernel, of a partition, or a single one.
+struct Threads {
+  Value index, lane, warp;         ///< the thread's indices, as i32: `lane` in its warp, `warp` and `index` in its partition
+  int64_t warps = 0;               ///< of the partition, or of the kernel
   std::optional<uint32_t> barrier; ///< the named barrier of the partition
-  llvm::DenseMap<Value, ThreadValues> parts;
-  Sums partialSums; ///< of the kernel
-  AccessLog sinceBarrier;
-  llvm::DenseMap<std::pair<Value, Value>, NoAlias> noAlias; ///< by pairs of kernel arguments: a kernel may have thousands of accesses
-  ttg::WarpSpecializeOp partitions;                         ///< null if all warps run one program
-  bool hasArrived = false;                                  ///< the CTA has arrived at a cluster barrier, and has not waited for it
-  bool isAlone = false;                                     ///< the code being lowered runs in one thread of the CTA, without barriers
-  std::list<ThreadValues> missing;                          ///< poison, for uses of values that have no scalars: bugs
-  bool usesTensorMemory = false;                            ///< the kernel has an allocation of tensor memory
-  uint32_t tileStores = 0;                                  ///< stores of tiles so far: the next one's number (ptx.store_global)
-  int64_t sharedBytes = 0; ///< that allocate-shared has reserved, or scratch memory that operations have requested
+  bool isAlone = false;            ///< the code runs in one thread of the CTA, without barriers
+};
 
-  // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8
-  Type scalarType(Type element);
-  int64_t threadValueCount(Type type); ///< 1 for scalars
-  void appendTypes(Type type, llvm::SmallVectorImpl<Type> &types);
+class ThreadContext {
+public:
+  ThreadContext(mlir::Location loc, KernelProperties properties) : kernel(std::move(properties)), b(loc, loc.getContext()) {
+    threads.warps = kernel.config.getWarps();
+  }
 
-  // ---- values
+  const KernelProperties kernel;
+  mlir::ImplicitLocOpBuilder b;
+  Threads threads;
+  std::array<Value, 3> program; ///< in a program loop: the ids of the iteration's program
+  uint32_t tileStores = 0;      ///< stores of tiles so far: the next one's number (ptx.store_global)
+
   /// Returns the scalars of a value. A value without scalars is a bug: it is reported, and the function is not lowered.
   const ThreadValues &get(Value value);
   Value getScalar(Value value) { return get(value).front(); }
-  void set(Value value, ThreadValues scalars) { parts[value] = std::move(scalars); }
-  ThreadValues gather(mlir::ValueRange values);
-  void scatter(mlir::ValueRange values, mlir::ValueRange scalars);
+  void set(Value value, ThreadValues scalars) { values[value] = std::move(scalars); }
+  /// True if each value that was read had scalars.
+  bool isComplete() const { return missing.empty(); }
+
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value constant(Type type, mlir::Attribute value);
   Value zero(Type type);
+
+private:
+  llvm::DenseMap<Value, ThreadValues> values;
+  std::list<ThreadValues> missing; // poison, for uses of values that have no scalars
 };
 
+// ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8; in memory, i1 is a byte
+
+Type scalarType(Type element);
+int64_t threadValueCount(Type type); ///< 1 for scalars
+void appendTypes(Type type, llvm::SmallVectorImpl<Type> &types);
+Type memoryType(Type scalar);
+
+// ---- values
+
+/// The scalars of several values, one value after the other; and back.
+ThreadValues gather(ThreadContext &t, mlir::ValueRange values);
+void scatter(ThreadContext &t, mlir::ValueRange values, mlir::ValueRange scalars);
+Value toMemory(ThreadContext &t, Value scalar);
+Value fromMemory(ThreadContext &t, Value stored, Type scalar);
+/// Packs contiguous values of 1 to 8 bytes in total into one integer, the first in the lowest bits; and back.
+Value packed(ThreadContext &t, mlir::ValueRange values);
+ThreadValues unpacked(ThreadContext &t, Value word, Type element);
 /// Returns the conjunction of two predicates, of which a null one is always true.
 Value logicalAnd(ThreadContext &t, Value x, Value y);
 
@@ -93,15 +108,13 @@ Value programCount(ThreadContext &t, int64_t axis);
 
 /// Orders accesses to tensor memory before or after a synchronization of threads, if the kernel has tensor memory.
 void fenceTensorMemory(ThreadContext &t, ptx::TensorFence side);
-
 /// Inserts a barrier of the partition's threads, or of the CTA's.
 void ctaBarrier(ThreadContext &t);
-/// Inserts a barrier of all threads of the program, in all CTAs of the cluster. After it, they see each other's writes.
-void clusterBarrier(ThreadContext &t);
-/// Arrives at the cluster barrier, without waiting; `waitAtBarrier` waits if there was an arrival. In between, peers may still be
-/// reading: nothing they read changes, and no control flow enters or leaves a loop or branch.
-void arriveAtBarrier(ThreadContext &t);
-void waitAtBarrier(ThreadContext &t);
+/// Arrives at the cluster's barrier, and waits until all threads of the cluster have arrived. Then they see each other's writes.
+void arriveAtCluster(ThreadContext &t);
+void waitForCluster(ThreadContext &t);
+/// Arrives at an mbarrier: that of this CTA or, with `inCluster`, those of all CTAs of the cluster (`toFirst`: of the first one only).
+void arriveAt(ThreadContext &t, Value barrier, Value predicate, bool inCluster, bool toFirst);
 /// The shared memory that scratchBytes reserves for `op`. All threads may use it between two barriers.
 Value scratch(ThreadContext &t, mlir::Operation *op);
 

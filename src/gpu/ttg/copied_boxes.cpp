@@ -6,9 +6,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
-  std::optional<TmaBox> box = tmaBox(alloc.getType().getLayout().layout());
-  ArrayRef<int64_t> extents = alloc.getCopiedExtent();
+std::optional<TmaBox> copiedBox(const SharedLayout &layout, ArrayRef<int64_t> extents) {
+  std::optional<TmaBox> box = tmaBox(layout);
   for (size_t i = 0; box && i < extents.size(); ++i) {
     int64_t extent = extents[static_cast<size_t>(box->order[i])];
     if (i == 0 && box->spanBytes > 0)
@@ -17,6 +16,10 @@ std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
       box->box[i] = extent;
   }
   return box;
+}
+
+std::optional<TmaBox> copiedBox(ttg::AllocOp alloc) {
+  return copiedBox(alloc.getType().getLayout().layout(), alloc.getCopiedExtent());
 }
 
 static int64_t bytesOfBox(ttg::AllocOp alloc, const TmaBox &box) {

@@ -14,7 +14,8 @@ struct BoxParts {
 /// How the CTAs of a cluster share a tile's boxes, of which each copies a part to all: they alternate in whole boxes, or each brings a part
 /// of every box. Null if neither is possible. Pairs also cut boxes that are not swizzled, as those of scales.
 std::optional<BoxParts> partsPerBox(ttg::BufferType tile, int64_t ctas, bool paired);
-/// Returns how TMA fills a buffer; null if it cannot.
+/// Returns how TMA fills a buffer, of which it copies `copiedExtent` of each dimension (empty: all); null if it cannot.
+std::optional<TmaBox> copiedBox(const SharedLayout &layout, llvm::ArrayRef<int64_t> copiedExtent);
 std::optional<TmaBox> copiedBox(ttg::AllocOp alloc);
 /// Returns the bytes that TMA copies to a stage of the buffer.
 int64_t copiedBytes(ttg::AllocOp alloc);

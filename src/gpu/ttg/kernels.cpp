@@ -1,9 +1,8 @@
 // Kernels of the dialect: passes over them, what they assume about launches, and what passes say about them.
-#include "gpu/cost_model/hardware.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
-#include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Iterators.h"
@@ -18,11 +17,17 @@ ConfigAttr ttg::configOf(Operation *function) {
   return function->getAttrOfType<ConfigAttr>(configName);
 }
 
+std::optional<GpuTarget> ttg::targetOf(Operation *op) {
+  auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
+  ConfigAttr config = kernel ? configOf(kernel) : ConfigAttr();
+  return config ? gpuTarget(config.getTarget().getValue()) : std::nullopt;
+}
+
 LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::FuncOp, ConfigAttr, const GpuTarget &)> pass) {
   for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
     ConfigAttr config = configOf(function);
     if (!config) return bug(function, "this kernel has no " + configName.str());
-    std::optional<GpuTarget> target = gpuTarget(config.getTarget().getValue());
+    std::optional<GpuTarget> target = targetOf(function);
     if (!target) return bug(function, "unknown GPU target " + config.getTarget().str());
     if (failed(pass(function, config, *target))) return failure();
   }

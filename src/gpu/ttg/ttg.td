@@ -242,7 +242,7 @@ def TTG_Any : Type<CPred<"true">, "any type">;
 class TTGOp<string name, list<Trait> traits = []> : Op<TTGDialect, name, traits>;
 class TTGEffect<string name, list<Trait> traits = []> : TTGOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 
-def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure]> {
+def TTG_ConvertLayoutOp : TTGOp<"convert_layout", [Pure, AllElementTypesMatch<["src", "result"]>, AllShapesMatch<["src", "result"]>]> {
   let summary = "the same tile in another layout";
   let arguments = (ins TTG_Tile:$src);
   let results = (outs TTG_Tile:$result);
@@ -255,6 +255,7 @@ def TTG_UnpackE2m1Op : TTGOp<"unpack_e2m1", [Pure]> {
   let arguments = (ins TTG_Tile:$bytes, I32Attr:$dim, UnitAttr:$small);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$bytes attr-dict `:` type($bytes) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 // ---- CTAs of a cluster. ptx.cluster_rank is the rank of this CTA.
@@ -289,10 +290,13 @@ def TTG_AllocOp : TTGOp<"alloc", [MemoryEffects<[MemAlloc]>]> {
   }];
 }
 def TTG_StageOp : TTGOp<"stage", [Pure]> {
-  let summary = "one tile of a circular buffer";
-  let arguments = (ins TTG_Buffer:$buffer, I32:$index);
+  let summary = "one tile of a circular buffer. `distance`: the bytes from one tile to the next (stageBytes), set by prepare-lowering";
+  let arguments = (ins TTG_Buffer:$buffer, I32:$index, OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$distance);
   let results = (outs TTG_Buffer:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$buffer, "::mlir::Value":$index),
+                            [{ build($_builder, $_state, result, buffer, index, ::mlir::IntegerAttr()); }]>];
   let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def TTG_ViewOp : TTGOp<"view", [Pure]> {
   let summary = "the same bytes seen as a tile whose dimension i is dimension order[i]. Without `order`: as a reshaped tile, or with its padding. `first`: "
@@ -300,25 +304,48 @@ def TTG_ViewOp : TTGOp<"view", [Pure]> {
   let arguments = (ins TTG_Buffer:$buffer, DenseI32ArrayAttr:$order, DefaultValuedAttr<I32Attr, "0">:$first);
   let results = (outs TTG_Buffer:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def TTG_LoadSharedOp : TTGOp<"load_shared", [MemoryEffects<[MemRead]>]> {
   let summary = "a tile from shared memory to registers";
   let arguments = (ins TTG_Buffer:$buffer);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+// ptxas hoists loop-invariant addresses and matrix descriptors out of a loop, and keeps each in a register. A zero that changes with the
+// loop, added to an address, prevents that.
+def TTG_LoopVariantZeroOp : TTGOp<"loop_variant_zero", [Pure]> {
+  let summary = "zero, computed from the address of a stage that changes with the loop: its highest bit";
+  let arguments = (ins TTG_Buffer:$stage);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
 }
 def TTG_StoreSharedOp : TTGOp<"store_shared", [MemoryEffects<[MemWrite]>]> {
-  let summary = "a tile from registers to shared memory";
-  let arguments = (ins TTG_Tile:$src, TTG_Buffer:$buffer);
-  let assemblyFormat = "$src `,` $buffer attr-dict `:` type($src) `,` type($buffer)";
+  let summary = "a tile from registers to shared memory. `zero`: a loop_variant_zero that is added to the addresses";
+  let arguments = (ins TTG_Tile:$src, TTG_Buffer:$buffer, Optional<I32>:$zero);
+  let builders = [OpBuilder<(ins "::mlir::Value":$src, "::mlir::Value":$buffer),
+                            [{ build($_builder, $_state, src, buffer, ::mlir::Value()); }]>];
+  let assemblyFormat = "$src `,` $buffer (`plus` $zero^)? attr-dict `:` type($src) `,` type($buffer)";
+  let hasVerifier = 1;
 }
 
 // ---- waiting
 
 def TTG_CtaBarrierOp : TTGEffect<"cta_barrier"> {
   let summary = "a barrier of all threads of a partition (ttg.warp_specialize), or of the kernel if it has none; with `allWarps`, of all "
-                "partitions";
-  let arguments = (ins UnitAttr:$allWarps);
+                "partitions. `allCtas`: of all threads of the cluster, which then see each other's writes";
+  let arguments = (ins UnitAttr:$allWarps, UnitAttr:$allCtas);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+def TTG_ClusterArriveOp : TTGEffect<"cluster_arrive"> {
+  let summary = "all threads of the cluster arrive at its barrier, without waiting. Until the cluster_wait that follows, in the same block, "
+                "peers may still read what this CTA has left for them";
+  let assemblyFormat = "attr-dict";
+}
+def TTG_ClusterWaitOp : TTGEffect<"cluster_wait"> {
+  let summary = "waits until all threads of the cluster have arrived";
   let assemblyFormat = "attr-dict";
 }
 def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
@@ -328,11 +355,18 @@ def TTG_FenceAsyncOp : TTGEffect<"fence_async"> {
   let assemblyFormat = "attr-dict";
 }
 def TTG_AllocBarriersOp : TTGEffect<"alloc_barriers"> {
-  let summary = "mbarriers for `arrivals` arrivals a phase, initialized and visible to the whole CTA (it ends with a barrier). Their "
-                "address is assigned as for alloc, but they share it with nothing";
-  let arguments = (ins DefaultValuedAttr<I32Attr, "1">:$arrivals);
+  let summary = "mbarriers for `arrivals` arrivals a phase, initialized and visible to the whole CTA. Their address is assigned as for alloc, "
+                "but they share it with nothing. prepare-lowering adds the init_barriers";
+  let arguments = (ins DefaultValuedAttr<ConfinedAttr<I32Attr, [IntPositive]>, "1">:$arrivals);
   let results = (outs TTG_Barriers:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+def TTG_InitBarriersOp : TTGEffect<"init_barriers"> {
+  let summary = "initializes mbarriers for so many arrivals a phase each, and ends with a barrier of the CTA. `allCtas`: of the cluster, whose "
+                "CTAs arrive at each other's mbarriers";
+  let arguments = (ins Variadic<TTG_Barriers>:$barriers, DenseI32ArrayAttr:$arrivals, UnitAttr:$allCtas);
+  let assemblyFormat = "$barriers `arrivals` $arrivals attr-dict `:` type($barriers)";
+  let hasVerifier = 1;
 }
 def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
   let summary = "one thread arrives and announces `bytes`";
@@ -342,8 +376,10 @@ def TTG_BarrierExpectOp : TTGEffect<"barrier_expect"> {
 def TTG_BarrierWaitOp : TTGEffect<"barrier_wait"> {
   let summary = "every thread waits for the phase of this parity. `firstWarp`: only those of the first warp wait, which issues all MMAs that "
                 "read what has arrived. `tensorMemory`: accesses to tensor memory before the arrivals come "
-                "before those after the wait. `perWarpGroup`: the index is `index` plus the number of the thread's warp group";
-  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory, UnitAttr:$perWarpGroup);
+                "before those after the wait. `perWarpGroup`: the index is `index` plus the number of the thread's warp group. "
+                "`fromOtherCtas`: warps of other CTAs arrive, too; set by prepare-lowering";
+  let arguments = (ins TTG_Barriers:$barriers, I32:$index, I32:$parity, UnitAttr:$firstWarp, UnitAttr:$tensorMemory, UnitAttr:$perWarpGroup,
+                       UnitAttr:$fromOtherCtas);
   let assemblyFormat = "$barriers `[` $index `]` `,` $parity attr-dict `:` type($barriers)";
 }
 
@@ -358,6 +394,7 @@ def TTG_BarrierArriveOp : TTGEffect<"barrier_arrive"> {
     /// True if it arrives at barriers of other CTAs.
     bool isForCluster() { return getInAllCtas() || getToFirstCta(); }
   }];
+  let hasVerifier = 1;
 }
 
 // ---- cluster launch control
@@ -380,6 +417,7 @@ def TTG_CopyAsyncOp : TTGEffect<"copy_async"> {
   let summary = "cp.async of the elements at a tile of pointers to a buffer; zeros where the mask is false";
   let arguments = (ins TTG_Tile:$pointers, TTG_Buffer:$buffer, Optional<TTG_Tile>:$mask);
   let assemblyFormat = "$pointers `,` $buffer (`,` $mask^ `:` type($mask))? attr-dict `:` type($pointers) `->` type($buffer)";
+  let hasVerifier = 1;
 }
 def TTG_CopyCommitOp : TTGEffect<"copy_commit"> { let assemblyFormat = "attr-dict"; }
 def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
@@ -393,10 +431,11 @@ def TTG_CopyWaitOp : TTGEffect<"copy_wait"> {
 def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "one thread starts the copy of a tile to a buffer; TMA reports the bytes to the barrier (barrier_expect announces them). "
                 "The map's box and swizzle are the buffer's. `multicast`: the CTAs of the cluster read the same tile, and each loads a part "
-                "of it for all. `toLeader`: TMA reports to the barrier of the pair's first CTA";
+                "of it for all. `toLeader`: TMA reports to the barrier of the pair's first CTA. `copiedExtent`: that of the buffer's alloc, set by "
+                "prepare-lowering";
   let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, TTG_Barriers:$barriers, I32:$index,
                        Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$evict /* tt::EvictionPolicy */, UnitAttr:$multicast,
-                       UnitAttr:$toLeader);
+                       UnitAttr:$toLeader, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$copiedExtent);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $buffer `,` $barriers `[` $index `]` (`if` $predicate^)? attr-dict "
                        "`:` type($buffer) `,` type($barriers)";
   let hasVerifier = 1;
@@ -404,9 +443,11 @@ def TTG_TmaLoadOp : TTGEffect<"tma_load", [AttrSizedOperandSegments]> {
 def TTG_TmaStoreOp : TTGEffect<"tma_store"> {
   let summary = "one thread starts the copy of a buffer to memory, as a separate bulk group; fence_async and a barrier must come before. "
                 "With `reduce` each element is combined with memory atomically, in no order. `perWarpGroup`: one thread of each warp group "
-                "starts the copy of the rows that its group computed";
-  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, OptionalAttr<TTG_Reduction>:$reduce, UnitAttr:$perWarpGroup);
+                "starts the copy of the rows that its group computed. `copiedExtent`: as in tma_load";
+  let arguments = (ins TTG_Map:$map, Variadic<I32>:$coordinates, TTG_Buffer:$buffer, OptionalAttr<TTG_Reduction>:$reduce, UnitAttr:$perWarpGroup,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$copiedExtent);
   let assemblyFormat = "(`reduce` $reduce^)? $buffer `to` $map `[` $coordinates `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 def TTG_TmaStoreWaitOp : TTGEffect<"tma_store_wait"> {
   let summary = "the thread that started the stores waits until all but `pending` of them have read their buffers; a barrier must follow "
@@ -423,11 +464,13 @@ def TTG_DescriptorLoadOp : TTGOp<"descriptor_load", [MemoryEffects<[MemRead]>]> 
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$copiedExtent);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def TTG_DescriptorStoreOp : TTGOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "stores a tile through a tensor map, but nothing outside its bounds. `reduce`: as in tma_store";
   let arguments = (ins TTG_Tile:$src, TTG_Map:$map, Variadic<I32>:$coordinates, DenseI32ArrayAttr:$order, OptionalAttr<TTG_Reduction>:$reduce);
   let assemblyFormat = "(`reduce` $reduce^)? $src `to` $map `[` $coordinates `]` attr-dict `:` type($src)";
+  let hasVerifier = 1;
 }
 
 // ---- dots. A tt.dot whose operands and result have the layouts of mma.sync stays.
@@ -440,13 +483,14 @@ def TTG_MmaAsyncOp : TTGEffect<"mma_async", [AllTypesMatch<["c", "d"]>, AttrSize
                 "count as tf32. `promotionInterval`: tensor cores accumulate fp8 dots with less precision than f32, so after that many "
                 "elements of K threads add their sum to c. `extent`: the rows and columns that it computes; elsewhere d is c. `scales`: of a "
                 "[M, K / block] and of b [N, K / block], in buffers of SharedLayout::scales; the tiles of a and b are bytes. `paired`: the two "
-                       "CTAs of the cluster multiply together: each has rows of its own of a and d, and b [K, N / 2] is its half of the columns";
+                       "CTAs of the cluster multiply together: each has rows of its own of a and d, and b [K, N / 2] is its half of the columns. `aZero`, `bZero`: "
+                       "loop_variant_zeros that are added to the addresses of a and b";
   let arguments = (ins TTG_Any:$a, TTG_Buffer:$b, TTG_Tile:$c, Optional<I1>:$useC, OptionalAttr<I32Attr>:$promotionInterval,
                        OptionalAttr<ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>]>>:$extent, Optional<TTG_Buffer>:$aScale,
-                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired);
+                       Optional<TTG_Buffer>:$bScale, OptionalAttr<TTG_BlockScales>:$scales, UnitAttr:$paired, Optional<I32>:$aZero, Optional<I32>:$bZero);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c (`if` $useC^)? (`extent` $extent^)? (`scales` $aScale^ `:` type($aScale) `,` $bScale `:` "
-                       "type($bScale) $scales)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
+                       "type($bScale) $scales)? (`a_plus` $aZero^)? (`b_plus` $bZero^)? attr-dict `:` type($a) `,` type($b) `->` type($d)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The operands in shared memory.
@@ -454,18 +498,23 @@ def TTG_MmaAsyncOp : TTGEffect<"mma_async", [AllTypesMatch<["c", "d"]>, AttrSize
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$d, "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$c, "::mlir::Value":$useC,
                                  "::mlir::IntegerAttr":$promotionInterval, "::mlir::DenseI64ArrayAttr":$extent), [{
-    build($_builder, $_state, d, a, b, c, useC, promotionInterval, extent, ::mlir::Value(), ::mlir::Value(), BlockScalesAttr());
+    build($_builder, $_state, d, a, b, c, useC, promotionInterval, extent, ::mlir::Value(), ::mlir::Value(), BlockScalesAttr(), false,
+          ::mlir::Value(), ::mlir::Value());
   }]>];
 }
 def TTG_MmaAsyncWaitOp : TTGEffect<"mma_async_wait"> {
   let summary = "waits until all but the latest `pending` wgmma of this warp group are complete; passes tiles (accumulators, operands in "
                 "registers) through that may be used afterwards. `drains`: in a loop whose iteration has several MMAs for one dot, the MMAs of "
-                "the previous iteration have finished after it. `namesAll`: as in ptx.wgmma_wait";
-  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles, UnitAttr:$drains, UnitAttr:$namesAll);
+                "the previous iteration have finished after it. `namesAll`: as in ptx.wgmma_wait. prepare-lowering sorts the tiles, "
+                "and sets two properties. `computed`: so many tiles at the end are no accumulators, and are computed before the wait. `extents`: the "
+                "rows and columns of each tile that MMAs in flight may write, if not all";
+  let arguments = (ins I32Attr:$pending, Variadic<TTG_Tile>:$tiles, UnitAttr:$drains, UnitAttr:$namesAll, DefaultValuedAttr<I32Attr, "0">:$computed,
+                       OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "extents">>:$extents);
   let results = (outs Variadic<TTG_Tile>:$results);
   let builders = [OpBuilder<(ins "uint32_t":$pending, "::mlir::ValueRange":$tiles),
-                            [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles); }]>];
+                            [{ build($_builder, $_state, ::mlir::TypeRange(tiles), pending, tiles, false, false, 0, ::mlir::ArrayAttr()); }]>];
   let assemblyFormat = "$pending (`,` $tiles^ `:` type($tiles))? attr-dict (`->` type($results)^)?";
+  let hasVerifier = 1;
 }
 // ---- tensor memory. place-accumulators makes these of wgmma and mma_async_wait on targets with tcgen05.
 
@@ -479,15 +528,17 @@ def TTG_TensorAllocOp : TTGEffect<"tensor_alloc"> {
 }
 def TTG_TensorFreeOp : TTGEffect<"tensor_free"> {
   let summary = "frees the columns of a tensor_alloc, at the kernel's end, after a barrier that follows all accesses; of both CTAs, if it was "
-                "allocated for a pair";
-  let arguments = (ins I32:$address);
-  let assemblyFormat = "$address attr-dict";
+                "allocated for a pair. `columns` and `paired` are those of the allocation";
+  let arguments = (ins I32:$address, I32Attr:$columns, UnitAttr:$paired);
+  let assemblyFormat = "$address `,` $columns attr-dict";
+  let hasVerifier = 1;
 }
 def TTG_TensorTileOp : TTGOp<"tensor_tile", [Pure]> {
   let summary = "`depth` tiles, one after another, the first of which starts at a column of an allocation; the result is the first one";
   let arguments = (ins I32:$address, I32Attr:$column, DefaultValuedAttr<I32Attr, "1">:$depth);
   let results = (outs TTG_TensorMemory:$result);
   let assemblyFormat = "$address `,` $column attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def TTG_TensorStageOp : TTGOp<"tensor_stage", [Pure, AllTypesMatch<["tile", "result"]>]> {
   let summary = "one of the tiles of a tensor_tile";
@@ -496,16 +547,18 @@ def TTG_TensorStageOp : TTGOp<"tensor_stage", [Pure, AllTypesMatch<["tile", "res
   let assemblyFormat = "$tile `[` $index `]` attr-dict `:` type($result)";
 }
 def TTG_TensorLoadOp : TTGOp<"tensor_load", [MemoryEffects<[MemRead]>]> {
-  let summary = "a tile from tensor memory to registers (Layout::tensorMemory); complete when it ends";
-  let arguments = (ins TTG_TensorMemory:$source);
+  let summary = "a tile from tensor memory to registers (Layout::tensorMemory); complete when it ends. `inHalves`: waits for each half of the "
+                "registers, so that a reduction of its rows may start with the first one (overlap-tensor-loads); set by prepare-lowering";
+  let arguments = (ins TTG_TensorMemory:$source, UnitAttr:$inHalves);
   let results = (outs TTG_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 def TTG_TensorStoreOp : TTGOp<"tensor_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "a tile from registers (Layout::tensorMemory) to tensor memory; complete when it ends. `range`: only the elements [first, end) of "
-                "each row";
-  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target, OptionalAttr<DenseI32ArrayAttr>:$range);
+                "each row. `inParts`: stores a few registers at a time, between the computation of the next ones (pipeline-tensor-stores); set by "
+                "prepare-lowering";
+  let arguments = (ins TTG_Tile:$src, TTG_TensorMemory:$target, OptionalAttr<DenseI32ArrayAttr>:$range, UnitAttr:$inParts);
   let assemblyFormat = "$src `,` $target attr-dict `:` type($src) `,` type($target)";
   let hasVerifier = 1;
 }
@@ -515,6 +568,7 @@ def TTG_TensorScaleOp : TTGOp<"tensor_scale", [MemoryEffects<[MemRead, MemWrite]
                 "are those of 128 rows, with this number";
   let arguments = (ins TTG_Tile:$factors, TTG_TensorMemory:$tile, OptionalAttr<I32Attr>:$rowBlock);
   let assemblyFormat = "$factors `,` $tile attr-dict `:` type($factors) `,` type($tile)";
+  let hasVerifier = 1;
 }
 def TTG_Tcgen05MmaOp : TTGEffect<"tcgen05_mma", [AttrSizedOperandSegments]> {
   let summary = "one thread starts d = a * b + d, or d = a * b if `accumulate` is false, and commits it to a barrier. a [M, K] is a buffer or "
@@ -542,6 +596,7 @@ def TTG_Tcgen05WaitOp : TTGEffect<"tcgen05_wait"> {
                 "threads need a barrier after it. More MMAs than there are barriers may not be in flight up to the latest that it waits for";
   let arguments = (ins TTG_Barriers:$barriers, I32:$issued, I32Attr:$pending);
   let assemblyFormat = "$pending `of` $barriers `at` $issued attr-dict `:` type($barriers)";
+  let hasVerifier = 1;
 }
 def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[MemRead]>]> {
   let summary = "d = a * b + c by multiply-add instructions in c's type, in any layout; threads read the elements of a [.., M, K] and b "
@@ -549,6 +604,7 @@ def TTG_FmaDotOp : TTGOp<"fma_dot", [AllTypesMatch<["c", "d"]>, MemoryEffects<[M
   let arguments = (ins TTG_Buffer:$a, TTG_Buffer:$b, TTG_Tile:$c);
   let results = (outs TTG_Tile:$d);
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `->` type($d)";
+  let hasVerifier = 1;
 }
 
 // ---- partitions: warps of a CTA that run programs of their own

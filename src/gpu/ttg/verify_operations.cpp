@@ -1,8 +1,11 @@
 // The verifiers of the ttg operations, but for ttg.warp_specialize (warp_specialize.cpp).
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/tcgen05.h"
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -19,20 +22,148 @@ LogicalResult ReadClusterOp::verify() {
   return success();
 }
 
-/// A tile that moves between tensor memory and registers.
-static LogicalResult verifyMove(Operation *op, Type tile, TensorMemoryType memory) {
-  auto type = cast<RankedTensorType>(tile);
-  if (type.getShape() != memory.getShape() || type.getElementType() != memory.getElementType())
+static ArrayRef<int64_t> extentsOf(Type type) {
+  return llvm::TypeSwitch<Type, ArrayRef<int64_t>>(type).Case<BufferType, TensorMemoryType, RankedTensorType>(
+      [](auto known) { return known.getShape(); });
+}
+static Type elementOf(Type type) {
+  return llvm::TypeSwitch<Type, Type>(type).Case<BufferType, TensorMemoryType, RankedTensorType>(
+      [](auto known) { return known.getElementType(); });
+}
+
+/// A tile that moves between registers, shared memory and tensor memory.
+static LogicalResult verifyMove(Operation *op, Type from, Type to) {
+  if (extentsOf(from) != extentsOf(to) || elementOf(from) != elementOf(to))
     return op->emitOpError("moves a tile between types that differ in shape or element type");
   return success();
 }
 
+LogicalResult LoadSharedOp::verify() {
+  return verifyMove(*this, getBuffer().getType(), getType());
+}
+
+LogicalResult StoreSharedOp::verify() {
+  return verifyMove(*this, getSrc().getType(), getBuffer().getType());
+}
+
+LogicalResult CopyAsyncOp::verify() {
+  ArrayRef<int64_t> shape = getBuffer().getType().getShape();
+  if (extentsOf(getPointers().getType()) != shape || (getMask() && extentsOf(getMask().getType()) != shape))
+    return emitOpError("pointers, mask and buffer differ in shape");
+  return success();
+}
+
+LogicalResult StageOp::verify() {
+  if (getType().getLayout() != getBuffer().getType().getLayout() || getType().getElementType() != getBuffer().getType().getElementType())
+    return emitOpError("a stage has the element type and the layout of its buffer");
+  return success();
+}
+
+/// Each dimension from 0 to `rank` - 1 once.
+static bool isPermutation(ArrayRef<int32_t> order, size_t rank) {
+  return order.size() == rank &&
+         llvm::all_of(llvm::seq<int32_t>(0, static_cast<int32_t>(rank)), [&](int32_t dim) { return llvm::is_contained(order, dim); });
+}
+
+/// True if each bit of an element's index in the buffer is a bit of its index in the view: dimensions are permuted, split, joined or
+/// padded. A swizzle that moves elements to or from padding is none of these.
+static bool showsElements(const gpu::SharedLayout &view, const gpu::SharedLayout &buffer) {
+  gpu::LinearMap offsets = buffer.inverse();
+  uint32_t seen = 0;
+  for (int64_t element = 1; element < gpu::elementCount(buffer.shape); element *= 2) {
+    uint32_t index = view.apply(offsets.apply(static_cast<uint32_t>(element)));
+    if (!llvm::isPowerOf2_32(index) || (seen & index)) return false;
+    seen |= index;
+  }
+  return view.elementBits == buffer.elementBits;
+}
+
+LogicalResult ViewOp::verify() {
+  gpu::SharedLayout view = getType().getLayout().layout(), buffer = getBuffer().getType().getLayout().layout();
+  if (!getOrder().empty() && !isPermutation(getOrder(), view.shape.size()))
+    return emitOpError("its order is not a permutation of its dimensions");
+  int64_t end = getFirst() * buffer.elementBytes() + view.bytes();
+  bool isPart = view.bytes() < buffer.bytes(); // from element `first` on
+  if (isPart ? end > buffer.bytes() : getFirst() != 0 || !showsElements(view, buffer))
+    return emitOpError("its elements are not those of its buffer");
+  return success();
+}
+
+LogicalResult UnpackE2m1Op::verify() {
+  SmallVector<int64_t> shape(extentsOf(getBytes().getType()));
+  if (getDim() >= shape.size()) return emitOpError("the tile has no dimension ") << getDim();
+  shape[getDim()] *= 2;
+  Type number = elementOf(getType());
+  if (extentsOf(getType()) != ArrayRef(shape) || !elementOf(getBytes().getType()).isInteger(8) || !(number.isF16() || number.isBF16()))
+    return emitOpError("makes two numbers of f16 or bf16 from each byte along a dimension");
+  return success();
+}
+
+LogicalResult CtaBarrierOp::verify() {
+  if (getAllWarps() && getAllCtas()) return emitOpError("is one of all partitions, or one of all CTAs");
+  return success();
+}
+
+LogicalResult InitBarriersOp::verify() {
+  if (getArrivals().size() != getBarriers().size() || llvm::any_of(getArrivals(), [](int32_t count) { return count < 1; }))
+    return emitOpError("has a positive number of arrivals for each allocation");
+  return success();
+}
+
+LogicalResult BarrierArriveOp::verify() {
+  if (getInAllCtas() && getToFirstCta()) return emitOpError("arrives in all CTAs or in the first one");
+  return success();
+}
+
+/// Coordinates of a tensor map, and the order in which its dimensions are those of a tile of this rank.
+static LogicalResult verifyMap(Operation *op, ValueRange coordinates) {
+  if (coordinates.empty() || static_cast<int64_t>(coordinates.size()) > gpu::tmaMaxRank)
+    return op->emitOpError("a tensor map has 1 to 5 dimensions");
+  return success();
+}
+static LogicalResult verifyMap(Operation *op, ValueRange coordinates, ArrayRef<int32_t> order, Type tile) {
+  size_t rank = extentsOf(tile).size();
+  if (!isPermutation(order, rank) || coordinates.size() < rank)
+    return op->emitOpError("its order does not give each dimension of the tile one of the map");
+  return verifyMap(op, coordinates);
+}
+
+LogicalResult TmaLoadOp::verify() {
+  return verifyMap(*this, getCoordinates());
+}
+
+LogicalResult TmaStoreOp::verify() {
+  return verifyMap(*this, getCoordinates());
+}
+
+LogicalResult DescriptorLoadOp::verify() {
+  return verifyMap(*this, getCoordinates(), getOrder(), getType());
+}
+
+LogicalResult DescriptorStoreOp::verify() {
+  return verifyMap(*this, getCoordinates(), getOrder(), getSrc().getType());
+}
+
+LogicalResult MmaAsyncWaitOp::verify() {
+  if (getTiles().getTypes() != getResultTypes()) return emitOpError("passes its tiles through");
+  if (getComputed() > getTiles().size()) return emitOpError("has ") << getTiles().size() << " tiles, not " << getComputed();
+  if (getExtents() && getExtents()->size() != getTiles().size()) return emitOpError("has an extent for each tile");
+  return success();
+}
+
+LogicalResult FmaDotOp::verify() {
+  ArrayRef<int64_t> a = getA().getType().getShape(), b = getB().getType().getShape(), d = extentsOf(getType());
+  size_t rank = d.size();
+  if (rank < 2 || a.size() != rank || b.size() != rank || a.drop_back(2) != d.drop_back(2) || b.drop_back(2) != d.drop_back(2))
+    return emitOpError("operands and result must be matrices, or as many of them");
+  if (a.back() != b[rank - 2] || a[rank - 2] != d[rank - 2] || b.back() != d.back())
+    return emitOpError("the result does not have the rows of a and the columns of b");
+  return success();
+}
+
 LogicalResult MmaAsyncOp::verify() {
-  auto extents = [](Type type) {
-    return isa<BufferType>(type) ? cast<BufferType>(type).getShape() : cast<RankedTensorType>(type).getShape();
-  };
   if (!isa<BufferType, RankedTensorType>(getA().getType())) return emitOpError("a must be a buffer or a tile");
-  ArrayRef<int64_t> a = extents(getA().getType()), b = getB().getType().getShape(), d = extents(getType());
+  ArrayRef<int64_t> a = extentsOf(getA().getType()), b = getB().getType().getShape(), d = extentsOf(getType());
   if (a.size() != 2 || b.size() != 2 || d.size() != 2) return emitOpError("operands and result must be matrices");
   if (getScales()) return success(); // tiles of bytes, which may be padded
   if (a[1] != b[0]) return emitOpError("a has ") << a[1] << " columns, but b has " << b[0] << " rows";
@@ -41,9 +172,31 @@ LogicalResult MmaAsyncOp::verify() {
   return success();
 }
 
-LogicalResult TmaLoadOp::verify() {
-  if (getCoordinates().empty() || static_cast<int64_t>(getCoordinates().size()) > gpu::tmaMaxRank)
-    return emitOpError("a tensor map has 1 to 5 dimensions");
+LogicalResult TensorFreeOp::verify() {
+  auto alloc = getAddress().getDefiningOp<TensorAllocOp>();
+  if (!alloc || alloc.getColumns() != getColumns() || alloc.getPaired() != getPaired())
+    return emitOpError("frees what a tensor_alloc has allocated");
+  return success();
+}
+
+LogicalResult TensorTileOp::verify() {
+  if (getDepth() < 1 || getColumn() + getDepth() * getType().columns() > gpu::tensorColumns)
+    return emitOpError("tensor memory has ") << gpu::tensorColumns << " columns";
+  return success();
+}
+
+LogicalResult TensorScaleOp::verify() {
+  ArrayRef<int64_t> factors = extentsOf(getFactors().getType()), tile = getTile().getType().getShape();
+  int64_t rows = getRowBlock() ? gpu::tensorMemoryLanes : tile[0];
+  if (factors.size() != 1 || factors[0] != rows || (getRowBlock() && (*getRowBlock() + 1) * rows > tile[0]))
+    return emitOpError("has a factor for each row");
+  if (!getTile().getType().getElementType().isF32() || !elementOf(getFactors().getType()).isF32()) return emitOpError("multiplies f32");
+  return success();
+}
+
+LogicalResult Tcgen05WaitOp::verify() {
+  if (!llvm::isPowerOf2_64(static_cast<uint64_t>(getBarriers().getType().getCount())))
+    return emitOpError("MMAs use a power of two of barriers");
   return success();
 }
 
@@ -71,6 +224,12 @@ LogicalResult TensorStoreOp::verify() {
 }
 
 LogicalResult Tcgen05MmaOp::verify() {
+  if (!isa<BufferType, TensorMemoryType>(getA().getType())) return emitOpError("a must be a buffer or in tensor memory");
+  if (getBarriers() && !llvm::isPowerOf2_64(static_cast<uint64_t>(getBarriers().getType().getCount())))
+    return emitOpError("MMAs use a power of two of barriers");
+  ArrayRef<int64_t> a = extentsOf(getA().getType()), second = getB().getType().getShape();
+  if (a.size() != 2 || second.size() != 2) return emitOpError("operands must be matrices");
+  if (!getScales() && a[1] != second[0]) return emitOpError("a has ") << a[1] << " columns, but b has " << second[0] << " rows";
   if (!getKRange()) return success();
   if (getScales()) return emitOpError("an MMA of scaled operands has no range of K");
   BufferType b = getB().getType();

@@ -3,8 +3,8 @@
 //   default { ... ttg.warp_yield }
 //   partition0(%arg: i32) num_warps(1) { ... ttg.warp_return } : (i32) -> ()
 #include "gpu/cost_model/registers.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/ttg.h"
-#include "support/target.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -144,10 +144,8 @@ LogicalResult WarpSpecializeOp::verifyRegions() {
     if (!llvm::isPowerOf2_32(static_cast<uint32_t>(warps)) || warps < 0)
       return emitOpError("partition ") << i << " has " << warps << " warps; it must be a power of two";
   if (failed(verifyRegisters(*this))) return failure();
-  auto function = (*this)->getParentOfType<tt::FuncOp>();
-  ConfigAttr config = function ? configOf(function) : ConfigAttr();
-  std::optional<GpuTarget> target = config ? gpuTarget(config.getTarget().getValue()) : std::nullopt;
-  return target ? verifyMachine(*this, config, *target) : success();
+  std::optional<GpuTarget> target = targetOf(*this);
+  return target ? verifyMachine(*this, configOf((*this)->getParentOfType<tt::FuncOp>()), *target) : success();
 }
 
 } // namespace tilewright

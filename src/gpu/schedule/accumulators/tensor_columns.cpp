@@ -61,7 +61,8 @@ void TensorMemory::allocate(ScaleColumns &scales) {
 
 void TensorMemory::free() {
   OpBuilder atEnd(function.getBody().front().getTerminator());
-  ttg::TensorFreeOp::create(atEnd, function.getLoc(), address);
+  auto alloc = address.getDefiningOp<ttg::TensorAllocOp>();
+  ttg::TensorFreeOp::create(atEnd, function.getLoc(), address, alloc.getColumns(), alloc.getPaired());
 }
 
 void assignToMmas(Operation *op) {

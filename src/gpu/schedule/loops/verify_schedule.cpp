@@ -13,15 +13,11 @@
 #include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "support/target.h"
+#include "gpu/ttg/kernel_target.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-static std::optional<GpuTarget> targetOf(scf::ForOp loop) {
-  return gpuTarget(ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getTarget().getValue());
-}
 
 /// True if `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
@@ -165,7 +161,7 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
   Operation *before = schedule.continues;
   bool mayContinue = schedule.warpSpecialized && !schedule.operandPartition && before && before->getBlock() == loop->getBlock();
   if (before && (!mayContinue || !before->isBeforeInBlock(loop))) return Failure{"no loop before it leaves circular buffers"};
-  std::optional<GpuTarget> target = targetOf(loop);
+  std::optional<GpuTarget> target = ttg::targetOf(loop);
   for (const Copy &copy : schedule.copies())
     if (Result<void> valid = checkPrefetch(copy.load, copy.alloc, loop, target && target->cpAsync); !valid)
       return Failure{"a load cannot run ahead: " + valid.error()};
@@ -176,7 +172,7 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
 
 /// A warp that does not wait for a copy must not read it. The same warps release all stages, and a producer fills the buffers in one order.
 static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuffer &circular) {
-  std::optional<GpuTarget> target = targetOf(schedule.loop);
+  std::optional<GpuTarget> target = ttg::targetOf(schedule.loop);
   bool mayNotWait = circular.tma && !circular.threadsRead && target && target->tcgen05; // where one warp issues the MMAs
   if (circular.firstWarp && !mayNotWait) return Failure{"warps that do not wait for a copy read it"};
   if (!schedule.warpSpecialized) return {};

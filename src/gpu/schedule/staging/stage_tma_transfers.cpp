@@ -27,7 +27,7 @@ static LogicalResult bufferStore(tt::FuncOp function, ttg::DescriptorStoreOp sto
   Value buffer = ttg::AllocOp::create(b, loc, *type);
   ttg::StoreSharedOp::create(b, loc, store.getSrc(), buffer);
   ttg::FenceAsyncOp::create(b, loc);
-  ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getReduceAttr(), /*perWarpGroup=*/UnitAttr());
+  ttg::TmaStoreOp::create(b, loc, *map, store.getCoordinates(), buffer, store.getReduceAttr());
   ttg::TmaStoreWaitOp::create(b, loc, 0);
   store.erase();
   return success();

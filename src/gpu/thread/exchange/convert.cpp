@@ -5,8 +5,7 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/exchange/exchange.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
-#include "gpu/thread/shared.h"
+#include "gpu/thread/memory/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +18,8 @@ namespace tilewright::gpu {
 static ThreadValues permuteByThread(ThreadContext &t, ThreadValues values, const std::vector<uint32_t> &masks) {
   for (size_t bit = 0; bit < masks.size(); ++bit) {
     if (!masks[bit]) continue;
-    Value isSet =
-        arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.thread, t.i32(int64_t(1) << bit)), t.i32(0));
+    Value isSet = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne,
+                                        arith::AndIOp::create(t.b, t.threads.index, t.i32(int64_t(1) << bit)), t.i32(0));
     ThreadValues moved;
     for (size_t s = 0; s < values.size(); ++s)
       moved.push_back(arith::SelectOp::create(t.b, isSet, values[s ^ masks[bit]], values[s]));
@@ -31,7 +30,7 @@ static ThreadValues permuteByThread(ThreadContext &t, ThreadValues values, const
 
 static ThreadValues shuffleThreadValues(ThreadContext &t, const ThreadValues &held, const ShufflePlan &plan) {
   ThreadValues sent = permuteByThread(t, held, plan.sendSelect), got(plan.rounds.size());
-  Value from = plan.butterfly ? Value() : xorBases(t, t.thread, plan.laneFrom);
+  Value from = plan.butterfly ? Value() : xorBases(t, t.threads.index, plan.laneFrom);
   for (const ShufflePlan::Round &round : plan.rounds) {
     Value value = sent[static_cast<size_t>(round.send)];
     if (!round.local) {
@@ -62,7 +61,7 @@ static FailureOr<ThreadValues> invalidPlan(Operation *op, const std::string &err
 FailureOr<ThreadValues> convertThreadValues(ThreadContext &t, Operation *op, const ThreadValues &held, const Layout &from,
                                             const Layout &to) {
   Type type = held.front().getType();
-  ConversionPlan plan = planConversion(from, to, type, t.target);
+  ConversionPlan plan = planConversion(from, to, type, t.kernel.target);
   ThreadValues results;
   if (plan.kind < Conversion::shuffle) {
     std::vector<std::optional<int64_t>> registers = sameThreadRegisters(to, from);

@@ -4,7 +4,6 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
 
@@ -32,20 +31,19 @@ FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first
 }
 
 /// Exchanges a tile between the CTAs of the cluster (DSMEM). Threads with the same number hold the same elements in all CTAs. So each
-/// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it. If
-/// there is a later exchange for the same sum, which has space of its own, there is no barrier here.
+/// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it: a
+/// cluster_arrive and a cluster_wait follow.
 static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
-  waitAtBarrier(t);
   ThreadValues held = t.get(op.getSrc());
-  Type type = held.front().getType(), stored = memoryType(t, type);
-  int64_t bytes = ttg::memoryBits(stored) / 8, threads = t.warps << laneBits;
-  Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.thread, t.i32(bytes)));
+  Type type = held.front().getType(), stored = memoryType(type);
+  int64_t bytes = ttg::memoryBits(stored) / 8, threads = t.threads.warps << laneBits;
+  Value own = arith::AddIOp::create(t.b, scratch(t, op), arith::MulIOp::create(t.b, t.threads.index, t.i32(bytes)));
   ctaBarrier(t);
   for (auto [reg, value] : llvm::enumerate(held))
     ptx::StoreSharedOp::create(t.b, own, ValueRange{toMemory(t, value)}, Value(),
                                static_cast<uint32_t>(static_cast<int64_t>(reg) * threads * bytes));
-  clusterBarrier(t);
-  t.sinceBarrier.clear(); // later accesses to global memory come after all earlier accesses of all CTAs
+  arriveAtCluster(t);
+  waitForCluster(t);
   std::optional<uint32_t> peer = op.getPeer();
   Value other = peer ? Value(arith::XOrIOp::create(t.b, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(*peer))) : Value();
   for (auto [block, result] : llvm::enumerate(op.getResults())) {
@@ -58,9 +56,6 @@ static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
     }
     t.set(result, std::move(read));
   }
-  if (nextOfSum(op)) return success(); // the next exchange has its own space, so peers may still read this one
-  arriveAtBarrier(t);                  // completes when the peers have read these values
-  if (lastUseOfExchange(op) == op) waitAtBarrier(t);
   return success();
 }
 
@@ -137,7 +132,7 @@ static FailureOr<ThreadValues> reduceByThree(ThreadContext &t, Block &region, He
 /// the layout, not the elements: as in upstream, a combination is associative and commutative.
 static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
   int64_t registers = static_cast<int64_t>(held.size());
-  if (t.usesTensorMemory && isExtremum(region) && int64_t(plan.registerMask) == registers - 1) {
+  if (t.kernel.usesTensorMemory && isExtremum(region) && int64_t(plan.registerMask) == registers - 1) {
     FailureOr<ThreadValues> all = reduceByThree(t, region, held);
     if (succeeded(all)) held = {*all};
     return all;
@@ -164,7 +159,8 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
 /// symmetric. So they get the same bits.
 static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSymmetric, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
-  Value isLater = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.lane, t.i32(distance)), t.i32(0));
+  Value isLater =
+      arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.threads.lane, t.i32(distance)), t.i32(0));
   for (ThreadValues &mine : held) {
     ThreadValues first, second;
     for (Value value : mine) {
@@ -215,7 +211,7 @@ Value reducePair(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
 }
 
 Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value) {
-  if (t.target.redux) return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value);
+  if (t.kernel.target.redux) return ptx::ReduxOp::create(t.b, t.b.getI32Type(), kind, value);
   for (int64_t bit = 0; bit < laneBits; ++bit)
     value = reducePair(t, kind, value, ofOtherLane(t, value, int64_t(1) << bit).front());
   return value;
@@ -256,7 +252,7 @@ public:
       : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
     int64_t elements = elementCount(reduced.shape), total = 0;
     for (Value operand : operands) {
-      bytes.push_back(ttg::memoryBits(memoryType(t, operand.getType())) / 8);
+      bytes.push_back(ttg::memoryBits(memoryType(operand.getType())) / 8);
       total = (total + 7) / 8 * 8;
       starts.push_back(total);
       total += bytes.back() * elements * partCount;
@@ -287,7 +283,7 @@ static Value indexOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMa
       bases[bit] = next;
       next <<= 1;
     }
-  return xorBases(t, t.warp, bases);
+  return xorBases(t, t.threads.warp, bases);
 }
 
 /// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
@@ -309,7 +305,7 @@ static Value sharingIndexOfLane(ThreadContext &t, uint64_t sharing) {
       bases[static_cast<size_t>(bit)] = next;
       next <<= 1;
     }
-  return xorBases(t, t.lane, bases);
+  return xorBases(t, t.threads.lane, bases);
 }
 
 /// Reads the partial values of a result register: of the warp number `part`, which may differ from lane to lane.
@@ -317,7 +313,7 @@ static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t
   ThreadValues read;
   for (auto [i, value] : llvm::enumerate(like)) {
     Type type = value.getType();
-    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(t, type)}, parts.address(i, reg, part), Value());
+    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(type)}, parts.address(i, reg, part), Value());
     read.push_back(fromMemory(t, load.getValues()[0], type));
   }
   return read;
@@ -344,7 +340,7 @@ static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric
 
 /// Each lane reads the part of one warp, and the warp reduces again.
 static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const WarpPartials &parts, HeldTiles &held) {
-  Value part = arith::AndIOp::create(t.b, t.lane, t.i32(parts.partCount - 1));
+  Value part = arith::AndIOp::create(t.b, t.threads.lane, t.i32(parts.partCount - 1));
   for (auto [reg, values] : llvm::enumerate(held))
     values = argReduceInWarp(t, pick, readPart(t, parts, reg, part, values), isNumberUsed);
 }
@@ -375,7 +371,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgRed
   // In `reduced`, bits along the dimension distinguish copies. So exactly one lane stores, and each warp along the dimension stores its
   // part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
-  Value copies = arith::AndIOp::create(t.b, t.thread, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
+  Value copies = arith::AndIOp::create(t.b, t.threads.index, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
   Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
   if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "several registers hold the same element");
   ctaBarrier(t);

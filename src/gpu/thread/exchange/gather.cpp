@@ -1,9 +1,8 @@
 // Operations whose element indices are known only at run time, or that join two tiles. One side writes its tile to shared memory in
 // row-major order, and the other reads elements by index.
 #include "gpu/thread/exchange/exchange.h"
-#include "gpu/thread/flat_tiles.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
+#include "gpu/thread/memory/flat_tiles.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,30 +10,6 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-void storeFlat(ThreadContext &t, Value base, const ThreadValues &held, const Layout &layout, int64_t firstElement) {
-  int64_t bytes = memoryType(t, held.front().getType()).getIntOrFloatBitWidth() / 8;
-  Value first = holdsFirstCopy(t, layout);
-  for (auto [reg, value] : llvm::enumerate(held)) {
-    Value offset = arith::MulIOp::create(t.b, flatIndex(t, layout, static_cast<int64_t>(reg)), t.i32(bytes));
-    ptx::StoreSharedOp::create(t.b, arith::AddIOp::create(t.b, base, offset), ValueRange{toMemory(t, value)}, first,
-                               static_cast<uint32_t>(firstElement * bytes));
-  }
-}
-
-Value loadFlat(ThreadContext &t, Value base, Value index, Type type) {
-  Type inMemory = memoryType(t, type);
-  Value offset = arith::MulIOp::create(t.b, index, t.i32(inMemory.getIntOrFloatBitWidth() / 8));
-  auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, arith::AddIOp::create(t.b, base, offset), Value());
-  return fromMemory(t, load.getValues()[0], type);
-}
-
-ThreadValues loadAllFlat(ThreadContext &t, Value base, const Layout &layout, Type type) {
-  ThreadValues results;
-  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
-    results.push_back(loadFlat(t, base, flatIndex(t, layout, reg), type));
-  return results;
-}
 
 static LogicalResult lowerGather(ThreadContext &t, tt::GatherOp op) {
   auto source = cast<RankedTensorType>(op.getSrc().getType()), result = cast<RankedTensorType>(op.getType());
@@ -76,14 +51,14 @@ static LogicalResult lowerHistogram(ThreadContext &t, tt::HistogramOp op) {
   auto tile = cast<RankedTensorType>(op.getType());
   if (!tile.getElementType().isInteger(32))
     return refuse(op, Diag::notOnGpus, {"a histogram of " + mlirText(tile.getElementType()), "count in 32 bits"});
-  int64_t bins = tile.getNumElements(), threads = t.warps << laneBits;
+  int64_t bins = tile.getNumElements(), threads = t.threads.warps << laneBits;
   Layout layout = ttg::layoutOf(op.getSrc().getType());
   Value base = scratch(t, op);
   ctaBarrier(t);
   for (int64_t start = 0; start < bins; start += threads) {
-    Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, t.thread, t.i32(4)));
+    Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, t.threads.index, t.i32(4)));
     Value inside;
-    if (start + threads > bins) inside = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ult, t.thread, t.i32(bins - start));
+    if (start + threads > bins) inside = arith::CmpIOp::create(t.b, arith::CmpIPredicate::ult, t.threads.index, t.i32(bins - start));
     ptx::StoreSharedOp::create(t.b, address, ValueRange{t.i32(0)}, inside, static_cast<uint32_t>(4 * start));
   }
   ctaBarrier(t);

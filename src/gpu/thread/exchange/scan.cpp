@@ -9,7 +9,6 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/exchange/exchange.h"
 #include "gpu/thread/lowering_table.h"
-#include "gpu/thread/memory.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,17 +52,17 @@ static std::map<int64_t, ThreadValues> totalsOfLane(ThreadContext &t, const std:
 static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation *op, const std::map<int64_t, ThreadValues> &totals,
                                                     int64_t bit) {
   Value base = scratch(t, op);
-  int64_t threads = t.warps << laneBits;
-  Value peer = arith::XOrIOp::create(t.b, t.thread, t.i32(bit << laneBits));
+  int64_t threads = t.threads.warps << laneBits;
+  Value peer = arith::XOrIOp::create(t.b, t.threads.index, t.i32(bit << laneBits));
   ctaBarrier(t);
   std::map<int64_t, ThreadValues> others;
   for (bool loads : {false, true}) {
     int64_t start = 0;
     for (size_t i = 0; i < totals.begin()->second.size(); ++i) {
-      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(t, type);
+      Type type = totals.begin()->second[i].getType(), inMemory = memoryType(type);
       int64_t bytes = inMemory.getIntOrFloatBitWidth() / 8;
       start = (start + 7) / 8 * 8;
-      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? peer : t.thread, t.i32(bytes)));
+      Value address = arith::AddIOp::create(t.b, base, arith::MulIOp::create(t.b, loads ? peer : t.threads.index, t.i32(bytes)));
       for (auto &[reg, total] : totals) {
         if (loads) {
           auto load = ptx::LoadSharedOp::create(t.b, TypeRange{inMemory}, address, Value(), static_cast<uint32_t>(start));
@@ -154,7 +153,7 @@ static LogicalResult scanRegisters(ThreadContext &t, Scan &scan, int64_t bit) {
 
 /// Handles a lane or warp bit. After the last one the total is not needed.
 static LogicalResult scanThreads(ThreadContext &t, Scan &scan, Axis axis, int64_t bit, bool isLast) {
-  Value own = axis == Axis::lane ? t.lane : t.warp;
+  Value own = axis == Axis::lane ? t.threads.lane : t.threads.warp;
   Value isUpper = arith::CmpIOp::create(t.b, scan.reverse ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
                                         arith::AndIOp::create(t.b, own, t.i32(bit)), t.i32(0));
   std::map<int64_t, ThreadValues> others =

@@ -28,7 +28,7 @@ public:
     for (int axis : {0, 1})
       for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
         threadOffsets[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
-    Value ofLane = xorBases(t, t.lane, threadOffsets[0]), ofWarp = xorBases(t, t.warp, threadOffsets[1]);
+    Value ofLane = xorBases(t, t.threads.lane, threadOffsets[0]), ofWarp = xorBases(t, t.threads.warp, threadOffsets[1]);
     start = t.getScalar(isA ? op.getA() : op.getB());
     if (chunks)
       inTile = arith::XOrIOp::create(t.b, ofLane, ofWarp);
@@ -72,7 +72,7 @@ private:
     Value &known = loaded[offset];
     if (known) return known;
     int64_t first = offset - offset % (contiguous * bytes()), there = permuted(first);
-    SmallVector<Type> types(static_cast<size_t>(contiguous), t.scalarType(type.getElementType()));
+    SmallVector<Type> types(static_cast<size_t>(contiguous), scalarType(type.getElementType()));
     Value from = chunks ? atChunk(there & chunks) : address;
     auto load = ptx::LoadSharedOp::create(t.b, types, from, Value(), static_cast<uint32_t>(there & ~chunks));
     for (auto [i, value] : llvm::enumerate(load.getValues()))
@@ -98,7 +98,7 @@ private:
   }
 
   FailureOr<Value> converted(Value value) {
-    Type element = type.getElementType(), wideType = t.scalarType(getElementTypeOrSelf(op.getType()));
+    Type element = type.getElementType(), wideType = scalarType(getElementTypeOrSelf(op.getType()));
     if (value.getType() == wideType) return value;
     if (isa<IntegerType>(wideType) && isa<IntegerType>(element)) return Value(arith::ExtSIOp::create(t.b, wideType, value));
     if (isa<FloatType>(wideType) && isa<FloatType>(element)) return convertFloats(t, {value}, element, wideType, /*towardZero=*/false)[0];

@@ -1,9 +1,7 @@
 // The registers of matrix instructions: formats, packed words, and the register of a thread that holds an element.
 #pragma once
 
-#include "gpu/thread/shared.h"
-
-#include "llvm/ADT/DenseMap.h"
+#include "gpu/thread/thread_context.h"
 
 #include <map>
 
@@ -26,9 +24,9 @@ inline std::optional<ptx::Format> accumulatorOf(Type element) {
   return element.isInteger(32) ? std::optional(ptx::Format::s32) : std::nullopt;
 }
 
-/// 16-bit accumulators share a register with that of the next column.
-inline int64_t accumulatorsOfRegister(Type element) {
-  return element.isF16() ? 2 : 1;
+/// The CTAs of a tcgen05 operation. All operations of a kernel have the same.
+inline uint32_t ctaGroupOf(bool paired) {
+  return paired ? 2 : 1;
 }
 
 /// Packs elements into the registers of instructions.

@@ -2,6 +2,7 @@
 //   tt.dot %a, %b, %c : 16x16 * 16x8 in f16    ->    ptx.mma (4 words of a), (2 words of b), (4 accumulators)
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/mma/matrix_registers.h"
+#include "gpu/ttg/mma_extent.h"
 #include "ir/refusal.h"
 
 using namespace mlir;
@@ -77,7 +78,7 @@ static ThreadValues multiplyTile(ThreadContext &t, ArrayRef<Value> a, ArrayRef<V
   auto mma = [&](ArrayRef<Value> a, ArrayRef<Value> b, const ThreadValues &c) -> ThreadValues {
     return ThreadValues(ptx::MmaOp::create(t.b, ValueRange(c).getTypes(), a, b, c, aFormat, bFormat, cFormat).getD());
   };
-  if (t.target.deepMma) return mma(a, b, c);
+  if (t.kernel.target.deepMma) return mma(a, b, c);
   for (size_t half : {0, 1}) {
     if (aFormat != ptx::Format::s8) {
       c = mma(a.slice(2 * half, 2), b[half], c);

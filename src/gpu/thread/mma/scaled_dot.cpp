@@ -158,7 +158,7 @@ private:
 } // namespace
 
 static LogicalResult lowerScaledDot(ThreadContext &t, tt::DotScaledOp op) {
-  std::optional<ScaledMma> mma = scaledMma(op, t.target, t.config.getWarps());
+  std::optional<ScaledMma> mma = scaledMma(op, t.kernel.target, t.kernel.config.getWarps());
   if (!mma) return bug(op, "no instruction computes this dot");
   return ScaledDot(t, op, *mma).run();
 }

@@ -2,18 +2,13 @@
 //   ttg.mma_async %a, %b, %c : 128x64 * 64x256, 8 warps
 //   -> a warpgroup multiplies its 64 rows by 4 wgmma m64n256k16, each of which starts 32 bytes further along K
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/machine/ptx_attributes.h"
 #include "gpu/machine/wgmma_descriptor.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/mma/matrix_registers.h"
-#include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/mma_extent.h"
-#include "gpu/ttg/tile_equivalence.h"
 #include "ir/refusal.h"
-#include "ir/zeros.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -42,9 +37,9 @@ struct SharedOperand {
 using PackedA = llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<Value>>;
 } // namespace
 
-/// `kDim`: the K dimension; `result`: the accumulators' layout; `variantZero`: added to the address. Nothing if wgmma cannot read the
+/// `kDim`: the K dimension; `result`: the accumulators' layout; `zero`: added to the address, or null. Nothing if wgmma cannot read the
 /// buffer.
-static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value variantZero) {
+static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer, int64_t kDim, const Layout &result, Value zero) {
   SharedLayout shared = cast<ttg::BufferType>(buffer.getType()).getLayout().layout();
   std::optional<TileSwizzle> swizzle = spanOf(shared);
   if (!swizzle || swizzle->spanBytes == 0) return std::nullopt;
@@ -64,46 +59,12 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
     bool warpgroup = bit >= warpGroupBit; // lower bits are the warps of a warpgroup, which share a descriptor
     groups.push_back(warpgroup ? offsets.apply(flatOf(shared.shape, element)) * static_cast<uint32_t>(shared.elementBytes()) : 0);
   }
-  Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.warp, groups));
-  if (variantZero) address = arith::AddIOp::create(t.b, address, variantZero);
+  Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.threads.warp, groups));
+  if (zero) address = arith::AddIOp::create(t.b, address, t.getScalar(zero));
   // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  if (t.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
+  if (t.kernel.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
   Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(bits & UINT32_MAX)));
   return SharedOperand{shared, alongK, bits, start};
-}
-
-/// True if all iterations of the loop read the same bytes through the buffer.
-static bool isConstant(Value buffer, scf::ForOp loop) {
-  for (Operation *op = buffer.getDefiningOp(); op && loop->isAncestor(op); op = op->getOperand(0).getDefiningOp()) {
-    if (isa<ttg::AllocOp>(op)) return true;
-    auto stage = dyn_cast<ttg::StageOp>(op);
-    if (stage ? !loop.isDefinedOutsideOfLoop(stage.getIndex()) : !isa<ttg::ViewOp>(op)) return false;
-  }
-  return true;
-}
-
-/// True if the MMAs of the loop have many loop-invariant descriptors. There is one for each step along K, and for each 64 rows of a
-/// warpgroup or for all columns.
-static bool hasManyConstantDescriptors(ThreadContext &t, scf::ForOp loop) {
-  int64_t descriptors = 0;
-  for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>()) {
-    ttg::BufferType second = mma.getB().getType();
-    int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, mmaDepthBytes);
-    auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
-    if (first && isConstant(mma.getA(), loop))
-      descriptors += steps * llvm::divideCeil(first.getShape()[0] / (t.warps / warpsOfGroup), wgmmaRows);
-    if (isConstant(mma.getB(), loop)) descriptors += steps;
-  }
-  return descriptors >= minDescriptorsToRecompute;
-}
-
-Value loopVariantZero(ThreadContext &t, Operation *op, Value buffer) {
-  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  if (!loop || !isConstant(buffer, loop) || !hasManyConstantDescriptors(t, loop)) return {};
-  for (auto stage : loop.getBody()->getOps<ttg::StageOp>())
-    if (stage->isBeforeInBlock(op) && !isConstant(stage, loop))
-      return arith::AndIOp::create(t.b, t.getScalar(stage), t.i32(std::numeric_limits<int32_t>::min()));
-  return {};
 }
 
 /// Packs the registers of A, before the fence that orders them with the MMAs. `step`: elements of K per instruction.
@@ -129,14 +90,6 @@ static FailureOr<PackedA> packA(ThreadContext &t, ttg::MmaAsyncOp op, int64_t st
   return packedA;
 }
 
-/// The predicate of reading the accumulators in the first MMA; null if they are always read. An MMA that starts from zero does not read
-/// them, so no instruction has to clear them.
-static Value readsAccumulators(ThreadContext &t, ttg::MmaAsyncOp op) {
-  if (op.getUseC()) return t.getScalar(op.getUseC());
-  bool zeros = tt::isZeros(op.getC());
-  return zeros ? t.constant(t.b.getI1Type(), t.b.getBoolAttr(false)) : Value();
-}
-
 namespace {
 /// A dot on warpgroups, ready to be emitted.
 struct WarpgroupMma {
@@ -160,10 +113,10 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::MmaAsyncOp op) {
   Type aElement = aBuffer ? aBuffer.getElementType() : getElementTypeOrSelf(op.getA().getType());
   int64_t depth = bType.getShape()[0], step = 256 / aElement.getIntOrFloatBitWidth();
   // Columns per instruction: as many as follow in the registers before the next rows or a repetition (Layout::wgmmaAccumulator).
-  int64_t warps = t.warps, columns = Layout::wgmmaColumns(layout.shape, warps);
+  int64_t warps = t.threads.warps, columns = Layout::wgmmaColumns(layout.shape, warps);
   if (layout != Layout::wgmmaAccumulator(layout.shape, warps, columns)) return refuseLayout("these accumulators are not in wgmma's layout");
-  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, loopVariantZero(t, op, op.getB())), first;
-  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, loopVariantZero(t, op, op.getA()));
+  std::optional<SharedOperand> second = sharedOperand(t, op.getB(), 0, layout, op.getBZero()), first;
+  if (aBuffer) first = sharedOperand(t, op.getA(), 1, layout, op.getAZero());
   if (!second || (aBuffer && !first)) return refuseLayout("wgmma cannot read this buffer");
   FailureOr<PackedA> packedA = aBuffer ? PackedA() : packA(t, op, step);
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
@@ -186,9 +139,9 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::MmaAsyncOp op) {
 
 /// The number of the CTA's warps with rows in the MMA extent, where `first` is the first row of the first warpgroup.
 static int64_t warpsWithRows(ThreadContext &t, const WarpgroupMma &mma, int64_t first) {
-  if (mma.extent.empty()) return t.warps;
+  if (mma.extent.empty()) return t.threads.warps;
   int64_t groups = (mma.extent[0] - first + wgmmaRows - 1) / wgmmaRows;
-  return std::min<int64_t>(t.warps, groups * warpsOfGroup);
+  return std::min<int64_t>(t.threads.warps, groups * warpsOfGroup);
 }
 
 /// The accumulators of one instruction: contiguous columns of a thread.
@@ -220,7 +173,7 @@ static FailureOr<ThreadValues> startColumns(ThreadContext &t, ttg::MmaAsyncOp op
     SmallVector<Value> aValues = first ? SmallVector<Value>{first->matrix(t, {at[0], k})} : mma.packedA.lookup({at[0], k});
     if (aValues.empty()) return bug(op, "the first operand is not in wgmma's layout"), FailureOr<ThreadValues>(failure());
     Value bValue = mma.second.matrix(t, {k, at[1]});
-    IntegerAttr partial = warps != t.warps ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
+    IntegerAttr partial = warps != t.threads.warps ? t.b.getI32IntegerAttr(static_cast<int32_t>(warps)) : IntegerAttr();
     auto started = ptx::WgmmaOp::create(t.b, ValueRange(sums).getTypes(), aValues, bValue, sums, k == from ? reads : Value(),
                                         static_cast<uint32_t>(2 * columns.count), mma.aFormat, mma.bFormat, mma.dFormat,
                                         first && !first->alongK, !mma.second.alongK, partial);
@@ -300,20 +253,14 @@ static FailureOr<ThreadValues> promote(ThreadContext &t, ttg::MmaAsyncOp op, con
   return sums;
 }
 
-/// Accumulators that share a register become separate values only when the MMA has completed.
-static bool isDoneAtOnce(Value sums) {
-  bool isSum = !sums.getDefiningOp() || isa<ttg::MmaAsyncOp, scf::ForOp>(sums.getDefiningOp());
-  return isSum && accumulatorsOfRegister(getElementTypeOrSelf(sums.getType())) > 1;
-}
-
 static LogicalResult lowerWgmma(ThreadContext &t, ttg::MmaAsyncOp op) {
   FailureOr<WarpgroupMma> mma = mmaOf(t, op);
   if (failed(mma)) return failure();
-  Value reads = readsAccumulators(t, op);
+  Value reads = op.getUseC() ? t.getScalar(op.getUseC()) : Value();
   ThreadValues before = asRegisters(t, t.get(op.getC()), mma->ofRegister);
   FailureOr<ThreadValues> sums = op.getPromotionInterval() ? promote(t, op, *mma, before, reads) : issueMmas(t, op, *mma, before, reads);
   if (failed(sums)) return failure();
-  if (isDoneAtOnce(op.getD())) {
+  if (mma->ofRegister > 1) { // accumulators that share a register become separate values only when the MMA has completed
     auto done = ptx::WgmmaWaitOp::create(t.b, ValueRange(*sums).getTypes(), 0, *sums);
     sums = asElements(t, done.getResults(), mma->ofRegister, getElementTypeOrSelf(op.getD().getType()));
   }
@@ -321,51 +268,32 @@ static LogicalResult lowerWgmma(ThreadContext &t, ttg::MmaAsyncOp op) {
   return success();
 }
 
-/// The tiles of a wait: first accumulators, then values to be computed before the wait, which do not come from an MMA.
-namespace {
-struct WaitTiles {
-  SmallVector<size_t> order; ///< positions in the wait's operands
-  size_t computed = 0;       ///< of them, how many at the end are to be computed first
-};
-} // namespace
-
-/// A sum or another reduction stands for all the values that it combines.
-static WaitTiles waitTiles(ttg::MmaAsyncWaitOp op) {
-  SmallVector<size_t> accumulators, values, reductions;
-  for (auto [i, tile] : llvm::enumerate(op.getTiles())) {
-    Operation *from = tile.getDefiningOp();
-    bool isComputed = from && isElementwiseOnTiles(from), isReduction = isa_and_nonnull<tt::ReduceOp>(from);
-    (isReduction ? reductions : isComputed ? values : accumulators).push_back(i);
-  }
-  size_t computed = reductions.empty() ? values.size() : reductions.size();
-  return {llvm::to_vector(llvm::concat<size_t>(accumulators, values, reductions)), computed};
+/// The registers of the wait's tile `number` that MMAs in flight may write.
+static SmallVector<size_t> registersInFlight(ThreadContext &t, ttg::MmaAsyncWaitOp op, size_t number) {
+  Value tile = op.getTiles()[number];
+  ArrayRef<int64_t> extent;
+  if (op.getExtents()) extent = cast<DenseI64ArrayAttr>((*op.getExtents())[number]).asArrayRef();
+  auto all = llvm::seq<size_t>(0, t.get(tile).size());
+  return llvm::filter_to_vector(
+      all, [&](size_t reg) { return extent.empty() || isInMmaExtent(ttg::layoutOf(tile.getType()), extent, static_cast<int64_t>(reg)); });
 }
 
 static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
-  auto isUnderWay = [&](Value tile, size_t reg) { // true if an MMA in flight may write the register
-    if (isDoneAtOnce(tile)) return false;
-    auto sum = t.partialSums.find(tile);
-    return sum == t.partialSums.end() || isInMmaExtent(ttg::layoutOf(tile.getType()), sum->second, static_cast<int64_t>(reg));
-  };
-  WaitTiles tiles = waitTiles(op);
+  size_t tiles = op.getTiles().size();
   ThreadValues values;
   uint32_t computed = 0;
-  for (auto [i, number] : llvm::enumerate(tiles.order)) {
-    Value tile = op.getTiles()[number];
-    for (auto [reg, part] : llvm::enumerate(t.get(tile))) {
-      if (!isUnderWay(tile, reg)) continue;
-      values.push_back(part);
-      computed += i + tiles.computed >= tiles.order.size();
-    }
+  for (size_t number = 0; number < tiles; ++number) {
+    SmallVector<size_t> registers = registersInFlight(t, op, number);
+    for (size_t reg : registers)
+      values.push_back(t.get(op.getTiles()[number])[reg]);
+    if (number + op.getComputed() >= tiles) computed += static_cast<uint32_t>(registers.size());
   }
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values, computed, op.getNamesAll());
   ValueRange through = wait.getResults();
-  for (size_t number : tiles.order) {
-    Value tile = op.getTiles()[number];
-    ThreadValues parts = t.get(tile);
-    for (auto [reg, part] : llvm::enumerate(parts)) {
-      if (!isUnderWay(tile, reg)) continue;
-      part = through.front();
+  for (size_t number = 0; number < tiles; ++number) {
+    ThreadValues parts = t.get(op.getTiles()[number]);
+    for (size_t reg : registersInFlight(t, op, number)) {
+      parts[reg] = through.front();
       through = through.drop_front();
     }
     t.set(op.getResults()[number], std::move(parts));

@@ -2,7 +2,6 @@
 #include "gpu/tiles/cluster/uneven_n_split.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/tiles/cluster/split_k_in_cluster.h"
 #include "gpu/tiles/specialize/row_length.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tile_equivalence.h"

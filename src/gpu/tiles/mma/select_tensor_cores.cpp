@@ -9,7 +9,6 @@
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/reshaped_source.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
-#include "gpu/ttg/copied_boxes.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"
@@ -325,7 +324,7 @@ private:
     auto formats = ttg::BlockScalesAttr::get(b.getContext(), numbersOf(dot.getAElemType()), numbersOf(dot.getBElemType()),
                                              tt::scaleGroup(left, right));
     auto d = ttg::MmaAsyncOp::create(b, dot.getLoc(), dot.getType(), a, second, dot.getC(), Value(), IntegerAttr(), DenseI64ArrayAttr(),
-                                     aScale, bScale, formats);
+                                     aScale, bScale, formats, /*paired=*/false, Value(), Value());
     dot.replaceAllUsesWith(ttg::MmaAsyncWaitOp::create(b, dot.getLoc(), 0, d.getD()).getResults()[0]);
     dot.erase();
     eraseUnused(unused);

@@ -1,5 +1,5 @@
 // Marks 32-bit offsets that do not wrap around. Their terms then give the distances between the addresses of a thread's elements, so that
-// these share most of their computation (gpu/thread/cse_addresses):
+// these share most of their computation (gpu/thread/scalars/cse_addresses):
 //   before: %p = tt.addptr %x, %offsets            %offsets = 128*program_id(0) + i0, of 32 bits
 //   after:  %p = tt.addptr %x, %offsets {ttg.no_wrap}        and in `ttg.launch_guards`: 128*program_id(0) + i0 fits in 32 bits
 // The mark is on the operation that extends a 32-bit value to 64 bits. Without it each address is computed separately.

@@ -28,7 +28,6 @@
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "gpu/ttg/ttg.h"
-#include "ir/scaled_dot.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"

@@ -1,4 +1,4 @@
-#include "gpu/thread/access_log.h"
+#include "gpu/thread/prepare/access_log.h"
 
 #include "ir/address/indices.h"
 

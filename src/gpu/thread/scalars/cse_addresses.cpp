@@ -7,7 +7,7 @@
 // (gpu/tiles/specialize/assume_no_wrap). Any other sign extension is opaque.
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/thread/address_bases.h"
+#include "gpu/thread/scalars/address_bases.h"
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,4 @@
-#include "gpu/thread/address_bases.h"
+#include "gpu/thread/scalars/address_bases.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 //           the four words of %high:%low from byte %p and 15 on: by 8 bytes, by 4, and by the rest (prmt)
 // Masks of rows and of columns are separated: conditions that differ between elements are the same in all rows, and are computed once. If
 // no byte is needed, there is no load: memory before the first row or after the last row of a tensor may not exist.
-#include "gpu/thread/memory.h"
+#include "gpu/thread/memory/memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

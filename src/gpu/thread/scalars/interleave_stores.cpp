@@ -8,7 +8,6 @@
 // of this one.
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "ir/tt.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
