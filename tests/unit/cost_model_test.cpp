@@ -22,7 +22,7 @@ TEST(CostModel, WarpSpecialization) {
   }
   PartitionRegisters dequantizes = partitionRegisters(8, target, {producerRegisters, dequantizeRegisters});
   EXPECT_EQ(dequantizes.atStart, 128);
-  EXPECT_EQ(dequantizes.consumer, 208);
+  EXPECT_EQ(dequantizes.consumer, 216);
   EXPECT_EQ(partitionRegisters(8, target, {producerRegisters, loaderRegisters}).consumer, 200);
 }
 

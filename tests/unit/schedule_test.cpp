@@ -8,8 +8,10 @@
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "support/target.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
@@ -340,6 +342,40 @@ TEST_F(Schedule, placesInSharedMemory) {
   EXPECT_GT(pairs, 0);
   caughtPlan([](SharedPlan &p) { p.bytes -= 1; });
   caughtPlan([](SharedPlan &p) { p.reservations[0].isBarriers = true, p.reservations[0].offset = p.reservations[1].offset; });
+}
+
+/// With MMAs in flight, an iteration releases stages of the previous one, where each buffer has been read.
+TEST_F(Schedule, releasesAtTwoPlaces) {
+  load("warps = 8, ctas = 1, stages = 3, maxRegisters = 0, target = \"sm_90a\"", R"(
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero, %count = %c0) -> (tensor<128x64xf32>, i32) : i32 {
+    %a = ttg.descriptor_load %x[%k, %c0] {order = array<i32: 1, 0>} : tensor<128x64xf16>
+    %b = ttg.descriptor_load %x[%c0, %k] {order = array<i32: 1, 0>} : tensor<64x64xf16>
+    %d = tt.dot %a, %b, %acc : tensor<128x64xf16> * tensor<64x64xf16> -> tensor<128x64xf32>
+    %next = arith.addi %count, %n : i32
+    scf.yield %d, %next : tensor<128x64xf32>, i32
+  }
+  %out = tt.splat %o : !tt.ptr<f32> -> tensor<128x64x!tt.ptr<f32>>
+  tt.store %out, %r#0 : tensor<128x64x!tt.ptr<f32>>
+  %q = tt.bitcast %p : !tt.ptr<f16> -> !tt.ptr<i32>
+  tt.store %q, %r#1 : !tt.ptr<i32>
+)");
+  LoopSchedule made = schedule(3, /*warpSpecialized=*/true);
+  ASSERT_EQ(made.circularBuffers.size(), 1u);
+  CircularBuffer &first = made.circularBuffers.front(), second = first;
+  second.copies = {first.copies.pop_back_val()};
+  second.fillOrder = 1;
+  second.releaseAfter = *loop.getBody()->getOps<mlir::arith::AddIOp>().begin();
+  made.circularBuffers.push_back(second);
+  ASSERT_TRUE(verify(made));
+  int64_t nextId = 0;
+  writeSchedule(made, "", nextId);
+  function->setAttr(ttg::warpSpecializedName, mlir::UnitAttr::get(&context));
+  ASSERT_TRUE(mlir::succeeded(pipelineLoops(*module)));
+  EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));
+  int64_t arrivals = 0;
+  function.walk([&](ttg::BarrierArriveOp arrive) { arrivals += arrive->getParentOfType<mlir::scf::ForOp>() != nullptr; });
+  EXPECT_EQ(arrivals, 2);
 }
 
 /// Operands that threads compute need MMAs in flight, or a partition and a producer.

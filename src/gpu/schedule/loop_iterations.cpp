@@ -1,9 +1,9 @@
-// A copy that runs ahead needs the addresses of a later iteration. They are not computed
-// iteration by iteration: what a loop adds in every iteration has a closed form.
+// A copy that runs ahead needs the addresses of a later iteration. They are not computed iteration by iteration: what a loop adds in every
+// iteration has a closed form.
 //   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
-// This file also has what loops carry for the copies: the stage and the parity of an iteration.
+// The stage of an iteration has none: it survives all loops around a copy, which carry it, and so do branches.
 #include "gpu/schedule/loop_iterations.h"
 
 #include "ir/refusal.h"
@@ -256,10 +256,9 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   SmallVector<Operation *> around; // outermost first; a partition runs once
   for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
-  for (Operation *op : around) {
+  for (Operation *op : around)
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return bug(op, "it cannot carry the stage index to a TMA copy");
-  }
-  size_t count = initial.size();
+  auto count = static_cast<unsigned>(initial.size());
   SmallVector<Value> state(initial);
   for (Operation *&op : around) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -286,8 +285,7 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   for (Operation *op : llvm::reverse(around)) {
     Operation *end = inner->front().getTerminator();
     if (isa<scf::ConditionOp>(end))
-      end->setOperands(end->getNumOperands() - static_cast<unsigned>(count), static_cast<unsigned>(count),
-                       state); // in place of the old one
+      end->setOperands(end->getNumOperands() - count, count, state); // in place of the one before
     else
       end->insertOperands(end->getNumOperands(), state);
     state = SmallVector<Value>(op->getResults().take_back(count));

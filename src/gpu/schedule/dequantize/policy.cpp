@@ -2,7 +2,7 @@
 // iteration are issued in two halves. The wait between them drains the MMAs of the previous iteration, after which its stages are released.
 // The copies, which the consumers have only read to registers, may be released earlier. If they do not dequantize, the loop is a GEMM.
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/loops/load_advance.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/policies/policies.h"

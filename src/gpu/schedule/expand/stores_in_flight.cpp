@@ -12,7 +12,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/expand/expansion.h"
-#include "gpu/schedule/loops/tile_stores.h"
+#include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/program_loop.h"
 #include "gpu/ttg/tensor_map_recipe.h"

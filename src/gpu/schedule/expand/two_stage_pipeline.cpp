@@ -107,12 +107,6 @@ private:
     return llvm::map_to_vector(carried, [&](BlockArgument each) { return map.lookupOrDefault(loop.getTiedLoopYieldedValue(each)->get()); });
   }
 
-  Value zeroOf(Type type) {
-    TypedAttr zero = b.getZeroAttr(getElementTypeOrSelf(type));
-    if (auto tile = dyn_cast<RankedTensorType>(type)) zero = DenseElementsAttr::get(tile, zero);
-    return arith::ConstantOp::create(b, loc, zero);
-  }
-
   /// True if the second part reads a buffer that is not this loop's.
   bool readsOuterBuffers() {
     return llvm::any_of(operationsOf(/*secondStage=*/true), [&](Operation *op) {
@@ -141,7 +135,7 @@ private:
     return peelStage(b, loc, exists, operationsOf(/*secondStage=*/false), map, results, [&] {
       SmallVector<Value> substitutes = initsOf(carriedOn);
       for (Value each : handed)
-        substitutes.push_back(zeroOf(each.getType()));
+        substitutes.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(each.getType())));
       return substitutes;
     });
   }

@@ -10,7 +10,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/load_advance.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/tiles/axis_info.h"
 #include "gpu/ttg/tile_shapes.h"
 

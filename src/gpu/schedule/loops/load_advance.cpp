@@ -1,6 +1,6 @@
-#include "gpu/schedule/loops/load_advance.h"
-
+// How far a load moves from one iteration to the next.
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

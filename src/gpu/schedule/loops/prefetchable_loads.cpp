@@ -120,28 +120,25 @@ bool findReaders(CircularBuffer &circular, Block *body) {
 static void addCircularBuffer(LoopLoads &loads, CircularBuffer circular) {
   auto same = llvm::find_if(loads.circularBuffers,
                             [&](CircularBuffer &r) { return r.tma == circular.tma && r.firstReader == circular.firstReader; });
-  if (same == loads.circularBuffers.end()) {
+  if (same == loads.circularBuffers.end())
     loads.circularBuffers.push_back(std::move(circular));
-    return;
-  }
-  same->append(circular);
+  else
+    same->append(circular);
 }
 
 /// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
 static void mergeRows(LoopLoads &loads) {
-  for (size_t i = 0; i < loads.circularBuffers.size();) {
-    CircularBuffer &rows = loads.circularBuffers[i];
+  for (CircularBuffer &rows : loads.circularBuffers) {
+    if (!rows.tma || !rows.holdsRows()) continue;
     CircularBuffer *tiles = nullptr;
     for (CircularBuffer &circular : loads.circularBuffers)
-      if (circular.tma && rows.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
+      if (circular.tma && !circular.holdsRows() && circular.firstReader->isBeforeInBlock(rows.firstReader))
         if (!tiles || tiles->firstReader->isBeforeInBlock(circular.firstReader)) tiles = &circular;
-    if (!rows.holdsRows() || !tiles) {
-      ++i;
-      continue;
-    }
+    if (!tiles) continue;
     tiles->append(rows);
-    loads.circularBuffers.erase(loads.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i));
+    rows.copies.clear();
   }
+  llvm::erase_if(loads.circularBuffers, [](const CircularBuffer &circular) { return circular.copies.empty(); });
 }
 
 /// Tiles that threads read one right after the other arrive together: they would wait for each.
@@ -158,15 +155,14 @@ static void mergeAdjacent(LoopLoads &loads) {
   };
   llvm::sort(loads.circularBuffers,
              [](const CircularBuffer &x, const CircularBuffer &y) { return x.firstReader->isBeforeInBlock(y.firstReader); });
-  for (size_t i = 0; i + 1 < loads.circularBuffers.size();) {
-    CircularBuffer &first = loads.circularBuffers[i], &second = loads.circularBuffers[i + 1];
-    if (!isReadTogether(first, second)) {
-      ++i;
-      continue;
-    }
-    first.append(second);
-    loads.circularBuffers.erase(loads.circularBuffers.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  SmallVector<CircularBuffer> merged;
+  for (CircularBuffer &circular : loads.circularBuffers) {
+    if (!merged.empty() && isReadTogether(merged.back(), circular))
+      merged.back().append(circular);
+    else
+      merged.push_back(std::move(circular));
   }
+  loads.circularBuffers = std::move(merged);
 }
 
 /// True if a buffer is filled in the loop for MMAs alone, which stand after it.

@@ -23,5 +23,8 @@ bool findReaders(CircularBuffer &circular, mlir::Block *body);
 /// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
 /// after an atomic operation nothing is known.
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
+/// Returns how many bytes the load's bytes move in every iteration, if an aligned word holds those of several whole iterations; nothing if
+/// it does not (load_advance.cpp).
+std::optional<int64_t> bytesOfIteration(tt::LoadOp load, mlir::scf::ForOp loop);
 
 } // namespace tilewright::gpu

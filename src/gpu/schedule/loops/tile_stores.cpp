@@ -1,6 +1,6 @@
-#include "gpu/schedule/loops/tile_stores.h"
-
+// Results that leave a loop through shared memory and TMA.
 #include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"

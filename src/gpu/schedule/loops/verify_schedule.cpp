@@ -140,17 +140,16 @@ static Result<void> verifyEdges(const LoopSchedule &schedule) {
 /// producer, an iteration late, which two warp groups run in turns.
 static Result<void> verifyShift(const LoopSchedule &schedule) {
   if (!schedule.shiftedMma) return {};
-  scf::ForOp loop = schedule.loop;
-  SmallVector<ttg::MmaAsyncOp> mmas(loop.getBody()->getOps<ttg::MmaAsyncOp>());
   if (schedule.shift > 0) {
     auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == schedule.shiftedMma; };
     if (schedule.warpSpecialized || llvm::none_of(schedule.circularBuffers, isRead))
       return Failure{"the shifted MMA is not the first reader of a buffer"};
     return {};
   }
-  int64_t warps = ttg::configOf(loop->getParentOfType<tt::FuncOp>()).getWarps();
-  bool isLast = mmas.size() > 1 && mmas.back() == schedule.shiftedMma;
-  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !TwoStages(loop).areSeparable())
+  TwoStages stages(schedule.loop);
+  int64_t warps = ttg::configOf(stages.loop->getParentOfType<tt::FuncOp>()).getWarps();
+  bool isLast = stages.lastMma.getOperation() == schedule.shiftedMma;
+  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !stages.areSeparable())
     return Failure{"the shifted MMA does not end a chain that two warp groups can run in two stages"};
   return {};
 }

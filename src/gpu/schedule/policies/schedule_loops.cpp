@@ -11,7 +11,6 @@
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/schedule/loops/tile_stores.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/policies/shared_budget.h"
