@@ -79,6 +79,21 @@ tt.func public @nothing_arrives(%n: i32) attributes {ttg.config = #config, ttg.w
 
 // -----
 
+// Rule 1: the consumers read the tile without a wait.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @nothing_waits(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // expected-error @+1 {{no warp waits at the barrier at which it arrives}}
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+  }
+  tt.return
+}
+
+// -----
+
 // Rule 2: four warps arrive, and the barrier expects eight.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
 tt.func public @too_many_expected(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
@@ -191,6 +206,8 @@ tt.func public @other_arrivals(%n: i32) attributes {ttg.config = #config, ttg.wa
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
+    %parity = arith.andi %i, %c1 : i32
+    ttg.barrier_wait %ready[%c0], %parity {ttg.partition = #ttg.partition<mmas>} : <1>
     ttg.barrier_arrive %ready[%c0] : <1>
     // expected-error @+1 {{a phase of its barrier has other arrivals than the phase before, or too many}}
     ttg.barrier_arrive %ready[%c0] {ttg.partition = #ttg.partition<correction>} : <1>

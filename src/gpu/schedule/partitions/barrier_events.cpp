@@ -75,6 +75,7 @@ Scalars boundsOf(tt::FuncOp function, const Launch &launch) {
     Integer lower = scalars.of(loop.getLowerBound()), upper = scalars.of(loop.getUpperBound()), step = scalars.of(loop.getStep());
     if (!lower) scalars.fix(loop.getLowerBound(), *(lower = 0));
     if (!step) scalars.fix(loop.getStep(), *(step = 1));
+    if (*step < 1) return; // it counts down: not verified
     if (!upper || (*upper - *lower) / *step > maxKnownIterations) scalars.fix(loop.getUpperBound(), *lower + launch.iterations * *step);
   });
   return scalars;
@@ -105,7 +106,7 @@ private:
 
   bool runLoop(scf::ForOp loop) {
     Integer lower = scalars.of(loop.getLowerBound()), upper = scalars.of(loop.getUpperBound()), step = scalars.of(loop.getStep());
-    if (!lower || !upper || !step) return false;
+    if (!lower || !upper || !step || *step < 1) return false;
     scalars.pass(loop.getInitArgs(), loop.getRegionIterArgs());
     for (int64_t number = *lower; number < *upper; number += *step) {
       scalars.set(loop.getInductionVar(), number);

@@ -130,8 +130,8 @@ static Skeleton programOf(tt::FuncOp function, ttg::Partition partition, bool ti
 
 /// The MMA partition's program in the second CTA of a pair; null if the CTAs are no pair.
 static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
-  WalkResult walk = function.walk([](ttg::Tcgen05MmaOp mma) { return mma.getPaired() ? WalkResult::interrupt() : WalkResult::advance(); });
-  if (!walk.wasInterrupted()) return std::nullopt;
+  auto allocs = function.getBody().front().getOps<ttg::TensorAllocOp>();
+  if (llvm::none_of(allocs, [](ttg::TensorAllocOp alloc) { return alloc.getPaired(); })) return std::nullopt;
   Skeleton program(function);
   function.walk([&](Operation *op) {
     auto barrier = dyn_cast<ttg::CtaBarrierOp>(op);
@@ -141,14 +141,12 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
 }
 
 static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
-  auto has = [&](ttg::Partition partition) {
-    return function
-        .walk(
-            [&](Operation *op) { return WalkResult(ttg::partitionOf(op) == partition ? WalkResult::interrupt() : WalkResult::advance()); })
-        .wasInterrupted();
-  };
+  bool multiplies = false, corrects = false;
+  function.walk([&](Operation *op) {
+    multiplies |= ttg::partitionOf(op) == ttg::Partition::mmas;
+    corrects |= ttg::partitionOf(op) == ttg::Partition::correction;
+  });
   auto registersOfOperands = function->getAttrOfType<IntegerAttr>(ttg::operandRegistersName);
-  bool multiplies = has(ttg::Partition::mmas), corrects = has(ttg::Partition::correction);
   // The warps that start copies and MMAs share a warp group, which leaves the consumers more registers. A single consumer group next to a
   // correction partition cannot use them.
   bool shared = multiplies && !registersOfOperands && (config.getWarps() > warpsOfGroup || !corrects);

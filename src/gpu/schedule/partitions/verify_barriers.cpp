@@ -1,6 +1,6 @@
 // Partitions learn from mbarriers when a tile may be read or overwritten. A mistake there is a hang or a wrong number, so the programs of
 // partitions prove themselves before specialize-warps separates them. The rules are stated independently of the steps that place barriers:
-//   1. Warps arrive at each barrier that is waited for.
+//   1. Warps arrive at each barrier that is waited for, and wait at each at which warps arrive.
 //   2. Each wait ends, whichever warp group is late.
 //   3. While a warp group has yet to wait for a phase, the next phase does not complete, however late the group is: parity tells a phase
 //      only from the next one.
@@ -9,7 +9,7 @@
 // Each warp group of each CTA becomes the list of its waits and arrivals in a small launch: loops of unknown bounds have 0, 1 or several
 // iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the late one,
 // which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits depend on
-// data is not verified.
+// data is not verified, nor are the barriers of ttg.clc_program.
 #include "gpu/schedule/partitions/verify_barriers.h"
 
 #include "gpu/cost_model/hardware.h"
@@ -53,7 +53,7 @@ private:
   struct State {
     int64_t expected = 0, phases = 0, arrived = 0, bytes = 0;
     SmallVector<int64_t> byGroup, before; ///< arrivals of each warp group, in this phase and in the one before
-    Operation *last = nullptr;
+    Operation *last = nullptr;            ///< arrival
   };
 
   bool report(Operation *op, const std::string &what) {
@@ -138,9 +138,21 @@ int64_t severalIterations(tt::FuncOp function) {
   return isNested ? 5 : 2 * std::min<int64_t>(stages, maxKnownIterations) + 1;
 }
 
+/// Returns an arrival at a barrier for which nothing waits; null if there is none.
+Operation *uselessArrival(tt::FuncOp function) {
+  Operation *found = nullptr;
+  function.walk([&](ttg::AllocBarriersOp alloc) {
+    auto users = alloc->getUsers();
+    bool isWaitedFor = llvm::any_of(users, llvm::IsaPred<ttg::BarrierWaitOp, ttg::Tcgen05WaitOp, ttg::ClcProgramOp>);
+    if (!isWaitedFor && !users.empty()) found = *users.begin();
+  });
+  return found;
+}
+
 } // namespace
 
 LogicalResult verifyBarriers(tt::FuncOp function, ttg::ConfigAttr config, ArrayRef<PartitionWarps> partitions) {
+  if (Operation *arrival = uselessArrival(function)) return bug(arrival, "no warp waits at the barrier at which it arrives");
   SmallVector<WarpGroup> groups;
   for (int64_t cta = 0; cta < config.getCtas(); ++cta)
     for (auto [partition, warps, onlyInFirstCta] : partitions)
