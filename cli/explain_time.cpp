@@ -73,6 +73,7 @@ static bool predictBySm(const CompileRequest &request, const DescribedLaunch &la
   if (!prediction->isComplete) return true;
   time.predicted = prediction->seconds;
   time.busy = prediction->busyUnits();
+  time.knowsRegisters = prediction->knowsRegisters;
   return true;
 }
 

@@ -174,7 +174,7 @@ static std::string predictionText(const LaunchTime &time) {
   std::string text = ", not measured; " + fraction + " % of the peak. Busy in the model: ";
   for (auto [index, unit] : llvm::enumerate(llvm::ArrayRef(time.busy).take_front(shown)))
     text += (index ? ", " : "") + unit.first + " " + std::to_string(std::lround(100 * std::min(unit.second, 1.0))) + " %";
-  return text;
+  return time.knowsRegisters ? text : text + "; without ptxas, registers are unknown and limit nothing";
 }
 
 /// Returns the bound, the estimate and the measured time, one line each.

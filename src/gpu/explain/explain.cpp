@@ -20,24 +20,22 @@ namespace tilewright::gpu {
 Explainer::Explainer() : impl(std::make_unique<Impl>()) {}
 Explainer::~Explainer() = default;
 
+static void onKernels(ModuleOp module, Explainer::Impl &impl, void (Explainer::Impl::*see)(tt::FuncOp)) {
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    (impl.*see)(kernel);
+}
+
 void Explainer::seeAddresses(ModuleOp module) {
-  for (auto kernel : module.getOps<tt::FuncOp>())
-    impl->seeAddresses(kernel);
+  onKernels(module, *impl, &Impl::seeAddresses);
 }
-
 void Explainer::seeTiles(ModuleOp module) {
-  for (auto kernel : module.getOps<tt::FuncOp>())
-    impl->seeTiles(kernel);
+  onKernels(module, *impl, &Impl::seeTiles);
 }
-
 void Explainer::seeMachine(ModuleOp module) {
-  for (auto kernel : module.getOps<tt::FuncOp>())
-    impl->seeMachine(kernel);
+  onKernels(module, *impl, &Impl::seeMachine);
 }
-
 void Explainer::seePartitions(ModuleOp module) {
-  for (auto kernel : module.getOps<tt::FuncOp>())
-    impl->seePartitions(kernel);
+  onKernels(module, *impl, &Impl::seePartitions);
 }
 
 std::optional<std::string> Explainer::layouts(StringRef wanted) const {

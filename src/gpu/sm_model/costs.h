@@ -11,28 +11,12 @@ void setCosts(Node &node, const SmRates &rates, bool fusesMultiplyAdd);
 /// Returns the bytes of one value of each type; a bool takes one.
 int64_t bytesOf(mlir::TypeRange types);
 
-/// Of the operations in operations.def.
+/// Of the operations in operations.def. `free`: part of another instruction, or of none. `instruction`: an issue slot, and no unit.
 namespace costs {
-void free(Node &node, const SmRates &rates);        ///< part of another instruction, or of none
-void instruction(Node &node, const SmRates &rates); ///< an issue slot, and no unit
-void integer(Node &node, const SmRates &rates);
-void floatArithmetic(Node &node, const SmRates &rates);
-void special(Node &node, const SmRates &rates);
-void fastDivision(Node &node, const SmRates &rates);
-void pack(Node &node, const SmRates &rates);
-void exchange(Node &node, const SmRates &rates);
-void loadGlobal(Node &node, const SmRates &rates);
-void loadShared(Node &node, const SmRates &rates);
-void storeShared(Node &node, const SmRates &rates);
-void loadMatrices(Node &node, const SmRates &rates);
-void storeMatrices(Node &node, const SmRates &rates);
-void loadResponse(Node &node, const SmRates &rates);
-void mma(Node &node, const SmRates &rates);
-void wgmma(Node &node, const SmRates &rates);
-void tcgen05Mma(Node &node, const SmRates &rates);
-void copyToTensorMemory(Node &node, const SmRates &rates);
-void loadTensorMemory(Node &node, const SmRates &rates);
-void storeTensorMemory(Node &node, const SmRates &rates);
+using Costs = void(Node &node, const SmRates &rates);
+Costs free, instruction, integer, floatArithmetic, special, fastDivision, pack, exchange;
+Costs loadGlobal, loadShared, storeShared, loadMatrices, storeMatrices, loadResponse;
+Costs mma, wgmma, tcgen05Mma, copyToTensorMemory, loadTensorMemory, storeTensorMemory;
 } // namespace costs
 
 } // namespace tilewright::gpu::model

@@ -80,33 +80,13 @@ public:
   bool isComplete = true;
 
   // ---- the effects of operations.def
+  using Effect = void(Step &step);
   void nothing(Step &) {}
-  void loadGlobal(Step &step);
-  void storeGlobal(Step &step);
-  void updateGlobal(Step &step);
-  void fence(Step &step);
-  void copyAsync(Step &step);
-  void commitCopies(Step &step);
-  void waitForCopies(Step &step);
-  void loadByTma(Step &step);
-  void storeByTma(Step &step);
-  void commitStores(Step &step);
-  void waitForStores(Step &step);
-  void syncCta(Step &step);
-  void arriveAtBarrier(Step &step);
-  void syncCluster(Step &step);
-  void initMbarrier(Step &step);
-  void expectBytes(Step &step);
-  void arriveAtMbarrier(Step &step);
-  void waitForMbarrier(Step &step);
-  void commitMmas(Step &step);
-  void waitForMmas(Step &step);
-  void waitForTensorMemory(Step &step);
-  void readOperands(Step &step);
-  void multiplyTogether(Step &step);
-  void commitToMbarrier(Step &step);
-  void takeProgram(Step &step);
-  void readResponse(Step &step);
+  Effect loadGlobal, storeGlobal, updateGlobal, fence;
+  Effect copyAsync, commitCopies, waitForCopies, loadByTma, storeByTma, commitStores, waitForStores;
+  Effect syncCta, arriveAtBarrier, syncCluster, initMbarrier, expectBytes, arriveAtMbarrier, waitForMbarrier;
+  Effect commitMmas, waitForMmas, waitForTensorMemory, readOperands, multiplyTogether, commitToMbarrier;
+  Effect takeProgram, readResponse;
 
 private:
   void start(double time);

@@ -14,7 +14,9 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-Operation *reductionOf(scf::ForOp loop, unsigned number) {
+/// Returns the elementwise operation of two operands that makes the next value of a tile that the loop carries, if nothing else in the loop
+/// uses that tile, and the next value has no other use; null otherwise. `number`: of the carried value.
+static Operation *reductionOf(scf::ForOp loop, unsigned number) {
   BlockArgument carried = loop.getRegionIterArg(number);
   Operation *next = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp();
   bool alone = isTile(carried) && carried.hasOneUse() && next && *carried.user_begin() == next && next->hasOneUse();

@@ -10,11 +10,7 @@
 
 namespace tilewright::gpu {
 
-/// Returns the elementwise operation of two operands that makes the next value of a tile that the loop carries, if nothing else in the loop
-/// uses that tile, and the next value has no other use; null otherwise. `number`: of the carried value.
-mlir::Operation *reductionOf(mlir::scf::ForOp loop, unsigned number);
-
-/// True if the loop carries such a tile.
+/// True if the loop carries such a reduction.
 bool reducesTiles(mlir::scf::ForOp loop);
 
 class CarriedReductions {
