@@ -13,7 +13,6 @@ constexpr int64_t threadsOfGroup = 128; ///< threads of a warp group
 constexpr int64_t namedBarriers = 16;   ///< barriers of a CTA (bar.sync)
 constexpr int64_t registerBits = 32;    ///< bits of a register of a thread, and of a lane of a column of tensor memory
 constexpr int64_t registerStep = 8;     ///< registers: those of a thread come in multiples of this
-constexpr int64_t residentWarps = 64;   ///< warps that an SM of sm_80 or sm_90 holds at most
 
 // ---- every target: memory
 constexpr int64_t sectorBytes = 32;               ///< bytes that the L2 cache transfers as one
