@@ -8,6 +8,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
@@ -85,13 +86,13 @@ bool accumulatorsFit(tt::FuncOp function, const GpuTarget &target, function_ref<
 //===---------------------------------------------------------------------------------------------------------- with layouts
 
 int64_t registersOf(Type tile) {
-  int64_t bits = cast<RankedTensorType>(tile).getElementTypeBitWidth();
+  int64_t bits = ttg::elementBits(tile);
   return std::max<int64_t>(1, ttg::layoutOf(tile).registersPerThread() * bits / 32);
 }
 
 bool isInTensorMemory(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
-  if (!tile || tile.getRank() != 2 || tile.getElementTypeBitWidth() != registerBits || tile.getDimSize(0) < tcgen05MinRows) return false;
+  if (!tile || tile.getRank() != 2 || ttg::elementBits(tile) != registerBits || tile.getDimSize(0) < tcgen05MinRows) return false;
   Layout layout = ttg::layoutOf(tile);
   int64_t warps = int64_t(1) << layout.bits(Axis::warp);
   return warps % warpsOfGroup == 0 && layout == Layout::tensorMemory(ttg::shapeOf(tile), warps);

@@ -1,5 +1,4 @@
-// Findings about shared memory: how loads fill it, what each buffer holds, and
-// what conversions between layouts take.
+// Findings about shared memory: how loads fill it, what each buffer holds, and what conversions between layouts take.
 #include "gpu/explain/findings.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -25,8 +24,7 @@ static std::string obstacleOf(Operation *load) {
   return reason ? reason.str() : "";
 }
 
-/// Returns how the operation moves a tile to or from shared memory; nothing if
-/// it does not.
+/// Returns how the operation moves a tile to or from shared memory; nothing if it does not.
 static std::optional<Transfer> transferBy(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<Transfer>>(op)
       .Case([&](ttg::TmaLoadOp o) {
@@ -93,8 +91,7 @@ void Explainer::Impl::seePart(ttg::Tcgen05MmaOp op) {
     if (dot.location == op->getLoc()) dot.firstColumns = op.getKRange()->back(), dot.columns = op.getB().getType().getShape()[0];
 }
 
-/// A first operand that stays in registers, because a dequantize partition
-/// writes the second one.
+/// A first operand that stays in registers, because a dequantize partition writes the second one.
 void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)

@@ -4,9 +4,8 @@
 //         {64, 128}, swizzle 128, in 4 stages
 //     L2  128x256, 128 registers a thread for f32: accumulator of wgmma
 //     m64n256k16
-// The decisions of passes are in the module: in types, in operations and, for
-// their reasons, in attributes (`ttg.dot_choice`, `ttg.loop_schedule` and
-// others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
+// The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
+// `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
 #include "gpu/explain/explain.h"
 
 #include "gpu/explain/findings.h"

@@ -1,8 +1,6 @@
-// Explains the compilation of a kernel to its author: the layout of each tile,
-// the memory accesses, the instructions of dots, the schedules of loops, and
-// why nothing better was possible. The table of steps (driver/steps.cpp) names
-// the function that sees the module after a step. Remarks are recorded as they
-// appear, because later steps lose their operations.
+// Explains the compilation of a kernel to its author: the layout of each tile, the memory accesses, the instructions of dots, the schedules
+// of loops, and why nothing better was possible. The table of steps (driver/steps.cpp) names the function that sees the module after a
+// step. Remarks are recorded as they appear, because later steps lose their operations.
 #pragma once
 
 #include "ir/explanation.h"
@@ -25,17 +23,14 @@ public:
   ~Explainer();
   /// Records the strides of accesses, while the addresses have no layouts yet.
   void seeAddresses(mlir::ModuleOp module);
-  /// Records the tiles and their layouts, the width of accesses, the
-  /// instruction of each dot.
+  /// Records the tiles and their layouts, the width of accesses, the instruction of each dot.
   void seeTiles(mlir::ModuleOp module);
-  /// Records the loads that became copies, circular buffers, buffers,
-  /// conversions.
+  /// Records the loads that became copies, circular buffers, buffers, conversions.
   void seeMachine(mlir::ModuleOp module);
   /// Records the warps of the partitions.
   void seePartitions(mlir::ModuleOp module);
   Explanation explanation(const GpuArtifact &artifact) const;
-  /// Returns larger pictures of the layout with this name ("L3"), or of the
-  /// layouts of a line number. Null if there is none.
+  /// Returns larger pictures of the layout with this name ("L3"), or of the layouts of a line number. Null if there is none.
   std::optional<std::string> layouts(llvm::StringRef wanted) const;
 
   struct Impl;

@@ -1,11 +1,8 @@
-// What explain has found in a kernel so far. Each part of this folder records
-// findings from one stage of the pipeline, while the operations exist.
-// print.cpp makes texts of them. A reason, or a remark of a pass, is a text
-// already.
-//     tiles.cpp       after configure and assign-layouts: tiles, accesses to
-//     memory, dots, reductions buffers.cpp     after allocate-shared: copies,
-//     buffers in shared memory, conversions; after specialize-warps: partitions
-//     loops.cpp       after allocate-shared: the software pipelines of loops
+// What explain has found in a kernel so far. Each part of this folder records findings from one stage of the pipeline, while the operations
+// exist. print.cpp makes texts of them. A reason, or a remark of a pass, is a text already.
+//     tiles.cpp    after configure and assign-layouts: tiles, accesses to memory, dots, reductions
+//     buffers.cpp  after allocate-shared: copies, buffers in shared memory, conversions; after specialize-warps: partitions
+//     loops.cpp    after allocate-shared: the software pipelines of loops
 #pragma once
 
 #include "gpu/explain/explain.h"
@@ -19,14 +16,13 @@ namespace tilewright::gpu {
 
 /// How a warp accesses a buffer in shared memory.
 struct BankAccess {
-  bool asMatrices = false,
-       transposed = false;     ///< of 8x8 elements, by ldmatrix or stmatrix
+  bool asMatrices = false; ///< of 8x8 elements, by ldmatrix or stmatrix
+  bool transposed = false;
   int64_t bytes = 0;           ///< that a thread accesses at a time, otherwise
   int64_t extraWavefronts = 0; ///< for bank conflicts
 };
 
-//===------------------------------------------------------------------------------------------------------
-// accesses to memory
+//===-------------------------------------------------------------------------------------------------------------------- accesses to memory
 
 /// The sectors of 32 bytes that one access of a warp takes.
 struct AccessSectors {
@@ -63,11 +59,9 @@ struct FoundAccess {
   std::vector<Transfer> transfers{};              ///< steps after assign-layouts decide these
 };
 
-//===---------------------------------------------------------------------------------------------------------------------
-// dots
+//===---------------------------------------------------------------------------------------------------------------------------------- dots
 
-/// Where a dot reads an operand. A dequantize partition decides later than
-/// assign-layouts.
+/// Where a dot reads an operand. A dequantize partition decides later than assign-layouts.
 enum class OperandStorage { shared, registers, tensorMemory, dequantizedInRegisters };
 
 struct DotOperand {
@@ -92,8 +86,7 @@ struct FoundDot {
                        ///< 0: when all are
 };
 
-//===---------------------------------------------------------------------------------------
-// reductions, loops, shared memory
+//===------------------------------------------------------------------------------------------------------ reductions, loops, shared memory
 
 struct FoundReduction {
   mlir::Location location;
@@ -155,8 +148,7 @@ struct FoundPartition {
   const char *work = ""; ///< "copies"
 };
 
-//===------------------------------------------------------------------------------------------------------------------
-// kernel
+//===-------------------------------------------------------------------------------------------------------------------------------- kernel
 
 struct Explainer::Impl {
   std::string name, file;
@@ -205,8 +197,7 @@ private:
 
 /// Returns the pass's remarks about an operation after "; ", or "".
 std::string remarkText(mlir::Operation *op, llvm::StringRef pass);
-/// Returns how the CTAs of a cluster split the tile of an operation; "" for one
-/// CTA.
+/// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
 std::string splitText(mlir::Operation *op);
 
 } // namespace tilewright::gpu

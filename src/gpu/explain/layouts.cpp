@@ -84,9 +84,7 @@ void TileLayouts::addUse(Type type, const SourceLine &where, StringRef op, bool 
 }
 
 RemarkSection TileLayouts::spilled() const {
-  RemarkSection made{"Spilled registers: these tiles take the most; more warps "
-                     "or smaller tiles need fewer registers a thread",
-                     {}};
+  RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
   std::vector<const TileLayout *> largest;
   auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
   for (const TileLayout &tile : all)

@@ -1,5 +1,5 @@
-// The layouts of a kernel as explain shows them: the tiles that have each, how
-// it was chosen, and a picture of which thread holds which element.
+// The layouts of a kernel as explain shows them: the tiles that have each, how it was chosen, and a picture of which thread holds which
+// element.
 //     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of
 //     wgmma m64n256k16
 #pragma once
@@ -50,19 +50,15 @@ public:
   /// Returns "L1" for the first one.
   static std::string nameOf(size_t index) { return "L" + std::to_string(index + 1); }
   TileLayout &operator[](mlir::Type tile) { return all[indexOf(ttg::layoutOf(tile))]; }
-  /// Records that an operation has a tile of this type. `worth`: the layout is
-  /// worth a picture.
+  /// Records that an operation has a tile of this type. `worth`: the layout is worth a picture.
   void addUse(mlir::Type type, const SourceLine &where, llvm::StringRef op, bool worth);
-  /// True for operations that only broadcast scalars or rows to tiles; the
-  /// explanation omits them.
+  /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
   static bool isPlumbing(llvm::StringRef op);
 
-  /// Returns the tiles with the most registers a thread: ptxas does not report
-  /// which registers it spills.
+  /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
   RemarkSection spilled() const;
   std::string text(size_t index, bool large) const;
-  /// Returns the corner of the tile as a picture, with the lines of `file` that
-  /// have such tiles.
+  /// Returns the corner of the tile as a picture, with the lines of `file` that have such tiles.
   LayoutPicture picture(size_t index, llvm::StringRef file) const;
 
 private:

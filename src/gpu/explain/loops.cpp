@@ -1,5 +1,4 @@
-// Findings about the software pipelines of loops (`ttg.loop_schedule`), and
-// timelines of an iteration.
+// Findings about the software pipelines of loops (`ttg.loop_schedule`), and timelines of an iteration.
 #include "gpu/explain/findings.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
@@ -14,8 +13,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Returns the number of buffers for operands that the loop's threads compute
-/// (multi_buffer.cpp); 0 for one or none.
+/// Returns the number of buffers for operands that the loop's threads compute (multi_buffer.cpp); 0 for one or none.
 static int64_t computedStages(scf::ForOp loop) {
   int64_t stages = 0;
   loop.getBody()->walk([&](ttg::StoreSharedOp store) {
@@ -25,8 +23,7 @@ static int64_t computedStages(scf::ForOp loop) {
   return stages;
 }
 
-/// Returns the loop, and before it the producer's loop if a producer warp
-/// starts its copies.
+/// Returns the loop, and before it the producer's loop if a producer warp starts its copies.
 static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
   SmallVector<scf::ForOp, 2> parts;
   for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode()) {
@@ -39,8 +36,7 @@ static SmallVector<scf::ForOp, 2> loopAndProducer(scf::ForOp loop) {
   return parts;
 }
 
-/// Visits the operations of the loop and its producer, without those of nested
-/// loops.
+/// Visits the operations of the loop and its producer, without those of nested loops.
 static void walkLoop(scf::ForOp loop, llvm::function_ref<void(Operation *)> see) {
   for (scf::ForOp part : loopAndProducer(loop))
     part.getBody()->walk([&](Operation *op) {
@@ -80,9 +76,8 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   if (made.getStages() > 1) seeTimeline(loop, made.getStages());
 }
 
-/// Records which warps execute each operation of an iteration, and the
-/// iteration that it works for, as far as the schedule says that. A producer
-/// warp runs ahead as far as the stages permit.
+/// Records which warps execute each operation of an iteration, and the iteration that it works for, as far as the schedule says that. A
+/// producer warp runs ahead as far as the stages permit.
 void Explainer::Impl::seeTimeline(scf::ForOp loop, int64_t stages) {
   Timeline timeline{lineOf(loop.getLoc()), stages, {}};
   bool isWarpSpecialized = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::warpSpecializedName);

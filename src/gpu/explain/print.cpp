@@ -22,20 +22,15 @@ static std::string text(const BankAccess &access) {
   return countText(access.bytes, "byte") + " at a time" + conflicts;
 }
 
-//===------------------------------------------------------------------------------------------------------
-// accesses to memory
+//===-------------------------------------------------------------------------------------------------------------------- accesses to memory
 
 static std::string text(const AccessSectors &sectors) {
   return " in " + TileLayouts::nameOf(sectors.layout) + ": " + countText(sectors.accesses, "access", "accesses") + " of " +
          countText(sectors.bytes, "byte") + " a thread; each access of a warp takes " + countText(sectors.warpBytes, "byte") + " from " +
          countText(sectors.sectors, "sector") + " of 32 bytes" +
          (sectors.isCoalesced() ? ", coalesced" : ", not coalesced (" + std::to_string(sectors.neededSectors) + " would suffice)") +
-         (sectors.isUnaligned ? ", as aligned words that threads shift, "
-                                "because rows are unaligned"
-                              : "") +
-         (sectors.isNarrowed ? "; a wider access would need one mask value for "
-                               "all its elements"
-                             : "");
+         (sectors.isUnaligned ? ", as aligned words that threads shift, because rows are unaligned" : "") +
+         (sectors.isNarrowed ? "; a wider access would need one mask value for all its elements" : "");
 }
 
 /// "M*N + 4", of the kernel's arguments.
@@ -83,8 +78,8 @@ static const char *verbOf(FoundAccess::Direction direction) {
   }
 }
 
-/// "128x64 f16 from x_ptr in L7: 4 accesses of 16 bytes a thread; each access
-/// of a warp takes 512 bytes from 16 sectors of 32 bytes, coalesced".
+/// "128x64 f16 from x_ptr in L7: 4 accesses of 16 bytes a thread; each access of a warp takes 512 bytes from 16 sectors of 32 bytes,
+/// coalesced".
 static std::string text(ArrayRef<std::string> arguments, const FoundAccess &access) {
   std::string text = tileText(access.tile) + verbOf(access.direction) + access.base;
   if (access.sectors) text += gpu::text(*access.sectors);
@@ -94,8 +89,7 @@ static std::string text(ArrayRef<std::string> arguments, const FoundAccess &acce
   return text;
 }
 
-//===---------------------------------------------------------------------------------------------------------------------
-// dots
+//===---------------------------------------------------------------------------------------------------------------------------------- dots
 
 std::string MmaInstruction::text() const {
   if (kind == ttg::MmaKind::fma) return "multiply-add";
@@ -135,8 +129,7 @@ static std::string text(const FoundDot &dot, const GpuTarget &target) {
   return text + dot.split;
 }
 
-//===---------------------------------------------------------------------------------------
-// reductions, loops, shared memory
+//===------------------------------------------------------------------------------------------------------ reductions, loops, shared memory
 
 static std::string text(const FoundReduction &reduction) {
   std::string text = tileText(reduction.tile) + " in " + TileLayouts::nameOf(reduction.layout) + " along dimension " +
@@ -157,9 +150,7 @@ static std::string text(const FoundLoop &loop) {
     if (!loop.reason.empty()) text += "; num_stages asks for " + std::to_string(loop.requested) + ", but " + loop.reason;
   } else if (loop.computedStages) {
     text = "threads write computed operands to " + countText(loop.computedStages, "buffer") +
-           ", while the previous dot reads another one; no loads are "
-           "prefetched: " +
-           loop.reason;
+           ", while the previous dot reads another one; no loads are prefetched: " + loop.reason;
   } else if (loop.reason.empty()) {
     text = "loads to registers are issued an iteration early";
   } else {
@@ -207,8 +198,7 @@ static std::string text(const FoundBuffer &buffer) {
          orderText(buffer) + ": " + llvm::join(accesses, "; ");
 }
 
-//===------------------------------------------------------------------------------------------------------------------
-// kernel
+//===-------------------------------------------------------------------------------------------------------------------------------- kernel
 
 std::string Explainer::Impl::heading() const {
   std::string text = name + " for cuda:" + std::string(target->name) + ": " + countText(warps, "warp") + ", num_stages " +

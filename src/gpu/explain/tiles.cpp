@@ -1,5 +1,4 @@
-// Findings about tiles: which layout each has, how wide the accesses to memory
-// are, how dots and reductions are computed.
+// Findings about tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layouts/layout_cost.h"
@@ -37,8 +36,7 @@ static std::string baseOf(Value pointer) {
   return base ? address::nameOf(base) : "memory";
 }
 
-/// Numbers the layouts in source order, which differs from the order of the
-/// operations.
+/// Numbers the layouts in source order, which differs from the order of the operations.
 void Explainer::Impl::nameLayouts(tt::FuncOp kernel) {
   std::map<SourceLine, std::vector<Layout>> found;
   kernel.walk([&](Operation *op) {

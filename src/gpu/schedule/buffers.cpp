@@ -4,6 +4,7 @@
 
 #include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/copied_boxes.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/refusal.h"
 
@@ -36,7 +37,7 @@ std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
 FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<int32_t> order) {
   MLIRContext *context = op->getContext();
   auto type = cast<RankedTensorType>(tile);
-  int64_t bits = std::max<int64_t>(8, type.getElementTypeBitWidth());
+  int64_t bits = std::max<int64_t>(8, ttg::elementBits(type));
   auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
                                     : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));

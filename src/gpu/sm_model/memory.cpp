@@ -15,31 +15,31 @@ using namespace mlir;
 
 namespace tilewright::gpu::model {
 
-/// Returns the argument from which an address is computed, or 0 if it is not known.
-static int64_t baseOf(Value address) {
+/// Returns the argument from which an address is computed, if it is known.
+static std::optional<int64_t> baseOf(Value address) {
   for (int depth = 0; depth < 64; ++depth) {
     if (auto argument = dyn_cast<BlockArgument>(address)) {
       if (isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return argument.getArgNumber();
       auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
       OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-      if (!init) return 0;
+      if (!init) return {};
       address = init->get();
       continue;
     }
     Operation *op = address.getDefiningOp();
-    if (!isa<arith::AddIOp>(op)) return 0;
+    if (!isa<arith::AddIOp>(op)) return {};
     // The pointer is the first operand.
     address = op->getOperand(0);
   }
-  return 0;
+  return {};
 }
 
-/// The streams of `traffic`.
-static int64_t loadsFrom(Value address) {
-  return 2 * baseOf(address);
+/// The streams of `traffic`. What no argument is known for comes after the arguments.
+int64_t Sm::loadsFrom(Value address) const {
+  return 2 * baseOf(address).value_or(code.body.arguments.size());
 }
-static int64_t storesTo(Value address) {
-  return 2 * baseOf(address) + 1;
+int64_t Sm::storesTo(Value address) const {
+  return loadsFrom(address) + 1;
 }
 
 namespace {
@@ -68,11 +68,11 @@ double Sm::moveBytes(double time, double bytes, int64_t stream) {
   return memoryFree;
 }
 
-/// The bytes of the sectors that a warp touches. The first execution counts for all.
+/// The bytes of the sectors that a warp touches. The first execution by the same lanes counts for all.
 double Sm::bytesOfAccess(const Step &step, Value address, Value predicate, int64_t bytesOfThread) {
-  auto [it, inserted] = accessBytes.try_emplace(&step.node, 0);
-  if (!inserted) return it->second;
   uint32_t lanes = step.warp.lanesWhere(predicate);
+  auto [it, inserted] = accessBytes.try_emplace({&step.node, lanes}, 0);
+  if (!inserted || !lanes) return it->second;
   std::set<int64_t> sectors;
   double coalesced = 0;
   for (int64_t lane = 0; lane < lanesOfWarp; ++lane) {
@@ -98,9 +98,16 @@ void Sm::storeGlobal(Step &step) {
   moveBytes(step.time, bytes, storesTo(store.getAddress()));
 }
 
-/// Atomics.
+/// Atomics, which the L2 cache executes.
 void Sm::updateGlobal(Step &step) {
-  step.setReady(moveBytes(step.time, lanesOfWarp * sectorBytes, /*stream=*/0) + 2 * rates.l2Latency);
+  auto update = [&](auto op, TypeRange values) {
+    double bytes = bytesOfAccess(step, op.getAddress(), op.getPredicate(), bytesOf(values));
+    step.setReady(bytes > 0 ? moveBytes(step.time, bytes, storesTo(op.getAddress())) + 2 * rates.l2Latency : step.time);
+  };
+  if (auto atomic = dyn_cast<ptx::AtomicOp>(step.node.op))
+    update(atomic, atomic.getValues().getTypes());
+  else
+    update(cast<ptx::CompareSwapOp>(step.node.op), step.node.op->getResultTypes());
 }
 
 void Sm::fence(Step &step) {

@@ -75,7 +75,7 @@ public:
   double run(int64_t ctas, const Steps &counted);
 
   BusyTimes busy;
-  /// The bytes that each argument's accesses move; those of stores at odd indices.
+  /// The bytes that each argument's accesses move, and at the end those of unknown ones; of stores at odd indices.
   std::vector<double> traffic;
   bool isComplete = true;
 
@@ -104,6 +104,8 @@ private:
 
   // ---- memory.cpp
   double moveBytes(double time, double bytes, int64_t stream);
+  int64_t loadsFrom(mlir::Value address) const;
+  int64_t storesTo(mlir::Value address) const;
   double bytesOfAccess(const Step &step, mlir::Value address, mlir::Value predicate, int64_t bytesOfThread);
 
   // ---- barriers.cpp
@@ -136,7 +138,7 @@ private:
   std::array<double, schedulers> issueFree{};
   std::array<std::array<double, schedulers>, units> free{};
   double memoryFree = 0, end = 0;
-  std::map<const Node *, double> accessBytes;
+  std::map<std::pair<const Node *, uint32_t>, double> accessBytes; ///< of an operation that these lanes execute
 };
 
 } // namespace tilewright::gpu::model

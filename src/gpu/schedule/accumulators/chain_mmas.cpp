@@ -153,10 +153,8 @@ void issueMmas(OpBuilder &b, ChainExpansion &chain) {
   };
   // `of`: the last iteration with results in the same columns.
   auto issueNext = [&](Value of, int64_t group) {
-    inBranch(b, loc, existsLater, [&] {
-      waitForColumns(b, chain, of, group);
-      issueEarly(b, chain, next, group);
-    });
+    waitForColumns(b, chain, of, group); // in the last iteration, too: each phase is waited for
+    inBranch(b, loc, existsLater, [&] { issueEarly(b, chain, next, group); });
   };
   if (chain.its.prefetches || chain.its.interleaves) {
     Iteration first = now;

@@ -8,6 +8,7 @@
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
 #include "support/target.h"
@@ -25,7 +26,7 @@ namespace {
 /// Two tiles of the factors of a sum.
 ttg::BufferType bufferOf(Value factors) {
   auto type = cast<RankedTensorType>(factors.getType());
-  auto layout = SharedLayout::rowMajor(ttg::shapeOf(type), type.getElementTypeBitWidth(), {0});
+  auto layout = SharedLayout::rowMajor(ttg::shapeOf(type), ttg::elementBits(type), {0});
   return ttg::BufferType::get(type.getContext(), 2, type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
 }
 
@@ -94,7 +95,12 @@ private:
         return Failure{"a loop reads several stages in an iteration"};
     for (size_t i = 0; i < its.mmas.size(); ++i)
       if (Result<void> planned = planMma(loop, its, i); !planned) return planned;
-    auto last = llvm::find_if(llvm::reverse(its.mmas), [](ChainedMma &each) { return !each.isEarly; });
+    // A late MMA is issued after the early ones of its iteration, wherever they stand.
+    auto isLate = [](const ChainedMma &each) { return !each.isEarly; };
+    for (auto [release, after] : its.releases)
+      if (its.mmas[after].isEarly && llvm::any_of(ArrayRef(its.mmas).take_front(after), isLate))
+        return Failure{"stages are released after a dot of copies alone, before which one has an operand or a sum of threads"};
+    auto last = llvm::find_if(llvm::reverse(its.mmas), isLate);
     if (last == its.mmas.rend()) return Failure{"threads compute no operand and no sum of a loop's dots"};
     its.lastLate = static_cast<size_t>(&*last - its.mmas.begin());
     // The threads' arrival for the last late MMA also says that they have loaded the early results of the same iteration.
@@ -204,7 +210,7 @@ private:
       for (auto [number, early] : llvm::enumerate(its.mmas)) {
         auto result = cast<RankedTensorType>(early.op.getType());
         bool fits = operand.getDimSize(0) == result.getDimSize(0) &&
-                    operand.getDimSize(1) * operand.getElementTypeBitWidth() <= result.getDimSize(1) * registerBits;
+                    operand.getDimSize(1) * ttg::elementBits(operand) <= result.getDimSize(1) * registerBits;
         if (!early.isEarly || !fits || !early.wait || !early.wait->isBeforeInBlock(mma.op) || !taken.insert(number).second) continue;
         mma.columnsOf = number;
         break;
@@ -313,7 +319,7 @@ private:
         RankedTensorType operand = operandInRegisters(mma);
         if (!operand) continue;
         auto depth = static_cast<int32_t>(operand.getDimSize(1));
-        int64_t bits = operand.getElementTypeBitWidth(), step = std::max(8 * mmaDepthBytes, registersOfStoredPart * registerBits) / bits;
+        int64_t bits = ttg::elementBits(operand), step = std::max(8 * mmaDepthBytes, registersOfStoredPart * registerBits) / bits;
         bool hasRows = plan.rowGroups * warpsOfGroup == config.getWarps() && operand.getDimSize(0) == plan.rowGroups * tensorMemoryLanes;
         auto first = static_cast<int32_t>(depth * partsBeforeMma / operandParts);
         if (its.interleaves && hasRows && first % step == 0 && depth % step == 0) mma.partEnds.push_back(first);

@@ -5,6 +5,7 @@
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,7 +62,7 @@ static arith::CmpIOp comparisonOf(Value tile, DenseIntElementsAttr &limit) {
 
 static ttg::BufferType bufferFor(RankedTensorType tile) {
   Dims order = rowMajorOrder(tile.getRank());
-  SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), order);
+  SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), ttg::elementBits(tile), order);
   return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
 }
 

@@ -125,7 +125,7 @@ private:
   Result<void> suits() {
     auto result = cast<RankedTensorType>(c.mma.getType());
     auto tile = cast<RankedTensorType>(c.second.store.getSrc().getType());
-    if (tile.getElementTypeBitWidth() != 16 || !result.getElementType().isF32())
+    if (ttg::elementBits(tile) != 16 || !result.getElementType().isF32())
       return Failure{"its operands are not of 16 bits, or its sums not of 32"};
     Dims shape = ttg::shapeOf(result);
     bool suits = suitsDequantizePartition(shape[0], shape[1], tile.getDimSize(c.dimOf(c.second, 0)), config.getWarps(), target);

@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/partitions/operand_partition.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -13,21 +14,21 @@ namespace tilewright::gpu {
 
 /// Returns how many of the lowest bits of each element are known to be 0: of constants, of what has been shifted, and of the same bits in
 /// another type.
-static unsigned trailingZeros(Value tile) {
+static int64_t trailingZeros(Value tile) {
   DenseIntElementsAttr constant;
-  unsigned bits = getElementTypeOrSelf(tile).getIntOrFloatBitWidth();
+  int64_t bits = ttg::elementBits(tile.getType());
   if (matchPattern(tile, m_Constant(&constant)) && constant.isSplat()) return constant.getSplatValue<APInt>().countr_zero();
   Operation *op = tile.getDefiningOp();
   if (isa_and_nonnull<tt::BitcastOp, arith::TruncIOp, arith::ExtUIOp, arith::ExtSIOp>(op))
     return std::min(bits, trailingZeros(op->getOperand(0)));
   auto shifted = dyn_cast_or_null<arith::ShLIOp>(op);
   if (!shifted || !matchPattern(shifted.getRhs(), m_Constant(&constant)) || !constant.isSplat()) return 0;
-  return static_cast<unsigned>(constant.getSplatValue<APInt>().getLimitedValue(bits));
+  return static_cast<int64_t>(constant.getSplatValue<APInt>().getLimitedValue(bits));
 }
 
 /// True if only the upper byte of each element, of 16 bits, may be other than 0: powers of two in fp16.
 static bool isInUpperByte(Value tile) {
-  return getElementTypeOrSelf(tile).getIntOrFloatBitWidth() == 16 && trailingZeros(tile) >= 8;
+  return ttg::elementBits(tile.getType()) == 16 && trailingZeros(tile) >= 8;
 }
 
 /// 8, for each element of 16 bits of the tile.
@@ -105,7 +106,7 @@ void ForwardedScales::plan(Value tile) {
   tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
-  if (!isNarrow || type.getElementTypeBitWidth() < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+  if (!isNarrow || ttg::elementBits(type) < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
   if (!byPartition.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;
   scales.push_back(tile);
   byConsumers.readBy(tile, nullptr);

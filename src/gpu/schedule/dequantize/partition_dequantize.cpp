@@ -115,7 +115,7 @@ private:
     auto tile = cast<RankedTensorType>(c.first.store.getSrc().getType());
     if (!unpacks) scales.plan(c.first.store.getSrc());
     int64_t along = c.dimOf(c.first, 1);
-    Layout operand = Layout::wgmmaOperandA(c.shapeOfFirst(), config.getWarps(), tile.getElementTypeBitWidth());
+    Layout operand = Layout::wgmmaOperandA(c.shapeOfFirst(), config.getWarps(), ttg::elementBits(tile));
     if (along == 0) operand = operand.transposed({1, 0});
     operandLayout = KOrder(tile, along, evenOddInterleave).before(operand);
     if (!byConsumers.plan(c.first.store.getSrc(), operandLayout) || !hasOwnCopy(byConsumers, c.first.store, along)) return false;

@@ -7,6 +7,7 @@
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
 #include "support/target.h"
@@ -25,9 +26,9 @@ namespace tilewright::gpu {
 static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   if (load->hasAttr(ttg::unalignedName)) return 0;
-  if (!tile || !ttg::hasLayout(tile) || tile.getElementTypeBitWidth() < 8) return 0;
+  if (!tile || !ttg::hasLayout(tile) || ttg::elementBits(tile) < 8) return 0;
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  int64_t inMemory = (vector ? vector.getInt() : 1) * tile.getElementTypeBitWidth() / 8;
+  int64_t inMemory = (vector ? vector.getInt() : 1) * ttg::elementBits(tile) / 8;
   // Several threads would copy the same bytes.
   Layout layout = ttg::layoutOf(tile);
   if (layout.freeMask(Axis::lane) || layout.freeMask(Axis::warp)) return 0;

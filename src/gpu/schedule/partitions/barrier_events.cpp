@@ -25,7 +25,7 @@ Barriers::Barriers(tt::FuncOp function, int64_t ctas, int64_t consumerGroups, in
 
 namespace {
 
-constexpr size_t maxEvents = 1 << 16;
+constexpr size_t maxEvents = 1 << 13;
 
 /// The scalars of a launch that are known.
 class Scalars {
@@ -75,8 +75,8 @@ Scalars boundsOf(tt::FuncOp function, const Launch &launch) {
     Integer lower = scalars.of(loop.getLowerBound()), upper = scalars.of(loop.getUpperBound()), step = scalars.of(loop.getStep());
     if (!lower) scalars.fix(loop.getLowerBound(), *(lower = 0));
     if (!step) scalars.fix(loop.getStep(), *(step = 1));
-    if (*step < 1) return; // it counts down: not verified
-    if (!upper || (*upper - *lower) / *step > maxKnownIterations) scalars.fix(loop.getUpperBound(), *lower + launch.iterations * *step);
+    if (*step < 1) return;                                                             // it counts down: not verified
+    if (!upper) scalars.fix(loop.getUpperBound(), *lower + launch.iterations * *step); // conditions have been folded by known ones
   });
   return scalars;
 }

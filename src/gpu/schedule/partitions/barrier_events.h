@@ -13,8 +13,6 @@ struct Launch {
   int64_t iterations;
   bool condition;
 };
-/// Loops with more iterations have those of the launch.
-constexpr int64_t maxKnownIterations = 16;
 
 /// A warp group of a partition, in a CTA.
 struct WarpGroup {

@@ -16,6 +16,7 @@
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/partitions/verify_barriers.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,7 +88,7 @@ static int64_t accumulatorsOfThread(tt::FuncOp function, ttg::ConfigAttr config)
   function.walk([&](ttg::MmaAsyncOp mma) {
     auto type = cast<RankedTensorType>(mma.getD().getType());
     maxRegisters =
-        std::max(maxRegisters, registersOfElements(type.getNumElements(), type.getElementTypeBitWidth(), config.getWarps() << laneBits));
+        std::max(maxRegisters, registersOfElements(type.getNumElements(), ttg::elementBits(type), config.getWarps() << laneBits));
   });
   return maxRegisters;
 }

@@ -128,6 +128,7 @@ private:
 
 /// Iterations of loops, so that stages are used again.
 int64_t severalIterations(tt::FuncOp function) {
+  constexpr int64_t maxStages = 16;
   int64_t stages = 1;
   bool isNested = false;
   function.walk([&](ttg::BarrierWaitOp wait) {
@@ -135,7 +136,7 @@ int64_t severalIterations(tt::FuncOp function) {
     isNested |= loop && loop->getParentOfType<scf::ForOp>();
     stages = std::max(stages, wait.getBarriers().getType().getCount());
   });
-  return isNested ? 5 : 2 * std::min<int64_t>(stages, maxKnownIterations) + 1;
+  return isNested ? 5 : 2 * std::min(stages, maxStages) + 1;
 }
 
 /// Returns an arrival at a barrier for which nothing waits; null if there is none.

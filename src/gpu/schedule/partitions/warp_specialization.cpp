@@ -12,6 +12,7 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
@@ -106,7 +107,7 @@ bool hasTooLargeMma(const Kernel &kernel) {
     if (isInTensorMemory(type)) return WalkResult::advance();
     int64_t columns = Layout::wgmmaColumns(ttg::shapeOf(type), warps);
     if (!mmaExtent(mma).empty()) columns = std::min(columns, mmaExtent(mma)[1]);
-    bool fits = sumsFitAtStart(columns, type.getElementTypeBitWidth(), kernel.registers());
+    bool fits = sumsFitAtStart(columns, ttg::elementBits(type), kernel.registers());
     return fits ? WalkResult::advance() : WalkResult::interrupt();
   };
   return llvm::any_of(kernel.loops,

@@ -3,6 +3,7 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/tiles/layouts/layout_cost.h"
+#include "gpu/ttg/element_sizes.h"
 
 using namespace mlir;
 
@@ -12,7 +13,7 @@ namespace tilewright::gpu {
 static int64_t heldBy(tt::LoadOp load) {
   auto width = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   auto tile = cast<RankedTensorType>(load.getType());
-  bool inWords = width && width.getInt() * tile.getElementTypeBitWidth() % 32 == 0;
+  bool inWords = width && width.getInt() * ttg::elementBits(tile) % 32 == 0;
   int64_t registers = inWords ? registersOf(tile) : ttg::layoutOf(tile).registersPerThread();
   return registers / sharedAccesses(ttg::layoutOf(tile), repeatsOf(load));
 }

@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
 
@@ -34,7 +35,7 @@ bool isReadByMmasOnly(ttg::StoreSharedOp store) {
 
 bool isStageableRow(tt::LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getType());
-  int64_t bits = tile.getElementTypeBitWidth();
+  int64_t bits = ttg::elementBits(tile);
   auto vector = load->getAttrOfType<IntegerAttr>(ttg::vectorName);
   bool zeros = !load.getOther() || tt::isZeros(load.getOther());
   Layout layout = ttg::layoutOf(tile);
@@ -52,7 +53,7 @@ static Dims orderOf(const Layout &layout) {
 
 ttg::BufferType bufferOfRow(tt::LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getType());
-  auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), tile.getElementTypeBitWidth(), orderOf(ttg::layoutOf(tile)));
+  auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), ttg::elementBits(tile), orderOf(ttg::layoutOf(tile)));
   return ttg::BufferType::get(load.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(load.getContext(), shared));
 }
 

@@ -10,6 +10,7 @@
 #include "gpu/tiles/mma/reshaped_source.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
@@ -117,7 +118,7 @@ private:
   SharedLayout sharedLayout(const Source &source, size_t along, int64_t reach, bool either) {
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
-    int64_t bits = std::max<int64_t>(8, tile.getElementTypeBitWidth()), inner = source.order[along];
+    int64_t bits = std::max<int64_t>(8, ttg::elementBits(tile)), inner = source.order[along];
     if (order[0] != inner && (!either || reach * bits < minSwizzleSpanBytes * 8)) std::swap(order[0], order[1]);
     int64_t widest = order[0] == inner ? swizzleSpanBytes : std::min(swizzleSpanBytes, reach * bits / 8);
     return SharedLayout::swizzled(shape, bits, widest, order);
@@ -210,7 +211,7 @@ private:
   Value accumulator(tt::DotOp dot, ttg::MmaKind kind) {
     Value c = dot.getC();
     auto type = cast<RankedTensorType>(c.getType());
-    if (kind == ttg::MmaKind::fma || type.getElementTypeBitWidth() != 16) return c;
+    if (kind == ttg::MmaKind::fma || ttg::elementBits(type) != 16) return c;
     bool isF16 = type.getElementType().isF16() && getElementTypeOrSelf(dot.getA().getType()).isF16();
     if (isF16 && kind != ttg::MmaKind::tcgen05) return c;
     return arith::ExtFOp::create(b, dot.getLoc(), RankedTensorType::get(type.getShape(), b.getF32Type(), type.getEncoding()), c);
@@ -232,13 +233,13 @@ private:
   IntegerAttr promotionInterval(tt::DotOp dot) {
     auto a = cast<RankedTensorType>(dot.getA().getType());
     int64_t every = dot.getMaxNumImpreciseAcc();
-    bool isFp8 = isa<FloatType>(a.getElementType()) && a.getElementTypeBitWidth() == 8;
+    bool isFp8 = isa<FloatType>(a.getElementType()) && ttg::elementBits(a) == 8;
     return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
   }
 
   Value byDescriptor(tt::DotOp dot, ttg::DotChoiceAttr choice) {
     // In shared memory 16-bit operands may be M-major (A) or N-major (B), and those of 8 bits for tcgen05; other ones must be K-major.
-    int64_t bits = cast<RankedTensorType>(dot.getA().getType()).getElementTypeBitWidth();
+    int64_t bits = ttg::elementBits(dot.getA().getType());
     bool isTcgen05 = choice.getKind() == ttg::MmaKind::tcgen05, eitherMajor = bits == 16 || (isTcgen05 && bits == 8);
     auto shared = [&](Value operand, size_t along, int64_t reach) {
       Source source = sourceOf(operand);
@@ -335,7 +336,7 @@ private:
     // avoids bank conflicts between two lanes that read two rows.
     auto plain = [&](Value operand, bool isA) {
       auto tile = cast<RankedTensorType>(operand.getType());
-      int64_t bits = tile.getElementTypeBitWidth(), row = tile.getShape().back() * bits / 8;
+      int64_t bits = ttg::elementBits(tile), row = tile.getShape().back() * bits / 8;
       bool isPermuted = isA && tile.getRank() == 2 && (row == 64 || row == 128);
       Dims order = rowMajorOrder(tile.getRank());
       SharedLayout layout = isPermuted ? SharedLayout::swizzled(ttg::shapeOf(tile), bits, row, order)

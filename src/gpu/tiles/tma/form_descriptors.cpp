@@ -139,7 +139,7 @@ private:
   static bool goesWithTiles(tt::LoadOp load) {
     auto row = dyn_cast<RankedTensorType>(load.getType());
     if (!row || row.getRank() != 1 || row.getDimSize(0) > tmaMaxExtent || !isa<scf::ForOp>(load->getParentOp())) return false;
-    if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * row.getElementTypeBitWidth() / 8 % tmaAlignment != 0) return false;
+    if (!row.getElementType().isIntOrFloat() || row.getDimSize(0) * ttg::elementBits(row) / 8 % tmaAlignment != 0) return false;
     return !load->getBlock()->getOps<ttg::DescriptorLoadOp>().empty();
   }
 
@@ -247,7 +247,7 @@ private:
   /// Verifies that a TMA store stays inside its tensor. An H100 clips a store past the end of a row to 16 bytes instead of to elements. A
   /// box that starts before the tensor is an illegal instruction. Loads have neither restriction.
   Result<void> checkStore(Indices &indices, const MapPlan &plan, Type tile) {
-    int64_t bytes = cast<RankedTensorType>(tile).getElementTypeBitWidth() / 8;
+    int64_t bytes = ttg::elementBits(tile) / 8;
     const MapDimension &inner = plan.dims.front();
     for (const Term &term : inner.bound.terms)
       if (indices.divisorOf(term) * bytes % tmaAlignment != 0)

@@ -8,6 +8,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/address/divisibility.h"
 #include "support/artifact.h"
@@ -55,7 +56,7 @@ public:
       : indices(indices), function(function), pointers(pointers), mask(mask), demanded(demanded) {
     auto type = cast<RankedTensorType>(pointers.getType());
     shape.assign(type.getShape().begin(), type.getShape().end());
-    bytes = cast<tt::PointerType>(type.getElementType()).getPointeeType().getIntOrFloatBitWidth() / 8;
+    bytes = ttg::elementBits(cast<tt::PointerType>(type.getElementType()).getPointeeType()) / 8;
   }
 
   Result<MapPlan> plan() {
