@@ -27,7 +27,7 @@ static std::optional<int64_t> baseOf(Value address) {
       continue;
     }
     Operation *op = address.getDefiningOp();
-    if (!isa<arith::AddIOp>(op)) return {};
+    if (!isa_and_nonnull<arith::AddIOp, arith::AndIOp>(op)) return {}; // the latter aligns it
     // The pointer is the first operand.
     address = op->getOperand(0);
   }
