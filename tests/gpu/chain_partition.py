@@ -96,8 +96,8 @@ ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {kRange = arra
 ROWS: ttg.barrier_wait %[[rest]][
 ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %true{{.*}} {kRange = array<i32: 96, 128>, rowBlock = 0 : i32}
 ROWS: ttg.tcgen05_commit %[[done]][
-ROWS: scf.if
 ROWS: ttg.barrier_wait %[[done]][
+ROWS: scf.if
 ROWS: ttg.tcgen05_mma %{{.*}}, %{{.*}}, %[[scores]] if %{{.*}} {rowBlock = 0 : i32}
 ROWS: ttg.barrier_wait %[[ready]][
 ROWS: ttg.tcgen05_mma %[[weights]], %{{.*}}, %[[sums]] if %{{.*}} {kRange = array<i32: 0, 96>, rowBlock = 1 : i32}
