@@ -21,5 +21,6 @@ if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-g++"):
     config.available_features.add("arm")
 if os.path.exists(os.path.join(tools, "example_service")):
     config.available_features.add("http-library")
+config.environment["TILEWRIGHT_VERIFY_BARRIERS"] = "1"
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=error"
 config.substitutions.append(("%{bin}", os.path.abspath(tools)))

@@ -244,6 +244,7 @@ def worker(arguments):
     level, counts = arguments.levels[0], collections.Counter()
     sys.dont_write_bytecode = True
     os.environ["TILEWRIGHT_CACHE"] = "0"
+    os.environ["TILEWRIGHT_VERIFY_BARRIERS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         until = time.monotonic() + arguments.seconds
         for seed in range(arguments.first, arguments.end, arguments.step):

@@ -18,6 +18,7 @@
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
+#include "support/settings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -238,7 +239,8 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
     ttg::relyOn(function, partition.program.guards());
     warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
   }
-  if (failed(verifyBarriers(function, config, warps))) return failure();
+  // It costs a tenth of the compile time, and depends on the code of the steps before alone.
+  if (isSwitchedOn("TILEWRIGHT_VERIFY_BARRIERS", /*byDefault=*/false) && failed(verifyBarriers(function, config, warps))) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
     last = barriers;
