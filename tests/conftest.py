@@ -2,8 +2,11 @@
 progress at once. With pytest-xdist, the process that distributes the tests writes."""
 
 import json
+import os
 
 import pytest
+
+os.environ["TILEWRIGHT_VERIFY_BARRIERS"] = "1"
 
 
 def pytest_addoption(parser):

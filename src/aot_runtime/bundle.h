@@ -72,7 +72,7 @@ struct CpuCode {
   std::vector<SlotKind> slots;
   std::vector<LaunchGuard> guards;
 
-  /// Of code that a CPU runs, that with the largest number is best. Native code comes after all levels.
+  /// Among the code that a CPU can run, the code with the largest rank is the best. Native code comes after all levels.
   int64_t rank() const { return rankOfLevel(level).value_or(INT64_MAX); }
 };
 

@@ -63,7 +63,7 @@ llvm::LogicalResult waitForStores(mlir::ModuleOp module);
 /// cp.async.
 llvm::LogicalResult stageRows(mlir::ModuleOp module);
 
-/// Gives the dequantization of a dot's second operand to a warpgroup of its own, in one loop of the kernel, if that pays. The loop then
+/// Gives the dequantization of a dot's second operand to a warp group of its own, in one loop of the kernel, if that pays. The loop then
 /// needs a producer warp. Sets `ttg.partition` on the operations, and `ttg.operand_registers` on the function.
 llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 

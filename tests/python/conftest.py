@@ -10,8 +10,6 @@ import pytest
 import tilewright as triton
 import tilewright.language as tl
 
-os.environ["TILEWRIGHT_VERIFY_BARRIERS"] = "1"
-
 # A shell's background jobs ignore SIGINT, and so would the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,7 +12,6 @@ With `--gpu-target cuda:sm_75`, only the simulator runs, on code for this GPU, a
 
 import collections
 import itertools
-import os
 
 import arm_device
 import gpu_device
@@ -21,7 +20,6 @@ from assembled import assemble
 
 import tilewright
 
-os.environ["TILEWRIGHT_VERIFY_BARRIERS"] = "1"
 
 # With --gpu-target: files and tests that need what the default GPU has and others lack, and the error messages that say so.
 MAY_BE_REFUSED = {

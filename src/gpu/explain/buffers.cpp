@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static std::optional<int64_t> stagesOf(Value buffer) {
+static int64_t stagesOf(Value buffer) {
   ttg::AllocOp alloc = allocOf(buffer);
   return alloc ? alloc.getType().getDepth() : 1;
 }

@@ -1,9 +1,7 @@
 // Makes the explanation of a kernel from what its passes have decided. Example:
 //     matmul.py:60  a = tl.load(a_ptrs, mask=...)
-//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box
-//         {64, 128}, swizzle 128, in 4 stages
-//     L2  128x256, 128 registers a thread for f32: accumulator of wgmma
-//     m64n256k16
+//         128x64 f16 from a_ptr by TMA: dims {K, M}, strides {stride_am}, box {64, 128}, swizzle 128, in 4 stages
+//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of wgmma m64n256k16
 // The decisions of passes are in the module: in types, in operations and, for their reasons, in attributes (`ttg.dot_choice`,
 // `ttg.loop_schedule` and others, ttg.td) and remarks (ttg::remark). This folder decides nothing again.
 #include "gpu/explain/explain.h"

@@ -34,7 +34,8 @@ struct AccessSectors {
   bool isUnaligned = false; ///< threads load aligned words, and shift them
   bool isNarrowed = false;  ///< a wider access would need one mask value for all its elements
   bool isCoalesced() const { return sectors <= neededSectors; }
-  double waste() const { return static_cast<double>(std::max(sectors, neededSectors)) / static_cast<double>(neededSectors); }
+  /// Of an access that is not coalesced.
+  double waste() const { return static_cast<double>(sectors) / static_cast<double>(neededSectors); }
 };
 
 /// How a tile gets to or from shared memory.
@@ -54,9 +55,10 @@ struct FoundAccess {
   Direction direction;
   std::string base{}; ///< the argument; "": a tensor map that is not complete yet
   std::optional<AccessSectors> sectors{};
-  std::string split{}, strides{}, noDescriptor{}; ///< across CTAs; of the pointers, where sectors are
-                                                  ///< wasted; why there is no tensor map
-  std::vector<Transfer> transfers{};              ///< steps after assign-layouts decide these
+  std::string split{};               ///< across CTAs
+  std::string strides{};             ///< of the pointers, where sectors are wasted
+  std::string noDescriptor{};        ///< why there is no tensor map
+  std::vector<Transfer> transfers{}; ///< steps after assign-layouts decide these
 };
 
 //===---------------------------------------------------------------------------------------------------------------------------------- dots
@@ -66,8 +68,7 @@ enum class OperandStorage { shared, registers, tensorMemory, dequantizedInRegist
 
 struct DotOperand {
   mlir::Type tile;
-  int64_t rows = 0,
-          columns = 0;                          ///< with a format: of the numbers that the tile holds
+  int64_t rows = 0, columns = 0;                ///< with a format: of the numbers that the tile holds
   std::optional<tt::ScaleDotElemType> format{}; ///< of a dot with scales
   OperandStorage storage = OperandStorage::shared;
 };
@@ -78,12 +79,10 @@ struct FoundDot {
   DotOperand a, b;
   mlir::Type result;
   MmaInstruction instruction{};
-  std::string reason{};   ///< why there is no better instruction; "" for the best one
-  std::string split{};    ///< across the CTAs of a cluster
-  bool hasScales = false; ///< stored like the operands
-  int64_t firstColumns = 0,
-          columns = 0; ///< of A: the MMA starts when the first ones are stored;
-                       ///< 0: when all are
+  std::string reason{};                  ///< why there is no better instruction; "" for the best one
+  std::string split{};                   ///< across the CTAs of a cluster
+  bool hasScales = false;                ///< stored like the operands
+  int64_t firstColumns = 0, columns = 0; ///< of A: the MMA starts when the first ones are stored; 0: when all are
 };
 
 //===------------------------------------------------------------------------------------------------------ reductions, loops, shared memory
@@ -107,8 +106,7 @@ struct FoundLoop {
   };
   mlir::Location location;
   int64_t stages = 1, requested = 1;
-  int64_t computedStages = 0;    ///< buffers for operands that the loop's threads
-                                 ///< compute; 0 for one or none
+  int64_t computedStages = 0;    ///< buffers for operands that the loop's threads compute; 0 for one or none
   std::vector<Buffer> buffers{}; ///< circular ones, which copies fill
   int64_t stageBytes = 0;        ///< of all these
   std::string reason{};          ///< why there are fewer stages than requested
@@ -187,7 +185,6 @@ private:
   void seeScaledDot(tt::DotScaledOp dot);
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
-  void seeTransfer(mlir::Operation *op);
   void seeOperand(ttg::MmaAsyncOp op);
   void seePart(ttg::Tcgen05MmaOp op);
   void seeConversion(ttg::ConvertLayoutOp op);

@@ -1,7 +1,6 @@
 // The layouts of a kernel as explain shows them: the tiles that have each, how it was chosen, and a picture of which thread holds which
 // element.
-//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of
-//     wgmma m64n256k16
+//     L2  128x256: 256 elements a thread, up to 256 registers; accumulator of wgmma m64n256k16
 #pragma once
 
 #include "gpu/ttg/ttg.h"

@@ -7,10 +7,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-template <typename Range> static std::string joined(const Range &numbers, StringRef separator) {
-  return llvm::join(llvm::map_range(numbers, [](int64_t number) { return std::to_string(number); }), separator);
-}
-
 static std::string braced(ArrayRef<std::string> parts) {
   return "{" + llvm::join(parts, ", ") + "}";
 }
@@ -52,7 +48,8 @@ static std::string text(ArrayRef<std::string> arguments, ttg::TensorMapAttr map)
     return braced(llvm::map_to_vector(all.getValue(), [&](Attribute terms) { return polynomialText(arguments, terms); }));
   };
   return arguments[static_cast<size_t>(map.getBase())] + " by TMA: dims " + polynomials(map.getDims()) + ", strides " +
-         polynomials(map.getStrides()) + ", box {" + joined(map.getBox().asArrayRef(), ", ") + "}, swizzle " +
+         polynomials(map.getStrides()) + ", box " +
+         braced(llvm::map_to_vector(map.getBox().asArrayRef(), [](int64_t extent) { return std::to_string(extent); })) + ", swizzle " +
          std::to_string(map.getSwizzle());
 }
 

@@ -5,6 +5,7 @@
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/mma_extent.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
@@ -52,7 +53,7 @@ void Explainer::Impl::nameLayouts(tt::FuncOp kernel) {
 
 void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
   file = sourceFileOf(kernel);
-  target = gpuTarget(ttg::configOf(kernel).getTarget().getValue());
+  target = ttg::targetOf(kernel);
   warps = ttg::configOf(kernel).getWarps();
   nameLayouts(kernel);
   for (TileLayout &tile : tiles.all)
@@ -90,8 +91,8 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
 
 /// Returns the mma.sync for operands of this width.
 static MmaInstruction mmaOf(const GpuTarget &target, int64_t bits) {
-  if (target.deepMma) return {ttg::MmaKind::mma, 16, 8, 256 / bits};
-  return bits == 8 ? MmaInstruction{ttg::MmaKind::mma, 8, 8, 16} : MmaInstruction{ttg::MmaKind::mma, 16, 8, 128 / bits};
+  if (target.deepMma) return {ttg::MmaKind::mma, mmaRows, mmaColumns, 8 * mmaDepthBytes / bits};
+  return bits == 8 ? MmaInstruction{ttg::MmaKind::mma, 8, 8, 16} : MmaInstruction{ttg::MmaKind::mma, mmaRows, mmaColumns, 128 / bits};
 }
 
 void Explainer::Impl::seeDot(tt::DotOp dot) {
@@ -100,7 +101,7 @@ void Explainer::Impl::seeDot(tt::DotOp dot) {
   FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), {choice.getKind()}, choice.getReason().str(), splitText(dot)};
   MmaInstruction &instruction = found.instruction;
   bool isMma = choice.getKind() == ttg::MmaKind::mma, isFma = choice.getKind() == ttg::MmaKind::fma;
-  instruction.k = 256 / ttg::memoryBits(a), instruction.n = choice.getColumns();
+  instruction.k = 8 * mmaDepthBytes / ttg::memoryBits(a), instruction.n = choice.getColumns();
   if (choice.getKind() == ttg::MmaKind::wgmma) {
     instruction.m = wgmmaRows, instruction.n = std::min(choice.getColumns(), mmaExtent(dot)[1]);
     if (choice.getAInRegisters()) found.a.storage = OperandStorage::registers;

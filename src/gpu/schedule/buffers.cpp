@@ -37,7 +37,7 @@ std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
 FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<int32_t> order) {
   MLIRContext *context = op->getContext();
   auto type = cast<RankedTensorType>(tile);
-  int64_t bits = std::max<int64_t>(8, ttg::elementBits(type));
+  int64_t bits = ttg::memoryBits(type);
   auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
                                     : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
   auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));

@@ -46,7 +46,9 @@ namespace {
 /// What a TMA copy moves.
 struct Box {
   double bytes = 0;
-  int64_t base = 0; ///< the argument
+  int64_t base = 0;                          ///< the argument
+  int64_t loads() const { return 2 * base; } // streams of `traffic`
+  int64_t stores() const { return 2 * base + 1; }
 };
 } // namespace
 
@@ -134,7 +136,7 @@ void Sm::loadByTma(Step &step) {
   auto load = cast<ptx::TmaLoadOp>(step.node.op);
   if (!step.warp.lanesWhere(load.getPredicate())) return;
   Box box = boxOf(load.getMap());
-  double done = moveBytes(step.time, box.bytes, 2 * box.base) + loadLatency + tmaLatency;
+  double done = moveBytes(step.time, box.bytes, box.loads()) + loadLatency + tmaLatency;
   int64_t copies = load.getMulticast() ? llvm::popcount(static_cast<uint32_t>(*load.getMulticast())) : 1;
   if (load.getToLeader()) copies *= cluster; // the other CTA of the pair does the same
   arrive(mbarrierAt(step, load.getBarrier(), Value()), 0, -static_cast<int64_t>(box.bytes) * copies, done);
@@ -144,7 +146,7 @@ void Sm::storeByTma(Step &step) {
   auto store = cast<ptx::TmaStoreOp>(step.node.op);
   if (!step.warp.lanesWhere(store.getPredicate())) return;
   Box box = boxOf(store.getMap());
-  step.warp.stores.add(moveBytes(step.time, box.bytes, 2 * box.base + 1));
+  step.warp.stores.add(moveBytes(step.time, box.bytes, box.stores()));
 }
 
 void Sm::commitStores(Step &step) {

@@ -79,8 +79,7 @@ double Sm::run(int64_t count, const Steps &counted) {
     if (half == 0 && steps >= budget / 2) half = steps, halfTime = now;
     if (execute(index, node, time)) push(index);
   }
-  bool isStuck = queue.empty() && std::any_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running > 0; });
-  isComplete = !isStuck;
+  isComplete = !queue.empty() || std::all_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running == 0; });
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
   double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;

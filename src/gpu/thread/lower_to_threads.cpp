@@ -89,7 +89,7 @@ static KernelProperties propertiesOf(tt::FuncOp kernel, ttg::WarpSpecializeOp pa
 
 static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, const GpuTarget &target) {
   Block &body = source.getBody().front();
-  auto partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(body.getTerminator()->getPrevNode());
+  ttg::WarpSpecializeOp partitions = ttg::partitionsAtEnd(source);
   ThreadContext t(source.getLoc(), propertiesOf(source, partitions, config, target));
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {

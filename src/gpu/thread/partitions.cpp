@@ -94,7 +94,8 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
 }
 
 static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
-  if (!isa<tt::FuncOp>(op->getParentOp()) || op->getNextNode() != op->getBlock()->getTerminator())
+  auto kernel = dyn_cast<tt::FuncOp>(op->getParentOp());
+  if (!kernel || op != ttg::partitionsAtEnd(kernel))
     return refuse(op, Diag::notOnGpus, {"an operation after the partitions of a kernel", "end the kernel with ttg.warp_specialize"});
   if (op.getPartitions().size() > maxPartitions)
     return refuse(op, Diag::notOnGpus,

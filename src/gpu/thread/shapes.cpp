@@ -11,7 +11,7 @@ namespace tilewright::gpu {
 /// Lowers a constant tile with different elements. The bits of the thread's lane and warp select among those that the register has in
 /// different threads: one select for each element of the tile.
 static LogicalResult lowerTable(ThreadContext &t, arith::ConstantOp op, DenseElementsAttr table) {
-  constexpr int64_t largest = 1 << 14; // instructions
+  constexpr int64_t largest = 1 << 14; // elements, about one select each
   if (table.getNumElements() > largest)
     return refuse(op, Diag::notOnGpus, {"a constant tile of more than " + std::to_string(largest) + " different elements", "load it"});
   Layout layout = ttg::layoutOf(op.getType());

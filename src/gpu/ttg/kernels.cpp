@@ -17,6 +17,10 @@ ConfigAttr ttg::configOf(Operation *function) {
   return function->getAttrOfType<ConfigAttr>(configName);
 }
 
+WarpSpecializeOp ttg::partitionsAtEnd(tt::FuncOp kernel) {
+  return dyn_cast_or_null<WarpSpecializeOp>(kernel.getBody().front().getTerminator()->getPrevNode());
+}
+
 std::optional<GpuTarget> ttg::targetOf(Operation *op) {
   auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
   ConfigAttr config = kernel ? configOf(kernel) : ConfigAttr();

@@ -28,6 +28,8 @@ namespace tilewright::ttg {
 
 /// Returns the kernel's compile configuration; null if it has none.
 ConfigAttr configOf(mlir::Operation *function);
+/// Returns the partitions with which the kernel ends; null if there are none.
+WarpSpecializeOp partitionsAtEnd(tt::FuncOp kernel);
 /// Returns the launch guards that have failed, so this kernel must not assume them.
 address::FailedGuards failedGuardsOf(tt::FuncOp kernel);
 /// Records that the kernel's code relies on the guards.

@@ -4,7 +4,6 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
@@ -29,8 +28,7 @@ static void arriveInGroup(OpBuilder &b, Location loc, const ChainExpansion &chai
 
 /// Waits until a late MMA of the previous iteration is complete.
 static void waitForPrevious(OpBuilder &b, Location loc, const ChainExpansion &chain, const ExpandedMma &mma) {
-  Value before = arith::SubIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
-  waitInGroup(b, loc, chain, mma.done, stageAt(b, loc, chain, before, 1));
+  waitInGroup(b, loc, chain, mma.done, stageAt(b, loc, chain, previousCount(b, loc, chain), 1));
 }
 
 static Operation *firstUser(Value value) {

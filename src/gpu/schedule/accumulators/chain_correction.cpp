@@ -35,9 +35,7 @@ void correctSum(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, Value fac
                                     ttg::LayoutAttr::get(b.getContext(), rows));
   Value loaded = ttg::LoadSharedOp::create(b, loc, type, factors);
   mark(loaded.getDefiningOp());
-  Value before = arith::SubIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
-  Value done = barrierOf(b, loc, chain, chain.zero, group);
-  mark(waitForResults(b, loc, mma.done, done, stageAt(b, loc, chain, before, 1).parity));
+  mark(waitForMma(b, loc, chain, mma, previousCount(b, loc, chain), group));
   mark(ttg::TensorScaleOp::create(b, loc, loaded, mma.results, block));
   mark(ttg::BarrierArriveOp::create(b, loc, mma.ready.front(), barrierOf(b, loc, chain, chain.zero, group), Value()));
 }

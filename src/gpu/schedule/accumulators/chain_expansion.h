@@ -47,6 +47,12 @@ mlir::DenseI32ArrayAttr rangeOfPart(mlir::OpBuilder &b, const ExpandedMma &mma, 
 /// The index of a row group's barrier of a stage: each stage has one for each row group.
 mlir::Value barrierOf(mlir::OpBuilder &b, mlir::Location loc, const ChainExpansion &chain, mlir::Value stage, int64_t group);
 
+/// The number of the iteration before.
+mlir::Value previousCount(mlir::OpBuilder &b, mlir::Location loc, const ChainExpansion &chain);
+/// Another partition's wait for a late MMA of iteration `number`.
+ttg::BarrierWaitOp waitForMma(mlir::OpBuilder &b, mlir::Location loc, const ChainExpansion &chain, const ExpandedMma &mma,
+                              mlir::Value number, int64_t group);
+
 //===------------------------------------------------------------------------------------------------------------- the roles
 
 /// The MMA warp, in the loop.

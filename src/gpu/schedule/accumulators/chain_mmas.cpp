@@ -4,7 +4,6 @@
 //   one tile, one row group:        early MMAs of i, then late MMAs of i
 // All of them are in the loop: a barrier of all warps may stand before it.
 #include "gpu/schedule/accumulators/chain_expansion.h"
-#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
@@ -81,9 +80,7 @@ void waitForCopies(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, Ex
 void waitForColumns(OpBuilder &b, ChainExpansion &chain, Value of, int64_t group) {
   for (ExpandedMma &mma : chain.mmas) {
     if (!mma.columnsOf) continue;
-    Location loc = mma.op.getLoc();
-    Value barrier = barrierOf(b, loc, chain, chain.zero, group);
-    assignToMmas(waitForResults(b, loc, mma.done, barrier, stageAt(b, loc, chain, of, 1).parity));
+    assignToMmas(waitForMma(b, mma.op.getLoc(), chain, mma, of, group));
   }
 }
 
@@ -147,7 +144,7 @@ void issueMmas(OpBuilder &b, ChainExpansion &chain) {
   auto groups = llvm::seq<int64_t>(0, chain.plan.rowGroups);
   b.setInsertionPointToStart(loop.getBody());
   Iteration now = thisIteration(chain), next;
-  Value existsLater, before = arith::SubIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
+  Value existsLater, before = previousCount(b, loc, chain);
   auto comparedToFirst = [&](arith::CmpIPredicate predicate) {
     return arith::CmpIOp::create(b, loc, predicate, loop.getInductionVar(), loop.getLowerBound());
   };

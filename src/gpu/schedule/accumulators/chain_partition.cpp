@@ -14,7 +14,6 @@
 // has waited for. Threads overwrite an operand after a wait for the last MMA that reads it. Each warp waits for each phase of a barrier.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
-#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/ttg/buffer_accesses.h"
 
@@ -54,6 +53,16 @@ Value barrierOf(OpBuilder &b, Location loc, const ChainExpansion &chain, Value s
   if (stage == chain.zero) return group ? i32Constant(b, loc, group) : chain.zero;
   Value first = arith::MulIOp::create(b, loc, stage, i32Constant(b, loc, chain.plan.rowGroups));
   return group ? arith::AddIOp::create(b, loc, first, i32Constant(b, loc, group)).getResult() : first;
+}
+
+Value previousCount(OpBuilder &b, Location loc, const ChainExpansion &chain) {
+  return arith::SubIOp::create(b, loc, chain.count, i32Constant(b, loc, 1));
+}
+
+ttg::BarrierWaitOp waitForMma(OpBuilder &b, Location loc, const ChainExpansion &chain, const ExpandedMma &mma, Value number,
+                              int64_t group) {
+  Value barrier = barrierOf(b, loc, chain, chain.zero, group);
+  return waitForResults(b, loc, mma.done, barrier, stageAt(b, loc, chain, number, 1).parity);
 }
 
 //===-------------------------------------------------------------------------------------------------- the frame of a loop

@@ -18,9 +18,9 @@ public:
       : barriers(barriers), zero(zero), scales(scales), b(zero.getContext()) {}
 
   void run(Block &kernel) {
-    int64_t ring = 1;
-    countInFlight(kernel, 0, ring);
-    barriers.setType(ttg::BarriersType::get(b.getContext(), int64_t(llvm::PowerOf2Ceil(uint64_t(ring)))));
+    int64_t barrierCount = 1;
+    countInFlight(kernel, 0, barrierCount);
+    barriers.setType(ttg::BarriersType::get(b.getContext(), int64_t(llvm::PowerOf2Ceil(uint64_t(barrierCount)))));
     numberMmas(kernel, zero);
   }
 
@@ -34,24 +34,24 @@ private:
 
   /// Follows for how many MMAs no wait has come yet, from `count` at the block's start. Returns their number at its end. Inserts waits, so
   /// that each wait is for the oldest of them, and where too many would be in flight. A wait tells two phases of a barrier apart if the
-  /// barriers outnumber the MMAs from its own on: `ring` becomes enough.
-  int64_t countInFlight(Block &block, int64_t count, int64_t &ring) {
+  /// barriers outnumber the MMAs from its own on: `barrierCount` becomes enough.
+  int64_t countInFlight(Block &block, int64_t count, int64_t &barrierCount) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op)) {
         int64_t pending = wait.getPending();
-        ring = std::max({ring, count, pending + 1});
+        barrierCount = std::max({barrierCount, count, pending + 1});
         waitBefore(wait, count, pending + 1);
         count = std::min(count, pending);
       }
       if (isa<ttg::Tcgen05MmaOp>(op) && ++count > maxMmasInFlight) {
         waitBefore(&op, count - 1, 0);
-        ring = std::max(ring, count - 1);
+        barrierCount = std::max(barrierCount, count - 1);
         count = 1;
       }
       for (bool again = true; again;) {
         int64_t before = count;
         for (Region &region : op.getRegions())
-          if (!region.empty()) count = std::max(count, countInFlight(region.front(), before, ring));
+          if (!region.empty()) count = std::max(count, countInFlight(region.front(), before, barrierCount));
         again = isa<scf::ForOp, scf::WhileOp>(op) && count > before;
       }
     }
@@ -93,7 +93,7 @@ private:
 
   Value numberMmasOf(scf::ForOp loop) {
     Value after = numberMmas(*loop.getBody(), loop.getRegionIterArgs().back());
-    cast<scf::YieldOp>(loop.getBody()->getTerminator()).getResultsMutable().append(after);
+    appendYielded(loop, after);
     return loop.getResults().back();
   }
 

@@ -212,10 +212,7 @@ private:
                                              IntegerAttr(), DenseI32ArrayAttr()));
       if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
-    if (its.scales) {
-      Operation *yield = loop.getBody()->getTerminator();
-      yield->insertOperands(yield->getNumOperands(), issued);
-    }
+    if (its.scales) appendYielded(loop, issued);
     for (Value barriers : released)
       assignToMmas(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back()), plan.paired));
     for (auto [number, tile] : tiles)

@@ -1,7 +1,6 @@
 #include "gpu/schedule/dequantize/dequantize_candidate.h"
 #include "gpu/cost_model/dequantize_partition.h"
 #include "gpu/cost_model/hardware.h"
-#include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"

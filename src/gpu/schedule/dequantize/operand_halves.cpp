@@ -136,7 +136,7 @@ void multiplyByHalves(DequantizeCandidate &c, Relayout &byConsumers, const Layou
   first = waitForAllButLast(b, loc, first).getResults()[0];
   Operation *yield = c.loop.getBody()->getTerminator();
   yield->setOperand(number, c.loop.getRegionIterArg(number));
-  yield->insertOperands(yield->getNumOperands(), {first, second});
+  appendYielded(c.loop, {first, second});
   wait->erase();
   Operation *buffer = c.mma.getA().getDefiningOp();
   c.mma.erase();

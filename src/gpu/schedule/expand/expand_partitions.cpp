@@ -3,7 +3,6 @@
 //   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  for %i { wait: stage is empty (producer)    start copy (producer)    wait: stage is full    ttg.mma_async %stage ... wait
 //                    arrive: stage is empty }
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"

@@ -8,8 +8,6 @@
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/ttg/buffer_accesses.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 
 namespace tilewright::gpu {

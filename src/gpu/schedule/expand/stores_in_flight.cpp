@@ -1,14 +1,15 @@
 // A store's buffer is written again in the next iteration at the earliest, so the wait for the store moves there:
 //   before: for %tile { store_shared %tile, %p    fence_async    tma_store %p    tma_store_wait 0 }
 //   after:  for %tile { tma_store_wait 0    store_shared %tile, %p    fence_async    tma_store %p }    tma_store_wait 0
-// If all warps must pass a barrier to store a tile, nothing multiplies between two tiles of a matmul. Where
-// copies have a warp of their own, each of two warpgroups stores the rows that it holds: it meets
-// only itself, so one stores while the other still multiplies, or continues with the next tile.
+// If all warps must pass a barrier to store a tile, nothing multiplies between two tiles of a matmul. Where copies have a warp of their
+// own, each of two warp groups stores the rows that it holds. Its barriers are only for its own warps, so one warp group stores while the
+// other still multiplies, or continues with the next tile.
 //   before: tma_store_wait 0    store_shared %tile, %p    fence_async    tma_store %p
-//   after:  tma_store_wait 0    warpgroup barrier    store_shared %tile, %p    fence_async    warpgroup barrier    tma_store half of %p
-// A program's stores take effect in order. Those of one warpgroup do, because it waits for its own. Those of two
-// warpgroups have no order, so they must not touch the same memory: a tile's rows start at a multiple of their
-// number, so that each row belongs to the same warpgroup in all tiles, and what goes through other maps is disjoint.
+//   after:  tma_store_wait 0    barrier of the group    store_shared %tile, %p    fence_async    barrier of the group    tma_store half of
+//   %p
+// A program's stores take effect in order. Those of one warp group do, because it waits for its own. Those of two warp groups have no
+// order, so they must not touch the same memory: a tile's rows start at a multiple of their number, so that each row belongs to the same
+// warp group in all tiles, and what goes through other maps is disjoint.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/expand/expansion.h"
@@ -21,7 +22,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// The map's box becomes the box of one warpgroup.
+/// The map's box becomes the box of one warp group.
 static void halveBox(Value map, ttg::BufferType type) {
   auto argument = cast<BlockArgument>(map);
   ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
@@ -47,6 +48,7 @@ static void storePerWarpGroup(TileStore each, bool inProgramLoop) {
 
 void keepStoresInFlight(scf::ForOp loop, bool perWarpGroup) {
   SmallVector<ttg::AllocOp> buffers; // one for all tiles of a type
+  bool inProgramLoop = clcProgramOf(loop) != nullptr;
   for (TileStore &each : storesOf(loop)) {
     each.wait->moveBefore(each.write);
     auto same = llvm::find_if(buffers, [&](ttg::AllocOp other) { return other.getType() == each.alloc.getType(); });
@@ -57,7 +59,7 @@ void keepStoresInFlight(scf::ForOp loop, bool perWarpGroup) {
       each.alloc.getResult().replaceAllUsesWith(same->getResult());
       each.alloc->erase();
     }
-    if (perWarpGroup) storePerWarpGroup(each, clcProgramOf(loop) != nullptr);
+    if (perWarpGroup) storePerWarpGroup(each, inProgramLoop);
   }
   if (buffers.empty()) return;
   OpBuilder b(loop.getContext());

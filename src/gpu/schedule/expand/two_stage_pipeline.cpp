@@ -11,7 +11,6 @@
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
-#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/two_stages.h"

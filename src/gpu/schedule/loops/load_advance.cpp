@@ -1,34 +1,29 @@
 // How far a load moves from one iteration to the next.
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-static std::optional<int64_t> constantOf(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) return constant.getSExtValue();
-  return {};
-}
-
 /// By how much a scalar that the loop carries, or its induction variable, grows in every iteration, if that is a constant.
 static std::optional<int64_t> growthOf(BlockArgument carried, scf::ForOp loop) {
   if (carried.getOwner() != loop.getBody()) return {};
-  if (carried == loop.getInductionVar()) return constantOf(loop.getStep());
+  if (carried == loop.getInductionVar()) return getConstantIntValue(loop.getStep());
   auto sum = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp<arith::AddIOp>();
   if (!sum || sum.getLhs() != carried) return {};
-  return constantOf(sum.getRhs());
+  return getConstantIntValue(sum.getRhs());
 }
 
 /// The same for the induction variable's quotient by a constant, where no step leaves a remainder.
 static std::optional<int64_t> quotientsGrowth(Operation *division, scf::ForOp loop) {
-  std::optional<int64_t> by = constantOf(division->getOperand(1)), first = constantOf(loop.getLowerBound()),
-                         step = constantOf(loop.getStep());
+  std::optional<int64_t> by = getConstantIntValue(division->getOperand(1)), first = getConstantIntValue(loop.getLowerBound()),
+                         step = getConstantIntValue(loop.getStep());
   if (division->getOperand(0) != loop.getInductionVar() || !by || !first || !step) return {};
   return *by > 0 && *first >= 0 && *step > 0 && *step % *by == 0 ? std::optional(*step / *by) : std::nullopt;
 }
@@ -44,7 +39,7 @@ static bool isExact(tt::AddPtrOp moved, scf::ForOp loop) {
 /// By how much all elements grow in every iteration, in bytes if they are pointers;
 /// null if that is unknown. Narrow offsets count only where they are exact.
 static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
-  if (loop.isDefinedOutsideOfLoop(value) || constantOf(value)) return 0;
+  if (loop.isDefinedOutsideOfLoop(value) || getConstantIntValue(value)) return 0;
   if (auto carried = dyn_cast<BlockArgument>(value)) return growthOf(carried, loop);
   Operation *op = value.getDefiningOp();
   if (isa<tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp>(op)) return advanceOf(op->getOperand(0), loop);
@@ -56,7 +51,7 @@ static std::optional<int64_t> advanceOf(Value value, scf::ForOp loop) {
   if (!moved) return *first + *second;
   Type pointee = cast<tt::PointerType>(getElementTypeOrSelf(moved.getType())).getPointeeType();
   if ((*second != 0 && !isExact(moved, loop)) || !pointee.isIntOrFloat()) return {};
-  return *first + *second * std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8);
+  return *first + *second * ttg::memoryBits(pointee) / 8;
 }
 
 /// A mask that varies would have to be remembered for each word, which costs more than it gains (`widenedLoadBytes`).

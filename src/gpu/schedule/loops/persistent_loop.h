@@ -19,7 +19,7 @@ mlir::scf::ForOp persistentLoop(const LoopSchedule &schedule);
 /// Warp groups that can each store the rows that they hold.
 constexpr int64_t storingGroups = 2;
 
-/// A result on its way out, in a loop: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
+/// A tile that a loop stores by TMA: store_shared    fence_async    tma_store    tma_store_wait 0. The buffer has no other use.
 struct TileStore {
   ttg::AllocOp alloc;
   ttg::StoreSharedOp write;

@@ -12,7 +12,6 @@
 #include "ir/zeros.h"
 #include "support/target.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -59,7 +58,7 @@ std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
 
-/// True if cp.async can do what the load and the store to its buffer do.
+/// Checks that cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
@@ -71,7 +70,7 @@ static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::For
   return {};
 }
 
-/// True if the load can be made before its iteration.
+/// Checks that the load can be made before its iteration.
 static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))

@@ -43,7 +43,7 @@ SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
   return buffers;
 }
 
-/// True if each warpgroup's registers hold one half of the rows.
+/// True if each warp group's registers hold one half of the rows.
 static bool holdsRowsOfOneWarpGroup(RankedTensorType tile) {
   Layout layout = ttg::layoutOf(tile);
   uint32_t half = static_cast<uint32_t>(tile.getNumElements() / storingGroups);

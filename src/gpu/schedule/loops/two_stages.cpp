@@ -45,9 +45,9 @@ bool TwoStages::areSeparable() {
     if (!isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op) && !isArithmetic(op)) return false;
   for (Value value : forwarded())
     if (!isa<IntegerType, FloatType, IndexType>(getElementTypeOrSelf(value.getType())) && !isOnlyForSecond(value)) return false;
-  return llvm::all_of(scf::ForOp(loop).getRegionIterArgs(), [&](BlockArgument carried) {
+  return llvm::all_of(loop.getRegionIterArgs(), [&](BlockArgument carried) {
     auto from = dyn_cast<BlockArgument>(yieldedFor(loop, carried));
-    bool isCarriedOn = from && from.getOwner() == body && from != scf::ForOp(loop).getInductionVar();
+    bool isCarriedOn = from && from.getOwner() == body && from != loop.getInductionVar();
     return !isCarriedOn || !isInSecond(from) || isInSecond(carried);
   });
 }

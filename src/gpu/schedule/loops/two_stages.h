@@ -5,6 +5,9 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
 namespace tilewright::gpu {
 
 /// The parts of an iteration. The first MMA belongs to the first one. The last MMA, and all that depends on it, belong to the second one.

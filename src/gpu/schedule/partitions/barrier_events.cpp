@@ -173,7 +173,7 @@ private:
         .Case([&](ttg::CtaBarrierOp barrier) {
           size_t number = barriers.ofConsumers + barrier.getAllWarps() + barriers.perCta() * size_t(group.cta);
           events.push_back({barrier, number, -1, 1});
-          events.push_back({barrier, number, ++meetings[number]});
+          events.push_back({barrier, number, ++ctaBarriers[number]});
           return true;
         });
   }
@@ -223,7 +223,7 @@ private:
   Launch launch;
   Scalars scalars;
   std::vector<Event> &events;
-  DenseMap<size_t, int64_t> waited, meetings; ///< by barrier: the phases of the last wait
+  DenseMap<size_t, int64_t> waited, ctaBarriers; ///< by barrier: the phases of the last wait
 };
 
 } // namespace

@@ -234,13 +234,15 @@ static LogicalResult checkScratch(Region &partition) {
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
-  SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
-  for (const Partition &partition : *partitions) {
+  for (const Partition &partition : *partitions)
     ttg::relyOn(function, partition.program.guards());
-    warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
+  // It takes up to a fifth of the compile time, and checks the steps before rather than the kernel.
+  if (isSwitchedOn("TILEWRIGHT_VERIFY_BARRIERS", /*byDefault=*/false)) {
+    SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
+    for (const Partition &partition : *partitions)
+      warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
+    if (failed(verifyBarriers(function, config, warps))) return failure();
   }
-  // It costs a tenth of the compile time, and depends on the code of the steps before alone.
-  if (isSwitchedOn("TILEWRIGHT_VERIFY_BARRIERS", /*byDefault=*/false) && failed(verifyBarriers(function, config, warps))) return failure();
   Operation *last = nullptr;
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
     last = barriers;

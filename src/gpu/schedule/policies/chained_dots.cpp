@@ -55,8 +55,8 @@ static ttg::MmaAsyncOp firstOfChain(const LoopSchedule &schedule, const Circular
   SmallVector<ttg::MmaAsyncOp> mmas = mmasOf(loop);
   ttg::MmaAsyncWaitOp last = lastWaitIn(loop.getBody());
   if (mmas.size() < 2 || last == wait || last.getPending() != 0) return {};
-  bool inTwoStages = context.config.getWarps() == 2 * warpsOfGroup && mmas.front() == mma && TwoStages(loop).areSeparable();
-  if (schedule.warpSpecialized && !inTwoStages) return {};
+  auto inTwoStages = [&] { return context.config.getWarps() == 2 * warpsOfGroup && mmas.front() == mma && TwoStages(loop).areSeparable(); };
+  if (schedule.warpSpecialized && !inTwoStages()) return {};
   return hasRegisters(schedule, mma, context) ? mma : ttg::MmaAsyncOp();
 }
 

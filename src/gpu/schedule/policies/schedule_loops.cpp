@@ -5,7 +5,6 @@
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/multicast.h"
@@ -14,7 +13,6 @@
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/policies/shared_budget.h"
-#include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
 #include "support/target.h"

@@ -31,8 +31,9 @@ FailureOr<ThreadValues> combine(ThreadContext &t, Block &block, ValueRange first
 }
 
 /// Exchanges a tile between the CTAs of the cluster (DSMEM). Threads with the same number hold the same elements in all CTAs. So each
-/// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it: a
-/// cluster_arrive and a cluster_wait follow.
+/// thread has its own space in shared memory, at the same address in every CTA. It is not overwritten until all CTAs have read it:
+/// order-accesses inserts a cluster_arrive and a cluster_wait, unless a later exchange for the same sum, which has its own space, comes
+/// first.
 static LogicalResult lowerReadCluster(ThreadContext &t, ttg::ReadClusterOp op) {
   ThreadValues held = t.get(op.getSrc());
   Type type = held.front().getType(), stored = memoryType(type);

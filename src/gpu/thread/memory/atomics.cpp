@@ -13,19 +13,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 static ptx::Atomic atomicOf(tt::RMWOp kind) {
-  switch (kind) {
-  case tt::RMWOp::AND: return ptx::Atomic::and_;
-  case tt::RMWOp::OR: return ptx::Atomic::or_;
-  case tt::RMWOp::XOR: return ptx::Atomic::xor_;
-  case tt::RMWOp::ADD: return ptx::Atomic::add;
-  case tt::RMWOp::FADD: return ptx::Atomic::fadd;
-  case tt::RMWOp::MAX: return ptx::Atomic::max;
-  case tt::RMWOp::MIN: return ptx::Atomic::min;
-  case tt::RMWOp::UMAX: return ptx::Atomic::umax;
-  case tt::RMWOp::UMIN: return ptx::Atomic::umin;
-  case tt::RMWOp::XCHG: return ptx::Atomic::exch;
-  }
-  return ptx::Atomic::exch;
+  return *ptx::symbolizeAtomic(tt::stringifyRMWOp(kind)); // the same words
 }
 
 /// The value in memory after the operation.

@@ -78,8 +78,13 @@ static void inWarps(ThreadContext &t, bool firstWarp, llvm::function_ref<void()>
   firstWarp ? inFirstWarp(t, emit) : emit();
 }
 
+/// The address of the barrier at which the operation waits or arrives.
+template <typename Op> static Value barrierOf(ThreadContext &t, Op op) {
+  return op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
+}
+
 static LogicalResult lowerBarrierWait(ThreadContext &t, ttg::BarrierWaitOp op) {
-  Value barrier = op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
+  Value barrier = barrierOf(t, op);
   ptx::Scope scope = op.getFromOtherCtas() ? ptx::scopeAcrossCtas(t.kernel.target) : ptx::Scope::cta;
   inWarps(t, op.getFirstWarp(), [&] { ptx::MbarrierWaitOp::create(t.b, barrier, t.getScalar(op.getParity()), scope); });
   if (op.getTensorMemory()) fenceTensorMemory(t, ptx::TensorFence::after);
@@ -93,9 +98,7 @@ static LogicalResult lowerBarrierArrive(ThreadContext &t, ttg::BarrierArriveOp o
     ptx::WarpBarrierOp::create(t.b);
     Value predicate = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, t.threads.lane, t.i32(0));
     if (op.getPredicate()) predicate = arith::AndIOp::create(t.b, predicate, t.getScalar(op.getPredicate()));
-    Value barrier =
-        op.getPerWarpGroup() ? barrierOfGroup(t, op.getBarriers(), op.getIndex()) : barrierAt(t, op.getBarriers(), op.getIndex());
-    arriveAt(t, barrier, predicate, op.isForCluster(), op.getToFirstCta());
+    arriveAt(t, barrierOf(t, op), predicate, op.isForCluster(), op.getToFirstCta());
   });
   return success();
 }

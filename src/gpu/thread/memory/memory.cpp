@@ -8,45 +8,18 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+// The enums of both dialects have the same words.
 ptx::Cache cacheOf(tt::CacheModifier modifier) {
-  switch (modifier) {
-  case tt::CacheModifier::CA: return ptx::Cache::ca;
-  case tt::CacheModifier::CG: return ptx::Cache::cg;
-  case tt::CacheModifier::CS: return ptx::Cache::cs;
-  case tt::CacheModifier::CV: return ptx::Cache::cv;
-  case tt::CacheModifier::WB: return ptx::Cache::wb;
-  case tt::CacheModifier::WT: return ptx::Cache::wt;
-  case tt::CacheModifier::NONE: return ptx::Cache::none;
-  }
-  return ptx::Cache::none;
+  return *ptx::symbolizeCache(tt::stringifyCacheModifier(modifier));
 }
-
 ptx::Eviction evictionOf(tt::EvictionPolicy policy) {
-  switch (policy) {
-  case tt::EvictionPolicy::EVICT_FIRST: return ptx::Eviction::evict_first;
-  case tt::EvictionPolicy::EVICT_LAST: return ptx::Eviction::evict_last;
-  case tt::EvictionPolicy::NORMAL: return ptx::Eviction::normal;
-  }
-  return ptx::Eviction::normal;
+  return *ptx::symbolizeEviction(tt::stringifyEvictionPolicy(policy));
 }
-
 ptx::Order orderOf(tt::MemSemantic semantic) {
-  switch (semantic) {
-  case tt::MemSemantic::RELAXED: return ptx::Order::relaxed;
-  case tt::MemSemantic::ACQUIRE: return ptx::Order::acquire;
-  case tt::MemSemantic::RELEASE: return ptx::Order::release;
-  case tt::MemSemantic::ACQUIRE_RELEASE: return ptx::Order::acq_rel;
-  }
-  return ptx::Order::acq_rel;
+  return *ptx::symbolizeOrder(tt::stringifyMemSemantic(semantic));
 }
-
 ptx::Scope scopeOf(tt::MemSyncScope scope) {
-  switch (scope) {
-  case tt::MemSyncScope::GPU: return ptx::Scope::gpu;
-  case tt::MemSyncScope::CTA: return ptx::Scope::cta;
-  case tt::MemSyncScope::SYSTEM: return ptx::Scope::sys;
-  }
-  return ptx::Scope::sys;
+  return *ptx::symbolizeScope(tt::stringifyMemSyncScope(scope));
 }
 
 size_t accessWidth(Operation *op) {

@@ -17,8 +17,7 @@ namespace tilewright::gpu {
 /// The number of sleeps of the first pause; each further pause has half as many. So programs that have waited long retry often, and new
 /// ones do not. Many programs on an SM that retry at once slow down each attempt, and also the release that they wait for.
 static int64_t sleepsOf(ThreadContext &t) {
-  constexpr int64_t lanesOfWarp = 32;
-  int64_t ctas = t.kernel.target.threadsPerSM / (lanesOfWarp * t.kernel.config.getWarps()); // on an SM, at most
+  int64_t ctas = t.kernel.target.threadsPerSM / (t.kernel.config.getWarps() << laneBits); // on an SM, at most
   return std::clamp<int64_t>(ctas, 1, maxLockSleeps);
 }
 

@@ -274,25 +274,27 @@ static SmallVector<size_t> registersInFlight(ThreadContext &t, ttg::MmaAsyncWait
   ArrayRef<int64_t> extent;
   if (op.getExtents()) extent = cast<DenseI64ArrayAttr>((*op.getExtents())[number]).asArrayRef();
   auto all = llvm::seq<size_t>(0, t.get(tile).size());
-  return llvm::filter_to_vector(
-      all, [&](size_t reg) { return extent.empty() || isInMmaExtent(ttg::layoutOf(tile.getType()), extent, static_cast<int64_t>(reg)); });
+  if (extent.empty()) return llvm::to_vector(all);
+  Layout layout = ttg::layoutOf(tile.getType());
+  return llvm::filter_to_vector(all, [&](size_t reg) { return isInMmaExtent(layout, extent, static_cast<int64_t>(reg)); });
 }
 
 static LogicalResult lowerWgmmaWait(ThreadContext &t, ttg::MmaAsyncWaitOp op) {
   size_t tiles = op.getTiles().size();
+  SmallVector<SmallVector<size_t>> inFlight;
   ThreadValues values;
   uint32_t computed = 0;
   for (size_t number = 0; number < tiles; ++number) {
-    SmallVector<size_t> registers = registersInFlight(t, op, number);
-    for (size_t reg : registers)
+    inFlight.push_back(registersInFlight(t, op, number));
+    for (size_t reg : inFlight.back())
       values.push_back(t.get(op.getTiles()[number])[reg]);
-    if (number + op.getComputed() >= tiles) computed += static_cast<uint32_t>(registers.size());
+    if (number + op.getComputed() >= tiles) computed += static_cast<uint32_t>(inFlight.back().size());
   }
   auto wait = ptx::WgmmaWaitOp::create(t.b, ValueRange(values).getTypes(), op.getPending(), values, computed, op.getNamesAll());
   ValueRange through = wait.getResults();
   for (size_t number = 0; number < tiles; ++number) {
     ThreadValues parts = t.get(op.getTiles()[number]);
-    for (size_t reg : registersInFlight(t, op, number)) {
+    for (size_t reg : inFlight[number]) {
       parts[reg] = through.front();
       through = through.drop_front();
     }

@@ -176,7 +176,7 @@ static bool hasManyConstantDescriptors(scf::ForOp loop, int64_t warps) {
   int64_t descriptors = 0;
   for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>()) {
     ttg::BufferType second = mma.getB().getType();
-    int64_t steps = llvm::divideCeil(second.getShape()[0] * second.getElementType().getIntOrFloatBitWidth() / 8, mmaDepthBytes);
+    int64_t steps = llvm::divideCeil(second.getShape()[0] * ttg::elementBits(second.getElementType()) / 8, mmaDepthBytes);
     auto first = dyn_cast<ttg::BufferType>(mma.getA().getType());
     if (first && isConstant(mma.getA(), loop))
       descriptors += steps * llvm::divideCeil(first.getShape()[0] / (warps / warpsOfGroup), wgmmaRows);
@@ -297,7 +297,7 @@ static LogicalResult prepare(Operation *op, ttg::ConfigAttr config, bool hasPart
 
 LogicalResult prepareLowering(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) -> LogicalResult {
-    auto partitions = dyn_cast_or_null<ttg::WarpSpecializeOp>(kernel.getBody().front().getTerminator()->getPrevNode());
+    auto partitions = ttg::partitionsAtEnd(kernel);
     if (partitions) partitions.captureImplicitly();
     prepareWaits(kernel);
     SmallVector<Operation *> all;

@@ -3,6 +3,7 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/zeros.h"
 
@@ -25,15 +26,9 @@ std::optional<OpResult> sumOf(tt::DotOp dot) {
   return result;
 }
 
-/// True if the sum of an fp8 dot is promoted within one iteration. A CTA's part of the iteration's K would be too short for that.
-static bool isPromotedWithinIteration(tt::DotOp dot) {
-  auto a = cast<RankedTensorType>(dot.getA().getType());
-  return isa<FloatType>(a.getElementType()) && ttg::elementBits(a) == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
-}
-
 static bool isBestAlongK(tt::DotOp dot, int64_t ctas) {
   auto a = cast<RankedTensorType>(dot.getA().getType()), sum = cast<RankedTensorType>(dot.getD().getType());
-  if (isPromotedWithinIteration(dot)) return false;
+  if (isPromotedWithinIteration(dot)) return false; // a CTA's part of the iteration's K would be too short
   if (sum.getRank() != 2 || sum.getDimSize(0) / ctas >= wgmmaRows || sum.getDimSize(1) < ctas) return false;
   int64_t rowBytes = a.getDimSize(1) / ctas * ttg::elementBits(a) / 8;
   return rowBytes >= minSplitKRowBytes && sumOf(dot).has_value();

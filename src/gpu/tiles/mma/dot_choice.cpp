@@ -5,6 +5,7 @@
 #include "gpu/tiles/mma/dot_choice.h"
 
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
 #include "support/target.h"
@@ -145,6 +146,11 @@ static std::pair<ttg::MmaKind, std::string> kindOf(tt::DotOp op, int64_t bits, i
   std::string withoutMma = notMma(a, d, bits);
   if (withoutMma.empty()) return {ttg::MmaKind::mma, notAsync};
   return {ttg::MmaKind::fma, withoutMma};
+}
+
+bool isPromotedWithinIteration(tt::DotOp dot) {
+  auto a = cast<RankedTensorType>(dot.getA().getType());
+  return isa<FloatType>(a.getElementType()) && ttg::elementBits(a) == 8 && dot.getMaxNumImpreciseAcc() <= a.getDimSize(1);
 }
 
 ttg::MmaKind mmaKind(tt::DotOp op, int64_t warps, const GpuTarget &target) {

@@ -35,6 +35,9 @@ inline bool readsByDescriptor(ttg::MmaKind kind) {
   return kind == ttg::MmaKind::wgmma || kind == ttg::MmaKind::tcgen05;
 }
 
+/// True if the sum of an fp8 dot is promoted to f32 within one iteration of its loop over K.
+bool isPromotedWithinIteration(tt::DotOp dot);
+
 /// Returns the instruction for a dot. Depends on types, the target and the number of warps.
 ttg::MmaKind mmaKind(tt::DotOp op, int64_t warps, const GpuTarget &target);
 

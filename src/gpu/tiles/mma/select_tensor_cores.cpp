@@ -118,7 +118,7 @@ private:
   SharedLayout sharedLayout(const Source &source, size_t along, int64_t reach, bool either) {
     auto tile = cast<RankedTensorType>(source.tile.getType());
     Dims shape = ttg::shapeOf(tile), order = memoryOrder(source.tile);
-    int64_t bits = std::max<int64_t>(8, ttg::elementBits(tile)), inner = source.order[along];
+    int64_t bits = ttg::memoryBits(tile), inner = source.order[along];
     if (order[0] != inner && (!either || reach * bits < minSwizzleSpanBytes * 8)) std::swap(order[0], order[1]);
     int64_t widest = order[0] == inner ? swizzleSpanBytes : std::min(swizzleSpanBytes, reach * bits / 8);
     return SharedLayout::swizzled(shape, bits, widest, order);
@@ -231,10 +231,7 @@ private:
 
   /// Returns after how many elements of K the sum of an fp8 dot is promoted to f32. Null: at the end.
   IntegerAttr promotionInterval(tt::DotOp dot) {
-    auto a = cast<RankedTensorType>(dot.getA().getType());
-    int64_t every = dot.getMaxNumImpreciseAcc();
-    bool isFp8 = isa<FloatType>(a.getElementType()) && ttg::elementBits(a) == 8;
-    return isFp8 && every <= a.getDimSize(1) ? b.getI32IntegerAttr(static_cast<int32_t>(every)) : IntegerAttr();
+    return isPromotedWithinIteration(dot) ? b.getI32IntegerAttr(static_cast<int32_t>(dot.getMaxNumImpreciseAcc())) : IntegerAttr();
   }
 
   Value byDescriptor(tt::DotOp dot, ttg::DotChoiceAttr choice) {
