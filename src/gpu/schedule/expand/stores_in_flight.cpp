@@ -5,8 +5,7 @@
 // own, each of two warp groups stores the rows that it holds. Its barriers are only for its own warps, so one warp group stores while the
 // other still multiplies, or continues with the next tile.
 //   before: tma_store_wait 0    store_shared %tile, %p    fence_async    tma_store %p
-//   after:  tma_store_wait 0    barrier of the group    store_shared %tile, %p    fence_async    barrier of the group    tma_store half of
-//   %p
+//   after:  tma_store_wait 0    group barrier    store_shared %tile, %p    fence_async    group barrier    tma_store half of %p
 // A program's stores take effect in order. Those of one warp group do, because it waits for its own. Those of two warp groups have no
 // order, so they must not touch the same memory: a tile's rows start at a multiple of their number, so that each row belongs to the same
 // warp group in all tiles, and what goes through other maps is disjoint.
