@@ -142,11 +142,16 @@ def machine_table(machine, rows):
     return lines
 
 
+def dates_of(rows, to=" to "):
+    """When these rows were measured: a date, or the first and the last one."""
+    dates = sorted({row.run["date"] for row in rows})
+    return dates[0] if len(dates) == 1 else f"{dates[0]}{to}{dates[-1]}"
+
+
 def machine_summary(machine, rows, newest):
     """A line about a machine: the date, the versions, and the times without a baseline."""
     runs = {row.run["run"]: row.run for row in rows}.values()
-    dates = sorted({run["date"] for run in runs})
-    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    when = dates_of(rows)
     found = {row.name: row for row in rows if not row.level}
     name, what = MACHINES[machine]
     if machine in GPUS:
@@ -176,6 +181,8 @@ def glance(data, machines):
     return lines
 
 
+# The first screens and the picture show these machines.
+SHOWN = {"gpu": "h200", "cpu": "cpu_zen4"}
 # The first screens show these: {group: what it is called there}, in English and in Chinese.
 FIRST = {"gpu": {"matmul fp16, bf16": ("matmul fp16, bf16", "矩阵乘法 fp16、bf16"), "attention forward": ("attention forward", "注意力前向"),
                  "attention backward, atomic dQ": ("attention backward, atomic dQ", "注意力反向（原子累加 dQ）"), "softmax, norms, losses, rotary": ("softmax, norms, losses", "softmax、归一化、损失"),
@@ -185,22 +192,24 @@ FIRST = {"gpu": {"matmul fp16, bf16": ("matmul fp16, bf16", "矩阵乘法 fp16�
 
 
 def first_screen(data, language):
-    """Both kinds of machines in one short table."""
-    head = ["| | compared with | geomean (worst to best) |", "| | 比较对象 | 几何平均（最差到最好） |"][language]
-    lines = [head, "| --- | --- | --- |"]
-    for kind, machine in (("gpu", "h100"), ("cpu", "cpu_zen4")):
+    """Both kinds of machines in one short table, and when its rows were measured."""
+    lines, measured_on = [], []
+    for kind, machine in SHOWN.items():
         name = MACHINES[machine][0] + ("" if kind == "gpu" else [", 2 cores", "（2 核）"][language])
-        for group in GROUPS[kind]:
-            if group.title in FIRST[kind]:
-                baseline = group.baseline if group.baseline.count(",") == 0 else ["best of ", "较快者："][language] + group.baseline
-                colon = [": ", "："][language]
-                lines.append(f"| {name}{colon}{FIRST[kind][group.title][language]} | {baseline} | {span(group.rows(data[machine][0]))} |")
-    return lines
+        groups = {group: group.rows(data[machine][0]) for group in GROUPS[kind] if group.title in FIRST[kind]}
+        for group, rated in groups.items():
+            baseline = group.baseline if group.baseline.count(",") == 0 else ["best of ", "较快者："][language] + group.baseline
+            lines.append(f"| {name}{[': ', '：'][language]}{FIRST[kind][group.title][language]} | {baseline} | {span(rated)} |")
+        dates = dates_of([row for rated in groups.values() for _, row in rated], [" to ", " 至 "][language])
+        measured_on.append([f"{dates} ({MACHINES[machine][0]})", f"{dates}（{MACHINES[machine][0]}）"][language])
+    when = [f"Measured on {' and '.join(measured_on)}.", f"测量日期：{'、'.join(measured_on)}。"][language]
+    head = ["| | compared with | geomean (worst to best) |", "| | 比较对象 | 几何平均（最差到最好） |"][language]
+    return [when, "", head, "| --- | --- | --- |", *lines]
 
 
 def picture(data):
     sections = []
-    for machine in ("h100", "cpu_zen4"):
+    for machine in SHOWN.values():
         rows = []
         for group in groups_of(machine):
             rated = group.rows(data[machine][0])
