@@ -2,19 +2,18 @@
 """Tests torch.compile on the GPU: models built from torch.nn and single patterns, compared with eager PyTorch, with the time of each.
 
     python -m tilewright tests/gpu/device/inductor.py -o ours.jsonl        Inductor's kernels through Tilewright
-    python tests/gpu/device/inductor.py -o theirs.jsonl                    the same with the Triton that is installed: to compare speed with
+    python tests/gpu/device/inductor.py -o theirs.jsonl                    then the same with the Triton that is installed: to compare speed with
+    python tests/gpu/device/inductor.py --compare ours.jsonl theirs.jsonl -o rows.jsonl      both, as rows for tools/results.py
     python -m tilewright tests/gpu/device/inductor.py --device cpu --small mlp softmax       without a GPU
 
-Each program writes a line of JSON: its name, whether it is right, the largest error against eager, seconds to compile, microseconds for a call.
+Each program writes a line of JSON: its name, whether it is right, the largest error against eager, seconds to compile, microseconds for a call,
+microseconds of its kernels on the GPU, and the same of each kernel that Inductor generated. Two processes at once disturb each other.
 """
 
 import argparse
-import contextlib
-import fcntl
+import collections
 import json
-import os
 import statistics
-import tempfile
 import time
 import traceback
 
@@ -470,7 +469,7 @@ def microseconds(call, device):
     for _ in range(3):
         call()
     times = []
-    for _ in range(15):
+    for _ in range(50):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
         call()
@@ -481,12 +480,22 @@ def microseconds(call, device):
     return statistics.median(times)
 
 
-@contextlib.contextmanager
-def alone():
-    """Lets one of several processes of this program measure at a time, such as one with Tilewright and one with another Triton."""
-    with open(os.path.join(tempfile.gettempdir(), "inductor_times.lock"), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def kernel_times(call, repeats=15):
+    """Microseconds on the GPU: of all kernels of a call, and {name: [launches in a call, the median]} of those that Inductor generated."""
+    from torch.profiler import ProfilerActivity, profile
+
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        for _ in range(repeats):
+            call()
+        torch.cuda.synchronize()
+    times = collections.defaultdict(list)
+    for event in profiler.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            times[event.name].append(event.device_time)
+    medians = {name: [len(each) / repeats, round(statistics.median(each), 2)] for name, each in times.items()}
+    total = sum(launches * median for launches, median in medians.values())
+    return {"kernels_us": round(total, 1), "kernels": {name: each for name, each in medians.items() if name.startswith("triton_")}}
 
 
 def run(name, train, device, small):
@@ -517,8 +526,27 @@ def run(name, train, device, small):
     worst = error(got, expected)
     half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in flat([inputs, got]))
     row = {"name": name + (" training" if train else ""), "right": worst < (2e-2 if half else 2e-3), "error": worst, "compile_s": round(seconds, 2)}
-    with alone():
-        return row | {"us": round(microseconds(lambda: call(compiled), device), 1), "eager_us": round(microseconds(lambda: call(function), device), 1)}
+    row |= {"us": round(microseconds(lambda: call(compiled), device), 1), "eager_us": round(microseconds(lambda: call(function), device), 1)}
+    return row if device == "cpu" else row | kernel_times(lambda: call(compiled))
+
+
+MODELS = ("resnet", "vgg", "mobilenet", "densenet", "inception", "unet", "vit", "gpt", "convnext", "mixer")
+
+
+def rows_of(ours, theirs):
+    """Rows of the models, for tools/results.py; and of generated kernels, one for each program whose kernels have the same names in both files."""
+    read = lambda path: {row["name"]: row for row in map(json.loads, open(path)) if row["right"]}
+    ours, theirs = read(ours), read(theirs)
+    for name in ours.keys() & theirs.keys():
+        mine, other = ours[name], theirs[name]
+        row = lambda title, unit, a, b: {"name": title, "size": name, "dtype": "", "unit": unit, "ours": a, "rivals": {"triton": b}}
+        if name.removesuffix(" training") in MODELS:
+            yield row("torch.compile", "us", mine["us"], other["us"])
+            yield row("torch.compile, kernels", "us", mine["kernels_us"], other["kernels_us"])
+            yield row("torch.compile, first call", "s", mine["compile_s"], other["compile_s"])
+        if mine["kernels"] and mine["kernels"].keys() == other["kernels"].keys():
+            generated = lambda row: round(sum(launches * each for launches, each in row["kernels"].values()), 2)
+            yield row("torch.compile, generated kernels", "us", generated(mine), generated(other))
 
 
 def main():
@@ -527,8 +555,13 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="sizes for a machine without a GPU")
     parser.add_argument("--part", default="0/1", help="I/N: every N-th program from the I-th on")
+    parser.add_argument("--compare", nargs=2, metavar=("OURS", "THEIRS"), help="make rows of two outputs; runs nothing")
     parser.add_argument("-o", "--output")
     arguments = parser.parse_args()
+    if arguments.compare:
+        with open(arguments.output or "/dev/stdout", "a") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows_of(*arguments.compare))
+        return 0
     import torch._inductor.config as config
 
     if arguments.device == "cpu":
