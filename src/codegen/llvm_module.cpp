@@ -6,6 +6,7 @@
 #include "codegen/float16_calls.h"
 #include "codegen/line_scopes.h"
 #include "codegen/stack_arguments.h"
+#include "codegen/unroll_loads.h"
 #include "ir/refusal.h"
 #include "support/settings.h"
 
@@ -42,6 +43,7 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/LowerExpectIntrinsic.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
@@ -220,7 +222,12 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   passes.addPass(SimplifyCFGPass());
   passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  if (machine.getTargetTriple().isNVPTX()) passes.addPass(InstCombinePass());
+  if (machine.getTargetTriple().isNVPTX()) {
+    passes.addPass(UnrollLoadsPass());
+    passes.addPass(LoopUnrollPass(LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/true)));
+    passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(InstCombinePass());
+  }
   passes.addPass(SimplifyCFGPass());
   for (Function &function : module) {
     if (function.isDeclaration()) continue;

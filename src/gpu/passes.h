@@ -41,7 +41,8 @@ llvm::LogicalResult formDescriptors(mlir::ModuleOp module);
 /// above a kernel's first reduction.
 llvm::LogicalResult hoistLoads(mlir::ModuleOp module);
 
-/// Marks 32-bit offsets that do not wrap around with `ttg.no_wrap`. That is proven, or a launch guard checks it.
+/// Marks 32-bit offsets that do not wrap around with `ttg.no_wrap`. That is proven, or a launch guard checks it. Divisions of numbers that
+/// are then not negative become unsigned.
 llvm::LogicalResult assumeNoWrap(mlir::ModuleOp module);
 
 /// Assigns a layout to every tile. Tiles linked by elementwise operations and control flow share one, chosen by the cost of their memory

@@ -1,4 +1,4 @@
-"""In a loop with a reduction, which is a barrier, the next iteration's load is issued before it. Without a barrier ptxas does that itself."""
+"""In a loop with a reduction, which is a barrier, the next iteration's load is issued before it. Without a barrier the loop is unrolled, and ptxas moves the loads."""
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --until pipeline-loops --signature 'x=*fp32:16,out=*fp32:16,rows=i32,stride=i32:16,BLOCK=2048' | FileCheck %s
 # RUN: tilewright explain %s --kernel softmax --target cuda:sm_90a --signature 'x=*fp32:16,out=*fp32:16,rows=i32,stride=i32:16,BLOCK=2048' | FileCheck %s --check-prefix=EXPLAIN
 # RUN: tilewright compile %s --kernel total --target cuda:sm_90a --until pipeline-loops --signature 'x=*fp32:16,out=*fp32:16,rows=i32,stride=i32:16,BLOCK=2048' | FileCheck %s --check-prefix=TOTAL

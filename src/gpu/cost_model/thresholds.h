@@ -85,6 +85,9 @@ constexpr int64_t maxContiguousOfFma = 8;         ///< contiguous elements that 
 constexpr int64_t fmaTileExtent = 4;              ///< rows, and columns, of such a dot that a thread computes, at most
 constexpr int64_t fmaLaneColumns = 8;             ///< lanes of a warp along the columns of such a dot, at most
 constexpr int64_t minExpansion = 8;               ///< addresses are computed again from tiles that have so many times fewer elements
+constexpr int64_t maxUnrolledRegisters = 32;      ///< that the loads of a loop write, of the iterations that become one
+constexpr int64_t maxUnrolledInstructions = 1024; ///< LLVM's instructions of iterations that become one, at most
+constexpr int64_t maxUnrolledIterations = 16;     ///< of a loop, that become one
 constexpr int64_t registersOfStoredPart = 8;      ///< of a thread, in one store of a loop to tensor memory
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 

@@ -1,8 +1,8 @@
 // Loops that only load to registers, and in which all threads meet in every iteration, as for a reduction. The loads of the next iteration
 // are issued at the top of an iteration:
 //   load i+1    compute i    barrier    compute i
-// ptxas itself moves loads above arithmetic and unrolls loops, but it moves nothing past a barrier. So without barriers this would only
-// take registers.
+// ptxas itself moves loads above arithmetic, but nothing past a barrier. Loops without barriers are unrolled (codegen/unroll_loads.h), so
+// there this would only take registers.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/scratch.h"

@@ -3,6 +3,11 @@
 //   before: %p = tt.addptr %x, %offsets            %offsets = 128*program_id(0) + i0, of 32 bits
 //   after:  %p = tt.addptr %x, %offsets {ttg.no_wrap}        and in `ttg.launch_guards`: 128*program_id(0) + i0 fits in 32 bits
 // The mark is on the operation that extends a 32-bit value to 64 bits. Without it each address is computed separately.
+//
+// Divisions of numbers that are then not negative become unsigned. LLVM turns those by powers of two into shifts and masks, of which
+// elements of a thread share more: 4*lane and 4*lane + 512 have the same remainder by 64, and the same address of a load.
+//   before: arith.remsi %index, 64      %index = 1024*program_id(0) + i0
+//   after:  arith.remui %index, 64      and in `ttg.launch_guards`: 1024*program_id(0) + i0 fits in 32 bits
 #include "gpu/passes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
@@ -28,9 +33,32 @@ public:
       markExtensions(op.getOffset());
     });
     ttg::relyOn(function, indices.guards());
+    SmallVector<Operation *> divisions;
+    function.walk([&](Operation *op) {
+      if (isa<arith::DivSIOp, arith::RemSIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()) && isNotNegative(op))
+        divisions.push_back(op);
+    });
+    for (Operation *op : divisions) // the analysis holds as long as the function does not change
+      makeUnsigned(op);
   }
 
 private:
+  /// True if the assumptions about addresses show that neither operand is negative. For a value, no further ones are made.
+  bool isNotNegative(Operation *division) {
+    address::Indices trial(function, failedGuards);
+    bool holds = llvm::all_of(division->getOperands(), [&](Value operand) { return trial.assumeNonNegativeElements(operand); });
+    return holds && llvm::all_of(trial.guards(), [&](const LaunchGuard &guard) { return llvm::is_contained(indices.guards(), guard); });
+  }
+
+  static void makeUnsigned(Operation *op) {
+    OpBuilder b(op);
+    Value left = op->getOperand(0), right = op->getOperand(1);
+    Value made = isa<arith::DivSIOp>(op) ? Value(arith::DivUIOp::create(b, op->getLoc(), left, right))
+                                         : Value(arith::RemUIOp::create(b, op->getLoc(), left, right));
+    op->getResult(0).replaceAllUsesWith(made);
+    op->erase();
+  }
+
   /// True if a thread holds several addresses of some tile, which can share computation.
   bool sharesSomething() {
     int64_t threads = 32 * ttg::configOf(function).getWarps();
