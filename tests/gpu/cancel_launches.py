@@ -14,6 +14,10 @@ RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp
 RUN:   --num-warps 4 --num-stages 1 | FileCheck %s --check-prefix=STAGES
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=3' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-stages 3 --until place-accumulators | FileCheck %s --check-prefix=OUTSIDE
+RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=3' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-stages 3 | FileCheck %s --check-prefix=BEFORE
+RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=4' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-stages 3 | FileCheck %s --check-prefix=AFTER
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, FORM=0' --target cuda:sm_90a \
 RUN:   --num-warps 8 --num-stages 3 --until cancel-launches | FileCheck %s --check-prefix=HOPPER
 
@@ -56,9 +60,11 @@ STAGES: each CTA executes its own program: no warp of
 STAGES-NEXT: its own starts the copies
 HOPPER-NOT: clc_program
 
-A dot outside of loops has a loop only in the copy of the kernel that the step schedules.
+A dot outside of loops has a loop only in the copy of the kernel that the step schedules, before the loop over K or after it.
 
 OUTSIDE-COUNT-2: ttg.tcgen05_mma
+BEFORE: a CTA cancels the launch of
+AFTER: a CTA cancels the launch of
 """
 
 import triton
@@ -80,5 +86,9 @@ def product(a, b, c, k, N, FORM: tl.constexpr):
         for start in range(0, k, 64):
             x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
             y = tl.load(b + (start + ks)[:, None] * N + columns[None, :])
+            total = tl.dot(x, y, total)
+        if FORM == 4:
+            x = tl.load(a + rows[:, None] * k + ks[None, :])
+            y = tl.load(b + ks[:, None] * N + columns[None, :])
             total = tl.dot(x, y, total)
         tl.store(c + rows[:, None] * N + columns[None, :], total)

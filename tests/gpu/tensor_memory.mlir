@@ -25,8 +25,8 @@ tt.func @text(%x: tensor<128x64xf32, #acc>, %n: i32, %yes: i1) {
   %b = ttg.alloc : !ttg.buffer<1 x i8, #b>
   %s = ttg.alloc : !ttg.buffer<1 x i8, #s>
   ttg.tensor_store %x, %t : tensor<128x64xf32, #acc>, !ttg.tensor_memory<128x64xf32>
-  ttg.tcgen05_mma %a, %a, %t if %yes to %w : !ttg.barriers<2> at %n scales %s : !ttg.buffer<1 x i8, #s>, %s : !ttg.buffer<1 x i8, #s> in %m <a = f4E2M1FN, b = f4E2M1FN, block = 32>
-    : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #a>, !ttg.tensor_memory<128x64xf32>
+  ttg.tcgen05_mma %a, %b, %t if %yes to %w : !ttg.barriers<2> at %n scales %s : !ttg.buffer<1 x i8, #s>, %s : !ttg.buffer<1 x i8, #s> in %m <a = f4E2M1FN, b = f4E2M1FN, block = 32>
+    : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #b>, !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_mma %a, %b, %t if %yes : !ttg.buffer<1 x i8, #a>, !ttg.buffer<1 x i8, #b>, !ttg.tensor_memory<128x64xf32>
   ttg.tcgen05_commit %w[%n] : !ttg.barriers<2>
   %u = ttg.tensor_stage %t[%n] : !ttg.tensor_memory<128x64xf32>

@@ -208,3 +208,41 @@ tt.func public @depth(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>
   ttg.tcgen05_mma %a, %b, %d if %t : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x8xf32>
   tt.return
 }
+
+// -----
+
+#a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
+#b = #ttg.shared<16x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], 16>
+tt.func public @columns(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %d: !ttg.tensor_memory<128x16xf32>, %t: i1) {
+  // expected-error @below {{d must be 128x8}}
+  ttg.tcgen05_mma %a, %b, %d if %t : !ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x16xf32>
+  tt.return
+}
+
+// -----
+
+#a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
+#b = #ttg.shared<16x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], 16>
+tt.func public @scales(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %d: !ttg.tensor_memory<128x8xf32>, %t: i1, %at: i32) {
+  // expected-error @below {{scaled operands have scales, and columns for these}}
+  "ttg.tcgen05_mma"(%a, %b, %d, %t, %at) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 1>}> : (!ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x8xf32>, i1, i32) -> ()
+  tt.return
+}
+
+// -----
+
+#a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
+#b = #ttg.shared<16x8, offset [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]], 16>
+tt.func public @number(%a: !ttg.buffer<1 x f16, #a>, %b: !ttg.buffer<1 x f16, #b>, %d: !ttg.tensor_memory<128x8xf32>, %t: i1, %at: i32) {
+  // expected-error @below {{an MMA has barriers and a number, or neither}}
+  "ttg.tcgen05_mma"(%a, %b, %d, %t, %at) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0>}> : (!ttg.buffer<1 x f16, #a>, !ttg.buffer<1 x f16, #b>, !ttg.tensor_memory<128x8xf32>, i1, i32) -> ()
+  tt.return
+}
+
+// -----
+
+tt.func public @too_few(%w: !ttg.barriers<2>, %n: i32) {
+  // expected-error @below {{of 2 barriers, a later MMA uses that of the one that it waits for}}
+  ttg.tcgen05_wait 2 of %w at %n : !ttg.barriers<2>
+  tt.return
+}

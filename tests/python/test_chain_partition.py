@@ -365,3 +365,40 @@ def test_next_to_other_dots(form, times):
     np.testing.assert_allclose(out, total, rtol=1e-3, atol=1e-3)
     compiled = next_to_other_dots.warmup(*arguments, grid=(1,), arch="sm_100a", num_warps=4, num_stages=2)
     assert partitions(compiled.asm["ttgir"]) == ([1, 1] if form == "loaded bound" else [1])
+
+
+@triton.jit
+def last_in_place(q_ptr, k_ptr, x_ptr, first_ptr, second_ptr, rows, D: tl.constexpr, M: tl.constexpr):
+    q_map = tl.make_tensor_descriptor(q_ptr, [rows, D], [D, 1], [M, D])
+    k_map = tl.make_tensor_descriptor(k_ptr, [rows, D], [D, 1], [M, D])
+    x_map = tl.make_tensor_descriptor(x_ptr, [rows, M], [M, 1], [M, M])
+    i = tl.arange(0, M)
+    q = q_map.load([tl.program_id(0) * M, 0])
+    first = tl.zeros((M, M), tl.float32)
+    second = tl.zeros((M, M), tl.float32)
+    for n in range(0, rows, M):
+        p = tl.exp2(tl.dot(q, k_map.load([n, 0]).T)).to(tl.float16)
+        x = x_map.load([n, 0])
+        first = tl.dot(x, p, first)
+        second = tl.dot(p * p, x, second)
+    tl.store(first_ptr + i[:, None] * M + i[None, :], first)
+    tl.store(second_ptr + i[:, None] * M + i[None, :], second)
+
+
+@pytest.mark.parametrize("blocks_of_keys", [1, 2, 5])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_last_dot_in_place(warps, stages, blocks_of_keys):
+    """Three dots, the last two of which only add; threads compute an operand of each, and both read one copied tile."""
+    rng, m, d = np.random.default_rng(9), 128, 64
+    q, k, x = (rng.uniform(-0.3, 0.3, shape).astype(np.float16) for shape in ((m, d), (m * blocks_of_keys, d), (m * blocks_of_keys, m)))
+    first, second = np.zeros((m, m), np.float32), np.zeros((m, m), np.float32)
+    # The descriptors have as many rows as k and x: those of q after its own are not read.
+    queries = np.concatenate([q, np.zeros((m * (blocks_of_keys - 1), d), np.float16)])
+    with device("sm_100a"):
+        last_in_place[(1,)](queries, k, x, first, second, m * blocks_of_keys, d, m, num_warps=warps, num_stages=stages)
+    p = np.exp2(q.astype(np.float64) @ k.astype(np.float64).T).astype(np.float16)
+    squares, x = (p * p).astype(np.float64), x.astype(np.float64)
+    sums = [(x[n : n + m] @ p[:, n : n + m].astype(np.float64), squares[:, n : n + m] @ x[n : n + m]) for n in range(0, len(x), m)]
+    np.testing.assert_allclose(first, sum(one for one, _ in sums), rtol=2e-3, atol=2e-2)
+    np.testing.assert_allclose(second, sum(other for _, other in sums), rtol=2e-3, atol=2e-2)

@@ -148,6 +148,54 @@ TEST_F(Barriers, eachExemptionSavesSomething) {
 }
 
 /// A row that is wrong removes a barrier between threads that exchange elements.
+/// Counts the pairs of accesses that the analysis meets and that are not ordered yet.
+int64_t unorderedPairs = 0;
+constexpr Exemption counted[] = {{"counted", {}, [](const PendingAccess &, const SharedAccess &) {
+                                    ++unorderedPairs;
+                                    return false;
+                                  }}};
+
+/// A wait of cp.async makes accesses alike, however many younger copies there were: the work grows with the square of the stages.
+TEST_F(Barriers, manyStages) {
+  auto work = [&](int64_t stages) {
+    std::string number = std::to_string(stages), buffers = buffer({128}, 32, "f32"), last = std::to_string(stages - 1);
+    buffers.replace(buffers.find("<1 x"), 4, "<" + number + " x");
+    unorderedPairs = 0;
+    std::string body = "%one = arith.constant 1 : i32\n%stages = arith.constant " + number + " : i32\n%last = arith.constant " + last +
+                       " : i32\n%a = ttg.alloc {ttg.offset = 0 : i64} : " + buffers +
+                       "\n%r = scf.for %i = %zero to %stages step %one iter_args(%at = %zero) -> (i32) : i32 {\n"
+                       "%ahead = arith.addi %at, %last : i32\n%wraps = arith.cmpi sge, %ahead, %stages : i32\n"
+                       "%less = arith.subi %ahead, %stages : i32\n%free = arith.select %wraps, %less, %ahead : i32\n"
+                       "%into = ttg.stage %a[%free] : " +
+                       buffers + " -> !buffer\n%from = ttg.stage %a[%at] : " + buffers +
+                       " -> !buffer\nttg.copy_async %p, %into : !pointers -> !buffer\nttg.copy_commit\nttg.copy_wait " +
+                       std::to_string(stages - 2) +
+                       "\n%u = ttg.load_shared %from : !buffer -> !tile\n"
+                       "%more = arith.addi %at, %one : i32\n%ends = arith.cmpi eq, %more, %stages : i32\n"
+                       "%next = arith.select %ends, %zero, %more : i32\nscf.yield %next : i32\n}\n";
+    EXPECT_LT(cost(body, counted), 10);
+    return unorderedPairs;
+  };
+  int64_t few = work(8), many = work(16);
+  EXPECT_LT(many, 5 * few) << few;
+}
+
+/// An iteration of an unrolled loop is analyzed once, not once for each barrier: the work grows with its length.
+TEST_F(Barriers, unrolledLoops) {
+  auto work = [&](int64_t count) {
+    std::string body =
+        "%one = arith.constant 1 : i32\n%a = ttg.alloc {ttg.offset = 0 : i64} : !buffer\nscf.for %i = %zero to %one step %one "
+        ": i32 {\n";
+    for (int64_t i = 0; i < count; ++i)
+      body += "ttg.store_shared %v, %a : !tile, !buffer\n%u" + std::to_string(i) + " = ttg.load_shared %a : !buffer -> !tile\n";
+    unorderedPairs = 0;
+    EXPECT_EQ(cost(body + "}\n", counted), 2 * count);
+    return unorderedPairs;
+  };
+  int64_t few = work(10), many = work(20);
+  EXPECT_LT(many, 3 * few) << few;
+}
+
 TEST_F(Barriers, wrongExemption) {
   std::string body = loadTile("u", "x") +
                      "%a = ttg.alloc : !buffer\nttg.store_shared %u, %a : !tile, !buffer\n"

@@ -33,7 +33,6 @@ constexpr int64_t minWarpsToShareComparisons = 16; ///< of equal results. With f
 constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of words whose offset and address are its own
 
 // ---- the schedule of a loop
-constexpr int64_t tensorBarrierBytes = 512;       ///< of shared memory for the barriers of MMAs, which place-accumulators adds
 constexpr int64_t operandParts = 4;               ///< of the K extent of an operand that threads compute for an MMA
 constexpr int64_t partsBeforeMma = 3;             ///< of these, after which the MMA starts
 constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait

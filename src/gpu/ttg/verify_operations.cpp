@@ -195,8 +195,9 @@ LogicalResult TensorScaleOp::verify() {
 }
 
 LogicalResult Tcgen05WaitOp::verify() {
-  if (!llvm::isPowerOf2_64(static_cast<uint64_t>(getBarriers().getType().getCount())))
-    return emitOpError("MMAs use a power of two of barriers");
+  int64_t count = getBarriers().getType().getCount();
+  if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count))) return emitOpError("MMAs use a power of two of barriers");
+  if (getPending() >= count) return emitOpError("of ") << count << " barriers, a later MMA uses that of the one that it waits for";
   return success();
 }
 
@@ -230,6 +231,12 @@ LogicalResult Tcgen05MmaOp::verify() {
   ArrayRef<int64_t> a = extentsOf(getA().getType()), second = getB().getType().getShape();
   if (a.size() != 2 || second.size() != 2) return emitOpError("operands must be matrices");
   if (!getScales() && a[1] != second[0]) return emitOpError("a has ") << a[1] << " columns, but b has " << second[0] << " rows";
+  int64_t rows = a[0], columns = second[1] * (getPaired() ? 2 : 1);
+  if (getPaired() && rows < gpu::tensorMemoryLanes) rows *= 2, columns /= 2; // the second half of the columns is in the later lanes
+  if (getD().getType().getShape() != ArrayRef<int64_t>({rows, columns})) return emitOpError("d must be ") << rows << "x" << columns;
+  if (!getBarriers() != !getIssued()) return emitOpError("an MMA has barriers and a number, or neither");
+  for (Value ofScales : {Value(getAScale()), Value(getBScale()), Value(getScaleColumns())})
+    if (!ofScales != !getScales()) return emitOpError("scaled operands have scales, and columns for these");
   if (!getKRange()) return success();
   if (getScales()) return emitOpError("an MMA of scaled operands has no range of K");
   BufferType b = getB().getType();

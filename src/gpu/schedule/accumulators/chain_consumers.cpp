@@ -51,7 +51,7 @@ static void waitForReaders(OpBuilder &b, ChainExpansion &chain) {
     if (mma.isRescaled && !mma.factorBuffer) change(number, firstUser(chain.loop.getRegionIterArg(*mma.carried)));
     for (Value buffer : mma.op.buffers())
       for (Operation *access : accessesOf(allocOf(buffer)))
-        if (chain.loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(size_t(mma.lastReader), access);
+        if (chain.loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(mma.lastReader, access);
   }
   for (auto [number, op] : firsts) {
     b.setInsertionPoint(op);
@@ -117,7 +117,7 @@ static void sendFactors(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
   chain.loop.getTiedLoopYieldedValue(sum)->set(sum);
   computeEarly(mma.factors, chain.loop);
   b.setInsertionPointAfterValue(mma.factors);
-  StageState stage = stageAt(b, loc, chain, chain.count, 2);
+  StageState stage = stageAt(b, loc, chain, chain.count, factorTiles);
   auto tiles = cast<ttg::BufferType>(mma.factorTiles.getType());
   Value tile = ttg::StageOp::create(b, loc, withDepth(tiles, 1), mma.factorTiles, stage.index);
   ttg::StoreSharedOp::create(b, loc, mma.factors, tile);

@@ -90,8 +90,10 @@ void multiply(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, Expande
   Value operand = operandAt(b, chain, mma, iteration.count);
   Value first = operand ? operand : forIteration(b, iteration, mma.op.getA()), second = forIteration(b, iteration, mma.op.getB());
   IntegerAttr block = chain.plan.rowGroups == 1 ? IntegerAttr() : b.getI32IntegerAttr(static_cast<int32_t>(group));
-  assignToMmas(ttg::Tcgen05MmaOp::create(b, mma.op.getLoc(), first, second, result, accumulate, Value(), Value(), Value(), Value(), Value(),
-                                         ttg::BlockScalesAttr(), /*paired=*/false, block, kRange));
+  ttg::Tcgen05MmaOp started = startMma(b, mma.op, first, second, result, accumulate);
+  started.setRowBlockAttr(block);
+  started.setKRangeAttr(kRange);
+  assignToMmas(started);
 }
 
 /// Commits say that an MMA is complete, and release the copies that it is the last to read.

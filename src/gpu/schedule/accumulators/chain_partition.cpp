@@ -67,25 +67,25 @@ ttg::BarrierWaitOp waitForMma(OpBuilder &b, Location loc, const ChainExpansion &
 
 //===-------------------------------------------------------------------------------------------------- the frame of a loop
 
-/// Allocates an MMA's tiles and barriers. `factorTiles`: those of the plan.
+/// Allocates an MMA's tiles and barriers. `factorBuffers`: those of the plan.
 static void allocate(ExpandedMma &mma, const ChainExpansion &chain, bool pingPong, TensorMemory &memory,
-                     MutableArrayRef<Value> factorTiles) {
+                     MutableArrayRef<Value> factorBuffers) {
   int64_t groups = chain.plan.rowGroups, warps = chain.warps / groups;
   mma.results = memory.tile(mma.result);
   if (mma.operand) mma.operands = memory.tile(*mma.operand);
   mma.done = memory.barriers(mma.result.depth * groups);
-  for (size_t part = 0, parts = std::max<size_t>(mma.partEnds.size(), 1); !mma.isEarly && part < parts; ++part)
+  for (int64_t part = 0; part < mma.partCount(); ++part)
     mma.ready.push_back(memory.barriers(groups, warps + (mma.factorBuffer && part == 0 ? warpsOfGroup : 0)));
   if (pingPong) mma.pingPong = memory.barriers(groups, warps);
   if (!mma.factorBuffer) return;
-  Value &tiles = factorTiles[*mma.factorBuffer];
+  Value &tiles = factorBuffers[*mma.factorBuffer];
   if (!tiles) {
     OpBuilder b(chain.zero.getContext());
     b.setInsertionPointAfterValue(chain.zero);
     tiles = ttg::AllocOp::create(b, chain.zero.getLoc(), chain.plan.factorBuffers[*mma.factorBuffer], ttg::Lifetime::throughout);
   }
   mma.factorTiles = tiles;
-  mma.factorsFull = memory.barriers(2 * groups, warps);
+  mma.factorsFull = memory.barriers(factorTiles * groups, warps);
 }
 
 /// Buffers that threads write in the loop are in use in all of it, by MMAs of the previous iteration, too.
@@ -107,9 +107,9 @@ static void eraseReplaced(ChainExpansion &chain) {
     arrive.erase();
 }
 
-static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorTiles) {
+static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorBuffers) {
   for (auto [number, planned] : llvm::enumerate(chain.its.mmas))
-    allocate(chain.mmas.emplace_back(planned), chain, chain.its.pingPong == number, memory, factorTiles);
+    allocate(chain.mmas.emplace_back(planned), chain, chain.its.pingPong == number, memory, factorBuffers);
   hoistBuffers(chain);
   OpBuilder b(chain.loop);
   // The counter of iterations, in all runs of the loop, and of these runs.
@@ -141,10 +141,10 @@ static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, Muta
 
 LogicalResult expandChains(tt::FuncOp function, ttg::ConfigAttr config, ChainPlan plan) {
   TensorMemory memory(function, plan.columns);
-  SmallVector<Value> factorTiles(plan.factorBuffers.size());
+  SmallVector<Value> factorBuffers(plan.factorBuffers.size());
   for (auto &[loop, its] : plan.loops) { // a loop with MMAs is in no other one
     ChainExpansion chain{plan, its, cast<scf::ForOp>(loop), config.getWarps(), memory.zero()};
-    if (failed(partition(chain, memory, factorTiles))) return failure();
+    if (failed(partition(chain, memory, factorBuffers))) return failure();
   }
   memory.free();
   return success();

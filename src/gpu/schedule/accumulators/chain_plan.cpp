@@ -27,7 +27,7 @@ namespace {
 ttg::BufferType bufferOf(Value factors) {
   auto type = cast<RankedTensorType>(factors.getType());
   auto layout = SharedLayout::rowMajor(ttg::shapeOf(type), ttg::elementBits(type), {0});
-  return ttg::BufferType::get(type.getContext(), 2, type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
+  return ttg::BufferType::get(type.getContext(), factorTiles, type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
 }
 
 RankedTensorType operandInRegisters(const ChainedMma &mma) {
@@ -58,7 +58,6 @@ public:
       : function(function), config(config), target(target), sums(function) {}
 
   Result<ChainPlan> run() {
-    if (config.getCtas() != 1) return Failure{"the program has several CTAs"};
     bool hasScales = false;
     function.walk([&](ttg::MmaAsyncOp mma) {
       hasScales |= mma.getScales().has_value();
@@ -72,9 +71,9 @@ public:
       if (Result<void> planned = planLoop(cast<scf::ForOp>(op), its); !planned) return Failure{planned.error()};
     chooseRowGroups();
     if (!placeResults()) return Failure{"the results do not fit in tensor memory"};
-    planCorrection();
     choosePingPong();
     chooseParts();
+    planCorrection();
     return std::move(plan);
   }
 
@@ -115,7 +114,7 @@ private:
     if (!isInTensorMemory(mma.op.getType())) return Failure{"the threads of a sum are not those of its lanes of tensor memory"};
     bool isInPlace = sums.isInPlace(mma.op.getCMutable());
     bool needsThreads = operandInRegisters(mma) || (!tt::isZeros(mma.op.getC()) && !isInPlace);
-    mma.lastReader = int64_t(number);
+    mma.lastReader = number;
     for (Value buffer : mma.op.buffers()) {
       ttg::AllocOp alloc = allocOf(buffer);
       if (!alloc) return Failure{"an operand is in one of several buffers"};
@@ -127,17 +126,20 @@ private:
         if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.getIndex())
           return Failure{"threads read an operand that is copied"};
       }
+      size_t lastReader = number;
+      bool isWritten = false;
       for (Operation *access : accessesOf(alloc)) {
         if (!loop->isProperAncestor(access) || ttg::partitionOf(access) == ttg::Partition::producer) continue;
         if (access->getBlock() != loop.getBody()) return Failure{"an operand is written or read in a branch or an inner loop"};
         if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
           auto isReader = [&](ChainedMma &each) { return each.op == reader; };
-          mma.lastReader = std::max<int64_t>(mma.lastReader, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
+          lastReader = std::max<size_t>(lastReader, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
           continue;
         }
         if (!isa<ttg::StoreSharedOp>(access) || full != plan.fullBarriers.end()) return Failure{"threads read an operand in shared memory"};
-        needsThreads = storesOperands = true;
+        isWritten = needsThreads = storesOperands = true;
       }
+      if (isWritten) mma.lastReader = std::max(mma.lastReader, lastReader);
     }
     if (isInPlace && !needsThreads) return Failure{"a dot accumulates, and threads compute nothing for it"}; // that would tell their pace
     mma.isEarly = !needsThreads;
@@ -281,10 +283,13 @@ private:
     }
     for (auto [type, number] : buffers)
       factorBytes += type.getDepth() * type.paddedTileBytes();
-    if (sharedBytes + factorBytes + tensorBarrierBytes > target.sharedBytes) return;
-    plan.factorBuffers = llvm::map_to_vector(buffers, [](auto buffer) { return buffer.first; });
     for (auto [mma, buffer] : corrected)
       mma->factorBuffer = buffer;
+    if (sharedBytes + factorBytes + plan.barrierBytes() <= target.sharedBytes)
+      plan.factorBuffers = llvm::map_to_vector(buffers, [](auto buffer) { return buffer.first; });
+    else
+      for (auto [mma, buffer] : corrected)
+        mma->factorBuffer.reset();
   }
 
   /// If threads wait for a late and an early MMA in each iteration, row groups that compute special functions at the same time slow each
@@ -336,6 +341,16 @@ private:
 };
 
 } // namespace
+
+int64_t ChainPlan::barrierBytes() const {
+  int64_t count = 1; // with the address of tensor memory
+  for (const auto &[op, its] : loops) {
+    count += barriersOfLoop;
+    for (auto [number, mma] : llvm::enumerate(its.mmas))
+      count += rowGroups * (mma.result.depth + mma.partCount() + int64_t(its.pingPong == number) + (mma.factorBuffer ? factorTiles : 0));
+  }
+  return mbarrierBytes * count;
+}
 
 Result<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   return ChainPlanner(function, config, target).run();

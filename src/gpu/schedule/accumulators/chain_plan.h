@@ -27,7 +27,7 @@ struct ChainedMma {
   mlir::Value factors;                 ///< if each row of that sum is multiplied by one number: the tile of these, in the rows' layout
   std::optional<size_t> factorBuffer;  ///< of the plan, if the correction partition multiplies by the factors
   ttg::MmaAsyncWaitOp wait;            ///< which ends it, if threads need its result
-  int64_t lastReader = 0;              ///< the last MMA that reads an operand that threads write for this one
+  size_t lastReader = 0;               ///< the last MMA that reads an operand that threads write to shared memory for this one
   llvm::SmallVector<int32_t> partEnds; ///< in K: threads write the operands in these parts, and the MMA starts with the first
   TensorTile result;
   std::optional<TensorTile> operand; ///< operand A, if it is in tensor memory
@@ -38,6 +38,8 @@ struct ChainedMma {
   /// True if the operand has two tiles, and threads need not wait before they write one: the previous iteration's MMA reads the other one,
   /// and the MMA before that was complete before the scores in whose columns the operand is. The sum is the correction partition's.
   bool hasOtherTile() const { return operand && operand->depth > 1 && factorBuffer; }
+  /// The parts in which threads write its operands. An early MMA waits for none.
+  int64_t partCount() const { return isEarly ? 0 : std::max(int64_t(partEnds.size()), int64_t(1)); }
 };
 
 struct ChainLoop {
@@ -51,13 +53,19 @@ struct ChainLoop {
   std::optional<size_t> pingPong; ///< row groups compute this MMA's operand one after the other
 };
 
+constexpr int64_t barriersOfLoop = 2; ///< before its first iteration, and after its last one
+constexpr int64_t factorTiles = 2;    ///< of the correction partition, for each sum
+
 struct ChainPlan {
   llvm::MapVector<mlir::Operation *, ChainLoop> loops;
   llvm::DenseMap<mlir::Operation *, mlir::Value> fullBarriers; ///< by the buffers that a producer fills
   int64_t columns = 0;                                         ///< of tensor memory
   int64_t rowGroups = 1; ///< warp groups that have 128 rows of all tiles to themselves, with MMAs and barriers of their own
-  /// Two tiles each of factors for the correction partition, a warp group that multiplies sums by them. Loops use the same ones.
+  /// The tiles of factors for the correction partition, a warp group that multiplies sums by them. Loops use the same ones.
   llvm::SmallVector<ttg::BufferType> factorBuffers;
+
+  /// Bytes of shared memory that the barriers take.
+  int64_t barrierBytes() const;
 };
 
 /// Plans the MMA partition of a warp-specialized kernel in which some MMAs need what threads compute in the same iteration, as in

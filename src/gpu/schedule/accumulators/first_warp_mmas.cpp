@@ -104,9 +104,9 @@ private:
       a = operand;
     }
     if (mma.getScales()) ttg::Tcgen05WaitOp::create(b, mma.getLoc(), barriers, zero, setsOfScales - 1);
-    ttg::Tcgen05MmaOp::create(b, mma.getLoc(), a, mma.getB(), tile, accumulate, barriers, zero, mma.getAScale(), mma.getBScale(),
-                              mma.getScales() ? plan.scales.address : Value(), mma.getScalesAttr(), /*paired=*/false, IntegerAttr(),
-                              DenseI32ArrayAttr());
+    ttg::Tcgen05MmaOp started = startMma(b, mma, a, mma.getB(), tile, accumulate, mma.getScales() ? plan.scales.address : Value());
+    started.getBarriersMutable().assign(barriers);
+    started.getIssuedMutable().assign(zero);
   }
 
   /// Loads each value that something needs in registers, where it is complete.

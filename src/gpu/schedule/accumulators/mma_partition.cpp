@@ -207,10 +207,12 @@ private:
         sum = earlier.getC();
       unsigned number = cast<BlockArgument>(sum).getArgNumber() - loop.getNumInductionVars();
       Value set = mma.getScales() ? scaleSetOf(b, mma.getLoc(), issued, its.scales) : Value();
-      assignToMmas(ttg::Tcgen05MmaOp::create(b, mma.getLoc(), mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes,
-                                             scalesRead, issued, mma.getAScale(), mma.getBScale(), set, mma.getScalesAttr(), plan.paired,
-                                             IntegerAttr(), DenseI32ArrayAttr()));
-      if (its.scales) issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
+      ttg::Tcgen05MmaOp started = startMma(b, mma, mma.getA(), mma.getB(), tiles[number], sum == mma.getC() ? isLater : yes, set);
+      assignToMmas(started);
+      if (!its.scales) continue;
+      started.getBarriersMutable().assign(scalesRead);
+      started.getIssuedMutable().assign(issued);
+      issued = arith::AddIOp::create(b, mma.getLoc(), issued, one);
     }
     if (its.scales) appendYielded(loop, issued);
     for (Value barriers : released)

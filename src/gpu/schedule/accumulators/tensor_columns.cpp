@@ -73,6 +73,12 @@ ttg::BarrierWaitOp waitForResults(OpBuilder &b, Location loc, Value barriers, Va
   return ttg::BarrierWaitOp::create(b, loc, barriers, index, parity, /*firstWarp=*/false, /*tensorMemory=*/true, perWarpGroup);
 }
 
+ttg::Tcgen05MmaOp startMma(OpBuilder &b, ttg::MmaAsyncOp mma, Value first, Value second, Value d, Value accumulate, Value scaleColumns) {
+  return ttg::Tcgen05MmaOp::create(b, mma.getLoc(), first, second, d, accumulate, /*barriers=*/Value(), /*issued=*/Value(), mma.getAScale(),
+                                   mma.getBScale(), scaleColumns, mma.getScalesAttr(), mma.getPaired(),
+                                   /*rowBlock=*/IntegerAttr(), /*kRange=*/DenseI32ArrayAttr());
+}
+
 int64_t scaleColumnsOf(ttg::MmaAsyncOp mma) {
   if (!mma.getScales()) return 0;
   ArrayRef<int64_t> a = mma.getAScale().getType().getShape(), second = mma.getBScale().getType().getShape();

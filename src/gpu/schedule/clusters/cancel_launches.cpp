@@ -4,12 +4,12 @@
 //   after:  for %i { %x, %y, %z = ttg.clc_program %i    for %k { ... mma_async }    store the tile }
 // The loop ends when no launch is left. It is like the loop of a persistent kernel, so the later steps let copies and MMAs of the next
 // program run while the tile of this one is stored. An SM that is late cancels less, so the work is balanced. Programs of a launch may run
-// in any order, and at any time, so their results are the same. Whether the copies then run ahead, schedule-loops shows for a copy of the
-// kernel.
+// in any order, and at any time, so their results are the same. Whether copies and MMAs then run ahead, the steps up to place-accumulators
+// show for a copy of the kernel.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/accumulators/place_accumulators.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
@@ -98,26 +98,36 @@ struct Pipeline {
   int64_t stages = 1;
   bool warpSpecialized = false, crossTile = false;
 };
+
+/// What later steps make of a copy of the kernel.
+struct Attempt {
+  SmallVector<Pipeline> loops; ///< those with MMAs, but for the program loop
+  Result<void> mmaWarp = Failure{"its loops get no schedule"};
+};
 } // namespace
 
-/// The schedules of a copy of the kernel, by loop with MMAs. `programLoop`: the copy has one.
-static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
-  SmallVector<Pipeline> pipelines(loopsWithMmas(function).size());
+static Attempt attempt(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
+  Attempt made;
   auto rewrite = [&](tt::FuncOp copy) {
     if (programLoop) loopOverPrograms(copy, config);
     return true;
   };
   auto see = [&](tt::FuncOp copy) {
-    pipelines.clear();
-    for (Operation *loop : loopsWithMmas(copy)) { // an MMA outside of loops gets one, the program loop
-      Pipeline &pipeline = pipelines.emplace_back();
+    for (Operation *op : loopsWithMmas(copy)) {
+      auto loop = cast<scf::ForOp>(op);
+      if (clcProgramOf(loop)) continue; // an MMA outside of loops is in this one
+      Pipeline &pipeline = made.loops.emplace_back();
       if (!loop->hasAttr(ttg::loopScheduleName)) continue;
-      if (FailureOr<LoopSchedule> schedule = readSchedule(cast<scf::ForOp>(loop)); succeeded(schedule))
+      if (FailureOr<LoopSchedule> schedule = readSchedule(loop); succeeded(schedule))
         pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
     }
   };
-  scheduleCopy(function, config, target, rewrite, see);
-  return pipelines;
+  scheduleCopy(function, config, target, rewrite, see, [&](tt::FuncOp copy) {
+    Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
+    made.mmaWarp = plan ? Result<void>() : Result<void>(Failure{plan.error()});
+  });
+  made.loops.resize(loopsWithMmas(function).size()); // none if there is no schedule
+  return made;
 }
 
 static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
@@ -130,16 +140,17 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
   return dots;
 }
 
-/// Returns why the copies of the next program would not run ahead, or why that would not pay.
+/// Returns why copies and MMAs of the next program would not run ahead, or why that would not pay.
 static Result<void> compareSchedules(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  SmallVector<Pipeline> before = pipelinesOf(function, config, target, /*programLoop=*/false);
-  SmallVector<Pipeline> after = pipelinesOf(function, config, target, /*programLoop=*/true);
-  for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before, after)) {
+  Attempt before = attempt(function, config, target, /*programLoop=*/false);
+  Attempt after = attempt(function, config, target, /*programLoop=*/true);
+  for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before.loops, after.loops)) {
     if (!with.warpSpecialized || with.stages < 2) return Failure{"no warp of its own starts the copies"};
     if (!with.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
     if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), without.stages, with.stages}))
       return Failure{"the stages next to the stored tile are too few"};
   }
+  if (before.mmaWarp && !after.mmaWarp) return Failure{"no warp of its own would multiply: " + after.mmaWarp.error()};
   return {};
 }
 

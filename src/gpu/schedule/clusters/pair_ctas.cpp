@@ -7,13 +7,12 @@
 // CTA alone still takes longer (docs/stages/gpu_cta_pairs.md), so every pair that is possible pays. An MMA of a pair needs partitions: a
 // warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers. Of block scales, each CTA copies those
 // of its rows of A, and those of all columns of B. All MMAs of a kernel are those of pairs, or none is. Whether the partitions are
-// possible, schedule-loops and pipeline-loops show for a copy of the kernel.
+// possible, the steps up to place-accumulators show for a copy of the kernel.
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/mma_partition.h"
+#include "gpu/schedule/accumulators/place_accumulators.h"
 #include "gpu/schedule/buffers.h"
-#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
@@ -216,11 +215,9 @@ static Result<void> planPartition(tt::FuncOp function, ttg::ConfigAttr config, c
     pairer.apply();
     return true;
   };
-  scheduleCopy(function, config, target, rewrite, [&](tt::FuncOp copy) {
-    if (failed(pipelineLoops(copy, config))) return;
-    planned = checkMmaWarp(copy);
-    if (!planned) return;
-    if (Result<AccumulationPlan> sums = planAccumulation(copy, config, target); !sums) planned = Failure{sums.error()};
+  scheduleCopy(function, config, target, rewrite, /*see=*/nullptr, [&](tt::FuncOp copy) {
+    Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
+    planned = plan ? Result<void>() : Result<void>(Failure{plan.error()});
   });
   return planned;
 }

@@ -5,6 +5,7 @@
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/integer_value.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -19,6 +20,11 @@ Barriers::Barriers(tt::FuncOp function, int64_t ctas, int64_t consumerGroups, in
     first[alloc] = arrivals.size();
     arrivals.append(static_cast<size_t>(alloc.getType().getCount()), alloc.getArrivals());
   });
+  if (ctas == 1)
+    function.walk([&](ttg::TmaLoadOp load) {
+      auto [found, isFirst] = full.try_emplace(allocOf(load.getBuffer()), load.getBarriers());
+      if (!isFirst && found->second != load.getBarriers()) found->second = {};
+    });
   ofConsumers = arrivals.size();
   arrivals.append({consumerGroups, groups});
 }
@@ -45,33 +51,108 @@ public:
     known[op->getResult(0)] = computeInteger(op, llvm::map_to_vector(op->getOperands(), [&](Value operand) { return of(operand); }));
   }
 
-  void pass(ValueRange from, ValueRange to) {
-    SmallVector<Integer> values = llvm::map_to_vector(from, [&](Value value) { return of(value); });
-    for (auto [value, passed] : llvm::zip(values, to))
-      known[passed] = value;
-  }
-
 private:
   DenseMap<Value, Integer> known;
   DenseMap<Value, int64_t> fixed; ///< by the launch
 };
+
+/// The index of a buffer's stage, and the barriers at which its copies arrive; null if it has none.
+std::pair<Value, Value> stageOf(Value buffer, const Barriers &barriers) {
+  ttg::AllocOp alloc = isa<ttg::BufferType>(buffer.getType()) ? allocOf(buffer) : ttg::AllocOp();
+  auto stage = tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
+  Value full = alloc && stage ? barriers.full.lookup(alloc) : Value();
+  return full ? std::pair<Value, Value>(stage.getIndex(), full) : std::pair<Value, Value>();
+}
+
+/// True if an operation reads buffers.
+bool isRead(Operation *op) {
+  return isa<ttg::LoadSharedOp, ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op);
+}
 
 bool isEvent(Operation *op) {
   return isa<ttg::BarrierWaitOp, ttg::BarrierArriveOp, ttg::BarrierExpectOp, ttg::TmaLoadOp, ttg::Tcgen05CommitOp, ttg::Tcgen05MmaOp,
              ttg::Tcgen05WaitOp, ttg::CtaBarrierOp>(op);
 }
 
-bool hasEvents(Operation *op) {
-  return op->walk([](Operation *inside) { return isEvent(inside) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
-}
+/// The operations that decide about events: these, what is around them, and the scalars that both depend on. Few of a kernel's operations
+/// are, and loops execute them many times.
+class Relevant {
+public:
+  Relevant(tt::FuncOp function, const Barriers &barriers) {
+    function.walk([&](Operation *op) {
+      bool reads = false;
+      if (isRead(op))
+        for (Value operand : op->getOperands())
+          if (Value index = stageOf(operand, barriers).first) {
+            reads = true;
+            if (seen.insert(index).second) needed.push_back(index);
+          }
+      if (!isEvent(op) && !reads) return;
+      for (Operation *outer = op; outer != function && decides.insert(outer).second; outer = outer->getParentOp())
+        needOperands(outer);
+    });
+    around = decides;
+    while (!needed.empty())
+      need(needed.pop_back_val());
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (decides.contains(op)) ofBlock[op->getBlock()].push_back(op);
+    });
+  }
+
+  ArrayRef<Operation *> operator[](Block &block) const {
+    auto found = ofBlock.find(&block);
+    return found == ofBlock.end() ? ArrayRef<Operation *>() : ArrayRef(found->second);
+  }
+  bool contains(Operation *op) const { return decides.contains(op); }
+  bool contains(Value value) const { return seen.contains(value); }
+  /// True if waits or arrivals are in a relevant operation.
+  bool hasEvents(Operation *op) const { return around.contains(op); }
+
+private:
+  /// Loops and branches need their bounds and conditions. What they pass on is needed value by value.
+  void needOperands(Operation *op) {
+    ValueRange operands = op->getOperands();
+    for (Value operand : isa<scf::ForOp>(op) ? operands.take_front(cast<scf::ForOp>(op).getNumControlOperands()) : operands)
+      if (operand.getType().isIntOrIndex() && seen.insert(operand).second) needed.push_back(operand);
+  }
+
+  void need(Value value) {
+    auto pass = [&](Value from) {
+      if (seen.insert(from).second) needed.push_back(from);
+    };
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto loop = dyn_cast_or_null<scf::ForOp>(argument ? argument.getOwner()->getParentOp() : value.getDefiningOp());
+    if (loop && around.contains(loop)) {
+      if (value == loop.getInductionVar()) return;
+      BlockArgument carried = argument ? argument : loop.getRegionIterArg(cast<OpResult>(value).getResultNumber());
+      for (Value from : {Value(carried), loop.getTiedLoopInit(carried)->get(), loop.getTiedLoopYieldedValue(carried)->get()})
+        pass(from);
+      return;
+    }
+    if (argument) return;
+    auto result = cast<OpResult>(value);
+    if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()); branch && around.contains(branch)) {
+      for (Region &region : branch->getRegions())
+        pass(region.front().getTerminator()->getOperand(result.getResultNumber()));
+      return;
+    }
+    if (decides.insert(result.getOwner()).second && result.getOwner()->getNumRegions() == 0) needOperands(result.getOwner());
+  }
+
+  DenseSet<Operation *> decides, around; ///< and those of them that are events, or have some
+  DenseSet<Value> seen;
+  SmallVector<Value> needed;
+  DenseMap<Block *, SmallVector<Operation *>> ofBlock;
+};
 
 /// Gives loops with waits and arrivals their bounds.
-Scalars boundsOf(tt::FuncOp function, const Launch &launch) {
+Scalars boundsOf(tt::FuncOp function, const Relevant &relevant, const Launch &launch) {
   Scalars scalars;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!relevant.contains(op)) return;
     scalars.compute(op);
     auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || !hasEvents(loop)) return;
+    if (!loop || !relevant.hasEvents(loop)) return;
     Integer lower = scalars.of(loop.getLowerBound()), upper = scalars.of(loop.getUpperBound()), step = scalars.of(loop.getStep());
     if (!lower) scalars.fix(loop.getLowerBound(), *(lower = 0));
     if (!step) scalars.fix(loop.getStep(), *(step = 1));
@@ -84,18 +165,28 @@ Scalars boundsOf(tt::FuncOp function, const Launch &launch) {
 /// Lists the waits and arrivals of a warp group.
 class Program {
 public:
-  Program(const WarpGroup &group, const Barriers &barriers, Launch launch, Scalars scalars, std::vector<Event> &events)
-      : group(group), barriers(barriers), launch(launch), scalars(std::move(scalars)), events(events) {}
+  Program(const WarpGroup &group, const Barriers &barriers, const Relevant &relevant, Launch launch, Scalars scalars,
+          std::vector<Event> &events)
+      : group(group), barriers(barriers), relevant(relevant), launch(launch), scalars(std::move(scalars)), events(events) {}
 
-  /// False if a value that decides is not known.
-  bool run(Block &block) {
-    return llvm::all_of(block.without_terminator(), [&](Operation &op) { return run(&op); });
-  }
+  /// Returns the operation that depends on a value that is not known; null: there is none.
+  Operation *run(Block &kernel) { return runBlock(kernel) ? nullptr : unknown; }
 
 private:
-  bool run(Operation *op) {
+  bool runBlock(Block &block) {
+    for (Operation *op : relevant[block])
+      if (!runOperation(op)) {
+        if (!unknown) unknown = op;
+        return false;
+      }
+    return true;
+  }
+
+  bool runOperation(Operation *op) {
+    if (isRead(op) && isOfGroup(op)) read(op);
     if (isEvent(op)) return !isOfGroup(op) || runEvent(op);
-    bool runs = op->getNumRegions() != 0 && hasEvents(op);
+    if (isRead(op)) return true;
+    bool runs = relevant.hasEvents(op);
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && runs) return runLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op); branch && runs) return runBranch(branch);
     scalars.compute(op);
@@ -107,14 +198,22 @@ private:
   bool runLoop(scf::ForOp loop) {
     Integer lower = scalars.of(loop.getLowerBound()), upper = scalars.of(loop.getUpperBound()), step = scalars.of(loop.getStep());
     if (!lower || !upper || !step || *step < 1) return false;
-    scalars.pass(loop.getInitArgs(), loop.getRegionIterArgs());
+    pass(loop.getInitArgs(), loop.getRegionIterArgs());
     for (int64_t number = *lower; number < *upper; number += *step) {
       scalars.set(loop.getInductionVar(), number);
-      if (!run(*loop.getBody()) || events.size() > maxEvents) return false;
-      scalars.pass(loop.getYieldedValues(), loop.getRegionIterArgs());
+      if (!runBlock(*loop.getBody()) || events.size() > maxEvents) return false;
+      pass(loop.getYieldedValues(), loop.getRegionIterArgs());
     }
-    scalars.pass(loop.getRegionIterArgs(), loop.getResults());
+    pass(loop.getRegionIterArgs(), loop.getResults());
     return true;
+  }
+
+  void pass(ValueRange from, ValueRange to) {
+    SmallVector<std::pair<Value, Integer>> passed;
+    for (auto [value, target] : llvm::zip(from, to))
+      if (relevant.contains(target)) passed.emplace_back(target, scalars.of(value));
+    for (auto [target, number] : passed)
+      scalars.set(target, number);
   }
 
   bool runBranch(scf::IfOp branch) {
@@ -122,8 +221,8 @@ private:
     if (!condition) scalars.set(branch.getCondition(), condition = launch.condition ? -1 : 0);
     Region &taken = *condition ? branch.getThenRegion() : branch.getElseRegion();
     if (taken.empty()) return true;
-    if (!run(taken.front())) return false;
-    scalars.pass(taken.front().getTerminator()->getOperands(), branch.getResults());
+    if (!runBlock(taken.front())) return false;
+    pass(taken.front().getTerminator()->getOperands(), branch.getResults());
     return true;
   }
 
@@ -137,8 +236,14 @@ private:
     if (ttg::partitionOf(op) != group.partition || group.isIdle) return false;
     auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
     auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
-    bool isFirstWarp = wait ? wait.getFirstWarp() : arrive ? arrive.getFirstWarp() : true;
+    bool isFirstWarp = wait ? wait.getFirstWarp() : arrive ? arrive.getFirstWarp() : !isa<ttg::LoadSharedOp, ttg::MmaAsyncOp>(op);
     return !isFirstWarp || group.number == 0;
+  }
+
+  void read(Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto [index, full] = stageOf(operand, barriers); full)
+        at(full, scalars.of(index), [&](size_t barrier) { events.push_back({op, Event::Kind::read, barrier}); });
   }
 
   bool runEvent(Operation *op) {
@@ -172,8 +277,8 @@ private:
         })
         .Case([&](ttg::CtaBarrierOp barrier) {
           size_t number = barriers.ofConsumers + barrier.getAllWarps() + barriers.perCta() * size_t(group.cta);
-          events.push_back({barrier, number, -1, 1});
-          events.push_back({barrier, number, ++ctaBarriers[number]});
+          events.push_back({.op = barrier, .kind = Event::Kind::arrival, .barrier = number, .arrivals = 1});
+          events.push_back({barrier, Event::Kind::wait, number, ++ctaBarriers[number]});
           return true;
         });
   }
@@ -205,7 +310,7 @@ private:
   void waitAt(Operation *op, size_t barrier, int64_t parity) {
     auto [found, isFirst] = waited.try_emplace(barrier, 1 - parity);
     if (!isFirst && found->second % 2 == parity) ++found->second;
-    events.push_back({op, barrier, found->second});
+    events.push_back({op, Event::Kind::wait, barrier, found->second});
   }
 
   template <typename Op> bool arriveAt(Op op, Integer index, Value predicate, Ctas ctas, int64_t arrivals, int64_t bytes = 0) {
@@ -214,27 +319,37 @@ private:
     return *arrives == 0 || at(op.getBarriers(), index, [&](size_t own) {
       for (int64_t cta = 0; cta < barriers.ctas; ++cta)
         if (ctas == Ctas::all || cta == (ctas == Ctas::own ? group.cta : 0))
-          events.push_back({op, own == noBarrier ? own : own + barriers.perCta() * size_t(cta - group.cta), -1, arrivals, bytes});
+          events.push_back({.op = op,
+                            .kind = Event::Kind::arrival,
+                            .barrier = own == noBarrier ? own : own + barriers.perCta() * size_t(cta - group.cta),
+                            .arrivals = arrivals,
+                            .bytes = bytes});
     });
   }
 
   const WarpGroup &group;
   const Barriers &barriers;
+  const Relevant &relevant;
   Launch launch;
   Scalars scalars;
   std::vector<Event> &events;
+  Operation *unknown = nullptr;
   DenseMap<size_t, int64_t> waited, ctaBarriers; ///< by barrier: the phases of the last wait
 };
 
 } // namespace
 
-std::optional<std::vector<std::vector<Event>>> eventsOf(tt::FuncOp function, ArrayRef<WarpGroup> groups, const Barriers &barriers,
-                                                        const Launch &launch) {
-  Scalars bounds = boundsOf(function, launch);
-  std::vector<std::vector<Event>> programs(groups.size());
-  for (auto [group, events] : llvm::zip(groups, programs))
-    if (!Program(group, barriers, launch, bounds, events).run(function.getBody().front())) return std::nullopt;
-  return programs;
+Operation *listEvents(tt::FuncOp function, ArrayRef<WarpGroup> groups, const Barriers &barriers, ArrayRef<Launch> launches,
+                      function_ref<bool(ArrayRef<std::vector<Event>>)> use) {
+  Relevant relevant(function, barriers);
+  for (const Launch &launch : launches) {
+    Scalars bounds = boundsOf(function, relevant, launch);
+    std::vector<std::vector<Event>> programs(groups.size());
+    for (auto [group, events] : llvm::zip(groups, programs))
+      if (Operation *unknown = Program(group, barriers, relevant, launch, bounds, events).run(function.getBody().front())) return unknown;
+    if (!use(programs)) break;
+  }
+  return nullptr;
 }
 
 } // namespace tilewright::gpu

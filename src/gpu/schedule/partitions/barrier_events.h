@@ -3,7 +3,8 @@
 
 #include "gpu/ttg/ttg.h"
 
-#include <optional>
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <vector>
 
 namespace tilewright::gpu {
@@ -23,12 +24,15 @@ struct WarpGroup {
 
 constexpr size_t noBarrier = UINT32_MAX;
 
-/// A wait or an arrival of a warp group.
+/// What a warp group does: it waits for `phases` of a barrier, or arrives there, or reads a stage that TMA fills.
 struct Event {
+  enum class Kind : uint8_t { wait, arrival, read };
+
   mlir::Operation *op;
-  size_t barrier;                  ///< `noBarrier`: its index is none of an allocated one
-  int64_t phases;                  ///< a wait: how many have to be complete; -1: an arrival
-  int64_t arrivals = 0, bytes = 0; ///< an arrival; the bytes that TMA brings are negative
+  Kind kind;
+  size_t barrier; ///< `noBarrier`: its index is none of an allocated one. Of a read: that at which the stage's copies arrive
+  int64_t phases = 0;
+  int64_t arrivals = 0, bytes = 0; ///< the bytes that TMA brings are negative
 };
 
 /// The barriers of all CTAs: those of the kernel, and one each for the cta_barriers of the consumers and of all warps.
@@ -38,12 +42,14 @@ struct Barriers {
 
   int64_t ctas;
   llvm::DenseMap<mlir::Value, size_t> first;
-  llvm::SmallVector<int64_t> arrivals; ///< of a phase, in each CTA
+  llvm::DenseMap<mlir::Operation *, mlir::Value> full; ///< by buffer, if its stages are filled for this CTA alone
+  llvm::SmallVector<int64_t> arrivals;                 ///< of a phase, in each CTA
   size_t ofConsumers;
 };
 
-/// Returns the waits and arrivals of each warp group, in the order of its program; null if they depend on data.
-std::optional<std::vector<std::vector<Event>>> eventsOf(tt::FuncOp function, llvm::ArrayRef<WarpGroup> groups, const Barriers &barriers,
-                                                        const Launch &launch);
+/// Calls `use` for each launch with the waits and arrivals of each warp group, in the order of its program, until it returns false. Returns
+/// the operation that depends on data, or is of more iterations than can be listed; null if there is none.
+mlir::Operation *listEvents(tt::FuncOp function, llvm::ArrayRef<WarpGroup> groups, const Barriers &barriers,
+                            llvm::ArrayRef<Launch> launches, llvm::function_ref<bool(llvm::ArrayRef<std::vector<Event>>)> use);
 
 } // namespace tilewright::gpu

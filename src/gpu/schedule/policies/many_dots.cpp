@@ -1,11 +1,12 @@
 // Three dots or more, the last of which accumulates in place, as in attention's backward pass. The last MMA stays in flight until the next
-// iteration waits for its first one. With S stages:
+// iteration waits for its first one. (A warp that only issues tcgen05.mma does not wait: its commits release stages.) With S stages:
 //   issue MMA 1 of i    wait for it and for the last MMA of i-1    release the stages of i-1    copy i+S-1    ...    issue the last MMA of
 //   i
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies/policies.h"
+#include "support/target.h"
 
 using namespace mlir;
 
@@ -31,7 +32,8 @@ static ttg::MmaAsyncWaitOp chooseDrainingWait(const LoopSchedule &schedule, cons
 }
 
 bool scheduleManyDots(LoopSchedule &schedule, const PolicyContext &context) {
-  if (schedule.circularBuffers.empty()) return false;
+  bool hasMmaWarp = schedule.warpSpecialized && context.target.tcgen05;
+  if (schedule.circularBuffers.empty() || hasMmaWarp) return false;
   ttg::MmaAsyncWaitOp wait = chooseDrainingWait(schedule, context);
   if (!wait) return false;
   drainLastMmaAt(schedule, wait);

@@ -4,6 +4,8 @@
 //   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
 // For each loop: find the loads that may run ahead; choose the depth of the circular buffers, as deep as shared memory permits; let the
 // first policy that suits the loop schedule it; let copies continue from tile to tile if the loop around it is a persistent one.
+// Later steps add barriers, buffers and scratch memory. So they rewrite a copy of the kernel first (attempts.cpp). If that takes too much
+// shared memory, the loops are scheduled again, with as many bytes less.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
@@ -35,8 +37,9 @@ bool loadsTiles(scf::ForOp loop) {
 
 class LoopScheduler {
 public:
-  LoopScheduler(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies)
-      : function(function), config(config), target(target), policies(policies), budget(function, target) {}
+  /// `later`: bytes of shared memory that later steps add.
+  LoopScheduler(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies, int64_t later)
+      : function(function), config(config), target(target), policies(policies), budget(function, target, later) {}
 
   LogicalResult run() {
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); }); // inner ones first
@@ -50,6 +53,9 @@ public:
       write(schedule, reason);
     return success();
   }
+
+  /// The bytes of shared memory that the schedules need by themselves.
+  int64_t plannedBytes() const { return budget.bytes(); }
 
 private:
   /// Returns the loads of the loop that may run ahead. They may not if it asks for one stage.
@@ -336,17 +342,20 @@ private:
 
 } // namespace
 
-LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies) {
-  return LoopScheduler(function, config, target, policies).run();
-}
-
-void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
-                  function_ref<void(tt::FuncOp)> see) {
-  OpBuilder b(function);
-  ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
-  auto copy = cast<tt::FuncOp>(b.clone(*function));
-  if (rewrite(copy) && succeeded(scheduleLoops(copy, config, target, allPolicies()))) see(copy);
-  copy.erase();
+LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies,
+                            function_ref<void(tt::FuncOp)> seeRewritten) {
+  for (int64_t later = 0;;) {
+    OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
+    LoopScheduler scheduler(function, config, target, policies, later);
+    if (failed(scheduler.run())) return failure();
+    FailureOr<int64_t> bytes = bytesOfRewritten(function, seeRewritten);
+    int64_t planned = scheduler.plannedBytes();
+    // Nothing to gain: an error, which the step that reports it will meet again, or no stage that could be given up.
+    if (failed(bytes) || *bytes <= target.sharedBytes || *bytes - planned <= later) return success();
+    later = *bytes - planned;
+    function.getBody().takeBody(unscheduled->getBody());
+    function->setAttrs((*unscheduled)->getAttrDictionary());
+  }
 }
 
 LogicalResult scheduleLoops(ModuleOp module) {

@@ -1,7 +1,6 @@
 #include "gpu/schedule/policies/shared_budget.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/cost_model/thresholds.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "support/target.h"
 
@@ -33,13 +32,10 @@ int64_t barriersOf(const LoopSchedule &schedule) {
   return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
 }
 
-SharedBudget::SharedBudget(tt::FuncOp function, const GpuTarget &target)
-    : function(function), target(target), reservedBarriers(target.tcgen05 ? tensorBarrierBytes : 0) {}
-
 bool SharedBudget::fits(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
   SmallVector<DeeperBuffer> all(reserved);
   llvm::append_range(all, more);
-  return planShared(function, all).bytes + reservedBarriers + barriers <= target.sharedBytes;
+  return planShared(function, all).bytes + reservedBarriers + barriers + later <= target.sharedBytes;
 }
 
 void SharedBudget::reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers) {

@@ -21,16 +21,20 @@ int64_t barriersOf(const LoopSchedule &schedule);
 /// Shared memory with the circular buffers of the loops that have been scheduled.
 class SharedBudget {
 public:
-  SharedBudget(tt::FuncOp function, const GpuTarget &target);
+  /// `later`: bytes that stay free for what later steps add.
+  SharedBudget(tt::FuncOp function, const GpuTarget &target, int64_t later) : function(function), target(target), later(later) {}
   /// True if these buffers, and barriers of so many bytes, fit as well.
   bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
   void reserve(llvm::ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0);
+  /// The bytes of what has been reserved, and of all other buffers.
+  int64_t bytes() const { return planShared(function, reserved).bytes + reservedBarriers; }
 
 private:
   tt::FuncOp function;
   const GpuTarget &target;
+  int64_t later;
   llvm::SmallVector<DeeperBuffer> reserved;
-  int64_t reservedBarriers;
+  int64_t reservedBarriers = 0;
 };
 
 } // namespace tilewright::gpu

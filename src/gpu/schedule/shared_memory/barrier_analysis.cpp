@@ -2,18 +2,23 @@
 
 #include "gpu/machine/ptx.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <unordered_set>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
+/// What tells accesses apart.
+static auto keyOf(const PendingAccess &p) {
+  return std::tie(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
+                  p.barrier, p.fenced, p.fencedBarrier, p.fencedAllWarps, p.groupBarrier, p.allWarps, p.left);
+}
+
 bool PendingAccess::operator==(const PendingAccess &other) const {
-  auto key = [](const PendingAccess &p) {
-    return std::tie(p.access.op, p.access.owner, p.access.stages.counter, p.access.stages.bits, p.younger, p.committed, p.running, p.wait,
-                    p.barrier, p.fenced, p.fencedBarrier, p.fencedAllWarps, p.groupBarrier, p.allWarps, p.left);
-  };
-  return key(*this) == key(other);
+  return keyOf(*this) == keyOf(other);
 }
 
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later) {
@@ -43,7 +48,7 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(const BarrierRules &rules, AccessCache &accesses, Visitor visit) : rules(rules), accesses(accesses), visit(visit) {}
+  Analysis(const BarrierRules &rules, AccessCache &cache, Visitor visit) : rules(rules), cache(cache), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
@@ -74,16 +79,24 @@ public:
     if (hasBarrierInside(op)) passBarrier(op, false, state);
     if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
-    auto known = accesses.find(op);
-    if (known == accesses.end()) known = accesses.insert({op, sharedAccessesOf(op)}).first;
+    auto known = cache.accesses.find(op);
+    if (known == cache.accesses.end()) known = cache.accesses.insert({op, sharedAccessesOf(op)}).first;
     for (const SharedAccess &access : known->second)
       add(access, state);
   }
 
 private:
   static void join(PendingAccesses &into, const PendingAccesses &other) {
+    auto hash = [](const PendingAccess *each) {
+      return size_t(std::apply([](const auto &...part) { return llvm::hash_combine(part...); }, keyOf(*each)));
+    };
+    auto isSame = [](const PendingAccess *x, const PendingAccess *y) { return *x == *y; };
+    std::unordered_set<const PendingAccess *, decltype(hash), decltype(isSame)> known(into.size() + other.size(), hash, isSame);
+    into.reserve(into.size() + other.size());
+    for (const PendingAccess &each : into)
+      known.insert(&each);
     for (const PendingAccess &each : other)
-      if (!llvm::is_contained(into, each)) into.push_back(each);
+      if (known.insert(&each).second) into.push_back(each);
   }
 
   /// All threads pass a barrier before they run partitions at the same time. The kernel's mbarriers order what partitions have in common.
@@ -128,28 +141,34 @@ private:
     leave(loop, state);
   }
 
+  const StageSet &stagesNamed(Value index, unsigned depth) {
+    auto [found, isNew] = cache.stages.try_emplace({index, depth});
+    if (isNew) found->second = stagesOf(index, depth);
+    return found->second;
+  }
+
   /// Names stages by the counter of the loop in its first iteration, if the loop has one for this buffer.
-  static void enter(scf::ForOp loop, SharedAccess &access) {
+  void enter(scf::ForOp loop, SharedAccess &access) {
     auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
     if (!alloc) return;
     for (Operation *user : alloc.getResult().getUsers()) {
       auto stage = dyn_cast<ttg::StageOp>(user);
       if (!stage || !loop->isAncestor(stage)) continue;
-      BlockArgument counter = stagesOf(stage.getIndex(), access.stages.bits.getBitWidth()).counter;
+      BlockArgument counter = stagesNamed(stage.getIndex(), access.stages.bits.getBitWidth()).counter;
       if (counter && counter.getOwner() == loop.getBody()) return rename(access, counter, loop.getTiedLoopInit(counter)->get());
     }
   }
 
   /// Names stages by the counter of the next iteration.
-  static void advance(scf::ForOp loop, SharedAccess &access) {
+  void advance(scf::ForOp loop, SharedAccess &access) {
     BlockArgument counter = access.stages.counter;
     if (counter && counter.getOwner() == loop.getBody()) rename(access, counter, loop.getTiedLoopYieldedValue(counter)->get());
   }
 
   /// Names stages by `counter`, which is `value` now.
-  static void rename(SharedAccess &access, BlockArgument counter, Value value) {
+  void rename(SharedAccess &access, BlockArgument counter, Value value) {
     APInt bits = access.stages.bits;
-    StageSet now = stagesOf(value, bits.getBitWidth());
+    StageSet now = stagesNamed(value, bits.getBitWidth());
     bool isKnown = now.counter == access.stages.counter && now.bits.isPowerOf2();
     access.stages = isKnown ? StageSet{counter, bits.rotr(now.bits.logBase2())} : StageSet{{}, APInt::getAllOnes(bits.getBitWidth())};
   }
@@ -172,7 +191,7 @@ private:
       each.fencedAllWarps |= each.fenced && (allWarps || !rules.hasPartitions);
     }
     // What is ordered before everything is forgotten.
-    llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && (each.fencedAllWarps || each.access.isAsyncProxy()); });
+    llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && each.fencedAllWarps; });
     PendingAccesses merged;
     join(merged, state);
     state = std::move(merged);
@@ -201,7 +220,8 @@ private:
     for (PendingAccess &each : state) {
       bool isCommitted = accessor != Accessor::copyAsync || each.committed;
       if (!each.running || each.access.accessor != accessor || each.younger < pending || !isCommitted) continue;
-      each.running = false;
+      each.running = each.committed = false;
+      each.younger = 0;
       each.wait = wait;
     }
   }
@@ -228,11 +248,12 @@ private:
     llvm::erase_if(state, [&](const PendingAccess &earlier) { return supersedes(access, earlier.access); });
     PendingAccess pending{access};
     pending.running = access.isAsynchronous();
+    pending.fenced = pending.fencedBarrier = pending.fencedAllWarps = !rules.mayNeedFence(access);
     if (!llvm::is_contained(state, pending)) state.push_back(pending);
   }
 
   const BarrierRules &rules;
-  AccessCache &accesses;
+  AccessCache &cache;
   Visitor visit;
 };
 
@@ -243,11 +264,19 @@ BarrierRules::BarrierRules(tt::FuncOp function, bool hasPartitions, ArrayRef<Exe
   function.walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op).Case<ttg::MmaAsyncWaitOp, ttg::Tcgen05WaitOp, ttg::TmaStoreWaitOp, ttg::CopyWaitOp>(
         [&](auto wait) { maxPending = std::max<int64_t>(maxPending, wait.getPending()); });
+    if (!isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::TmaLoadOp, ttg::TmaStoreOp>(op)) return;
+    for (const SharedAccess &access : sharedAccessesOf(op))
+      if (!access.inTensorMemory) asyncBytes.insert({access.first, access.end});
   });
 }
 
-void visitUnordered(Operation *op, const BarrierRules &rules, AccessCache &accesses, PendingAccesses &state, Visitor visit) {
-  Analysis(rules, accesses, visit).step(op, state);
+bool BarrierRules::mayNeedFence(const SharedAccess &access) const {
+  return !access.isAsyncProxy() && !access.inTensorMemory &&
+         llvm::any_of(asyncBytes, [&](auto bytes) { return bytes.first < access.end && access.first < bytes.second; });
+}
+
+void visitUnordered(Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit) {
+  Analysis(rules, cache, visit).step(op, state);
 }
 
 } // namespace tilewright::gpu

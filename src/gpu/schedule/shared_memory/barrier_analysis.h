@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tilewright::gpu {
 
@@ -51,8 +52,11 @@ llvm::ArrayRef<Exemption> exemptions();
 /// True if a fence must order two accesses: a thread makes the earlier one, TMA or an MMA the later one.
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later);
 
-/// The accesses of each operation, which barriers do not change.
-using AccessCache = llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>>;
+/// What barriers do not change: the accesses of each operation, and the stages that an index may name by depth.
+struct AccessCache {
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>> accesses;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, StageSet> stages;
+};
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
 using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &, BarrierNeed)>;
 
@@ -63,11 +67,14 @@ struct BarrierRules {
   bool hasPartitions; ///< the kernel is warp-specialized
   int64_t maxPending; ///< the most asynchronous operations that a wait leaves in flight: how many more are younger makes no difference
   llvm::ArrayRef<Exemption> exempt;
+  llvm::SetVector<std::pair<int64_t, int64_t>> asyncBytes; ///< that TMA and MMAs access: a fence orders accesses of threads before these
+
+  bool mayNeedFence(const SharedAccess &access) const;
 };
 
 /// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
 /// each pair of accesses that are not ordered yet, of which the later one is in the operation.
-void visitUnordered(mlir::Operation *op, const BarrierRules &rules, AccessCache &accesses, PendingAccesses &state, Visitor visit);
+void visitUnordered(mlir::Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit);
 
 /// Inserts the barriers and fences that a kernel needs (insert_barriers.cpp).
 mlir::LogicalResult insertBarriers(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);

@@ -9,6 +9,7 @@
 #include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <optional>
@@ -64,9 +65,9 @@ public:
   }
 
   LogicalResult run() {
+    orderIterations();
     position = &body.front();
-    constexpr int64_t changesOfAccess = 4; // a barrier, a fence, other partitions in it, a wait before it
-    for (int64_t changes = changesOfAccess * int64_t(numbers.size()); changes > 0; --changes) {
+    for (int64_t changes = maxChanges(); changes > 0; --changes) {
       std::optional<Unordered> next = nextUnordered();
       if (!next) return success();
       if (next->need.wait)
@@ -77,13 +78,51 @@ public:
   }
 
 private:
+  /// For each access a barrier, a fence, other partitions in the barrier, and a wait before it.
+  int64_t maxChanges() const { return 4 * int64_t(numbers.size()); }
+
+  /// Orders the accesses of one iteration of the innermost loops, as far as these come before all other pairs. An iteration is
+  /// straight-line code, so the analysis continues from each new barrier. That of the whole kernel has to go through the loop again.
+  void orderIterations() {
+    int64_t depth = loopsFrom.lookup(&body.front());
+    SmallVector<Block *> iterations;
+    function.walk([&](LoopLikeOpInterface loop) {
+      for (Region *region : loop.getLoopRegions())
+        if (loopsAround(loop) + 1 == depth) iterations.push_back(&region->front());
+    });
+    for (Block *iteration : iterations)
+      orderIteration(*iteration);
+    states.clear();
+  }
+
+  void orderIteration(Block &iteration) {
+    PendingAccesses pending;
+    int64_t changes = 0;
+    for (Operation *op = &iteration.front(); op && changes <= maxChanges();) {
+      states[op] = pending;
+      SmallVector<Unordered> found;
+      visitUnordered(op, rules, cache, pending, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
+        Unordered each(earlier, later, need);
+        if (!need.wait && !isMismatched(each) && needsBarrier(need) && !each.isCarried) found.push_back(each);
+      });
+      op = found.empty() ? op->getNextNode() : iteration.findAncestorOpInBlock(*order(*firstOf(found)));
+      if (found.empty()) continue;
+      pending = stateBefore(op);
+      ++changes;
+    }
+  }
+
+  /// Returns the state before an operation, which may be new: then it is that before the next one.
+  const PendingAccesses &stateBefore(Operation *op) const {
+    while (!states.contains(op))
+      op = op->getNextNode();
+    return states.find(op)->second;
+  }
+
   /// Lets the analysis of the kernel's body continue from an operation on, or from the one around it. What stands before has not changed.
   void analyzeFrom(Operation *changed) {
     position = body.findAncestorOpInBlock(*changed);
-    Operation *known = position;
-    while (!states.contains(known)) // a new one: the state before it is that before the next one
-      known = known->getNextNode();
-    state = states.lookup(known);
+    state = stateBefore(position);
     while (!unordered.empty() && !body.findAncestorOpInBlock(*unordered.back().later.op)->isBeforeInBlock(position))
       unordered.pop_back();
   }
@@ -92,7 +131,7 @@ private:
   void analyzeNext() {
     states[position] = state;
     SmallVector<Unordered> found;
-    visitUnordered(position, rules, accesses, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
+    visitUnordered(position, rules, cache, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
       found.emplace_back(earlier, later, need);
     });
     if (!found.empty()) unordered.push_back(*firstOf(found));
@@ -116,11 +155,12 @@ private:
     return {true, -loopsFrom.lookup(op), false, false, false, numbers.lookup(op)};
   }
 
+  /// A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
+  static bool isMismatched(const Unordered &each) { return (each.earlier.access.accessor == Accessor::tmaStore) != each.need.allWarps; }
+  static bool needsBarrier(BarrierNeed need) { return need.barrier || need.allWarps; }
+
   Key keyOf(const Unordered &each) const {
-    // A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
-    bool isStore = each.earlier.access.accessor == Accessor::tmaStore;
-    bool needsBarrier = each.need.barrier || each.need.allWarps;
-    return {!each.need.wait, -loopsAround(each.position),  isStore != each.need.allWarps, !needsBarrier,
+    return {!each.need.wait, -loopsAround(each.position),  isMismatched(each), !needsBarrier(each.need),
             each.isCarried,  numbers.lookup(each.position)};
   }
 
@@ -186,10 +226,10 @@ private:
   Block &body;
   BarrierRules rules;
   OpBuilder b;
-  AccessCache accesses;
+  AccessCache cache;
   DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence
   DenseMap<Operation *, int64_t> loopsFrom;      ///< of each operation of the body: the loops around what is in it, or after it
-  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of the body that has been analyzed
+  DenseMap<Operation *, PendingAccesses> states; ///< before each operation that has been analyzed
   Operation *position = nullptr;                 ///< the operation of the body that is analyzed next; null at the end
   PendingAccesses state;                         ///< before it
   SmallVector<Unordered> unordered;              ///< of each operation before it at most one pair, in their order
