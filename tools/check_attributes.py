@@ -31,7 +31,6 @@ STEPS_OF = {
     SCHEDULE + "mmas/mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
     SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
-    SCHEDULE + "dequantize/policy.cpp": {"schedule-loops"},
 }
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
            SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},

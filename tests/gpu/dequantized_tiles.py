@@ -1,15 +1,16 @@
-"""Narrow tiles that threads dequantize for dots are prefetched to shared memory, and an iteration has one CTA barrier. After it, MMAs read the
-dequantized values of all stages, and the stages are refilled. The tiles arrive together."""
+"""Narrow tiles that threads dequantize for dots are prefetched to shared memory. The CTA barrier that shows the dequantized values to MMAs also
+shows that the tiles have been read, so their stages are refilled after it. The tiles arrive together."""
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --emit ttg --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 | FileCheck %s
 # RUN: tilewright compile %s --kernel widened --target cuda:sm_90a --until schedule-loops --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=64' --num-warps 8 --num-stages 3 > %t.mlir && FileCheck %s --check-prefix=SCHEDULE < %t.mlir
-# RUN: sed 's/ one_barrier true//' %t.mlir > %t.two.mlir && not tilewright opt %t.two.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=TWO
-# RUN: sed 's/threads depth 3/threads depth 2/' %t.mlir > %t.depth.mlir && not tilewright opt %t.depth.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEPTH
+# RUN: sed 's/threads depth 3/threads depth 1/' %t.mlir > %t.depth.mlir && not tilewright opt %t.depth.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEPTH
 # RUN: tilewright explain %s --kernel widened --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,M=i32:16,K=i32:16,BLOCK_K=256' --num-stages 3 | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright run %s --simulate --kernel widened --grid 1 --num-warps 8 --num-stages 3 --arg a=arange:i8[128x256] --arg b=arange:i8[256x256] --arg out=zeros:f32[128x256] --arg M=128 --arg K=256 --arg BLOCK_K=64
 # RUN: tilewright explain %s --kernel otherwise --target cuda:sm_90a --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"assembly"' --num-warps 8 | FileCheck %s --check-prefix=OTHERWISE
 # RUN: tilewright explain %s --kernel otherwise --target cuda:sm_90a --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"square root"' --num-warps 8 | FileCheck %s --check-prefix=OTHERWISE
 # RUN: tilewright run %s --kernel otherwise --grid 1 --arg a=randn:f16[128x128] --arg b=arange:u8[128x128] --arg out=zeros:f32[128x128] --arg K=128 --arg N=128 --arg HOW='"square root"' --num-warps 8 --simulate --out out=%t.npy
 # RUN: tilewright run %s --kernel otherwise --grid 1 --arg a=randn:f16[128x128] --arg b=arange:u8[128x128] --arg out=zeros:f32[128x128] --arg K=128 --arg N=128 --arg HOW='"square root"' --check out=%t.npy
+# RUN: tilewright compile %s --kernel decayed --target cuda:sm_90a --until schedule-loops --signature '*fp16:16,*i8:16,*fp32:16,i32:16' --num-warps 8 --num-stages 8 | FileCheck %s --check-prefix=DECAYED
+# RUN: tilewright compile %s --kernel otherwise --target cuda:sm_90a --until schedule-loops --signature '*fp16:16,*u8:16,*fp32:16,i32:16,i32:16,"assembly"' --num-warps 8 | FileCheck %s --check-prefix=MIXED
 
 # CHECK-COUNT-6: ttg.tma_load
 # CHECK: scf.for
@@ -25,10 +26,9 @@ dequantized values of all stages, and the stages are refilled. The tiles arrive 
 # CHECK-NOT: ttg.cta_barrier
 # CHECK: scf.yield
 
-# SCHEDULE: policy "register-operands"
-# SCHEDULE-SAME: one_barrier true
-# TWO: its schedule is invalid: the release of a stage is not at the barrier that computed operands have
-# DEPTH: its schedule is invalid: a buffer is filled while an MMA reads it
+# SCHEDULE: policy "gemm" requested 3
+# SCHEDULE-SAME: release 2>, <threads depth 3
+# DEPTH: its schedule is invalid: a single buffer of a computed operand cannot be filled while an MMA reads it
 
 # Two buffers for each would not fit: the tiles go to registers.
 # LARGE: i8 from a in {{.*}} accesses of 16 bytes
@@ -48,6 +48,8 @@ def widened(a, b, out, M, K, BLOCK_K: tl.constexpr):
     tl.store(out + i[:, None] * 256 + j[None, :], total, mask=(i < M)[:, None])
 
 
+# The stage of a tile that threads read is released before the MMA, that of a tile that the MMA reads after the next MMA.
+# MIXED: buffers [<tma depth 3 writers [2] release 2>, <tma depth 3 writers [1] release 4>, <threads depth 2
 # Any operation that computes each element alone may dequantize.
 # OTHERWISE: 3 stages of 24576 bytes: 64x128 i8 by TMA, 128x64 f16 by TMA
 @triton.jit
@@ -64,3 +66,17 @@ def otherwise(a, b, out, K, N, HOW: tl.constexpr):
             y = tl.sqrt_rn(y.to(tl.float32)).to(tl.float16)
         total = tl.dot(x, y, total)
     tl.store(out + i[:, None] * N + j[None, :], total)
+
+
+# The MMA ends in its iteration, so the dequantized tile has one buffer, and leaves space for 8 stages.
+# DECAYED: policy "waited-dots" requested 8
+# DECAYED-SAME: tma depth 8
+@triton.jit
+def decayed(a, b, out, K):
+    i, j, k = tl.arange(0, 128), tl.arange(0, 256), tl.arange(0, 64)
+    total = tl.zeros((128, 256), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + i[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + j[None, :] * K + (start + k)[:, None]).to(tl.float16)
+        total = total * 0.5 + tl.dot(x, y)
+    tl.store(out + i[:, None] * 256 + j[None, :], total)

@@ -8,6 +8,12 @@
 # RUN: tilewright explain %s --kernel plain --target cuda:sm_90a --num-warps 4 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' | FileCheck %s --check-prefix=EVEN
 # RUN: tilewright explain %s --kernel counted --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,n=*i32:16' | FileCheck %s --check-prefix=MEET
 # RUN: tilewright explain %s --kernel biased --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16,x=*fp16:16' | FileCheck %s --check-prefix=BIAS
+# The schedule names the loads that are shared, and may name no other one.
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --num-stages 3 --num-ctas 2 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=i32:16' --until schedule-loops > %t.mlir
+# RUN: FileCheck %s --check-prefix=SCHEDULE < %t.mlir
+# RUN: sed 's/multicast \[2\]/multicast [1]/' %t.mlir > %t.other.mlir && not tilewright opt %t.other.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OTHER
+# SCHEDULE: writers [1, 2] release 2 multicast [2]>
+# OTHER: its schedule is invalid: the CTAs of a cluster share a copy, but not its tile
 # One CTA cannot hold these accumulators.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=128' | FileCheck %s --check-prefix=FITS

@@ -59,8 +59,6 @@
 // RUN: not tilewright opt %t.first.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=FIRST
 // RUN: sed 's/distance 1>\]/distance 1>] continues 5/' %t.mlir > %t.next.mlir
 // RUN: not tilewright opt %t.next.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=NEXT
-// RUN: sed 's/distance 1>\]/distance 1>] one_barrier true/' %t.mlir > %t.barrier.mlir
-// RUN: not tilewright opt %t.barrier.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=BARRIER
 // RUN: sed 's/distance 1>\]/distance 1>] stores_in_flight true stores_per_warp_group true/' %t.mlir > %t.rows.mlir
 // RUN: not tilewright opt %t.rows.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ROWS
 // ONE-NOT: ttg.tma_load
@@ -68,7 +66,6 @@
 // ORDER: two operations have the order 1
 // FIRST: its schedule is invalid: warps that do not wait for a copy read it
 // NEXT: no loop before it has the number 5
-// BARRIER: its schedule is invalid: the release of a stage is not at the barrier that computed operands have
 // ROWS: its schedule is invalid: a warp group does not store rows that it alone holds
 // EARLY: its schedule is invalid: a stage is released while it is still being read
 // LATE: its schedule is invalid: a copy is started after it is waited for

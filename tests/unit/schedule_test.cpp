@@ -293,7 +293,8 @@ TEST_F(Schedule, attribute) {
         loadAttention("0");
       LoopSchedule written = schedule(2, warpSpecialized);
       int64_t nextId = 7;
-      writeSchedule(written, "for people", nextId);
+      written.reason = "for people";
+      writeSchedule(written, nextId);
       EXPECT_GT(nextId, 7);
       mlir::FailureOr<LoopSchedule> read = readSchedule(loop);
       ASSERT_TRUE(mlir::succeeded(read));
@@ -369,7 +370,7 @@ TEST_F(Schedule, releasesAtTwoPlaces) {
   made.circularBuffers.push_back(second);
   ASSERT_TRUE(verify(made));
   int64_t nextId = 0;
-  writeSchedule(made, "", nextId);
+  writeSchedule(made, nextId);
   function->setAttr(ttg::warpSpecializedName, mlir::UnitAttr::get(&context));
   ASSERT_TRUE(mlir::succeeded(pipelineLoops(*module)));
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*module)));

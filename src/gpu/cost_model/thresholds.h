@@ -33,20 +33,19 @@ constexpr int64_t minWarpsToShareComparisons = 16; ///< of equal results. With f
 constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of words whose offset and address are its own
 
 // ---- the schedule of a loop
-constexpr int64_t operandParts = 4;               ///< of the K extent of an operand that threads compute for an MMA
-constexpr int64_t partsBeforeMma = 3;             ///< of these, after which the MMA starts
-constexpr int64_t maxMmasInFlight = 16;           ///< of tcgen05; before a further one stands a wait
-constexpr int64_t minCrossTileStages = 3;         ///< enough to keep a circular buffer across tiles
-constexpr int64_t minDequantizedStages = 3;       ///< of copied and of dequantized tiles
-constexpr int64_t stagesWithoutWaiting = 3;       ///< of a buffer that threads fill for MMAs, so that no thread waits for readers
-constexpr int64_t minStagesToRefillAtBarrier = 4; ///< one barrier is for computed operands and for refills of what MMAs read
-constexpr int64_t minMmasToMergeRows = 3;         ///< rows arrive with the tiles. Of fewer MMAs, the first one may be prefetched alone
-constexpr int64_t minMmasToDrainLate = 3;         ///< the last MMA stays in flight until the next iteration's first wait
-constexpr int64_t maxAlternatingMmas = 2;         ///< MMAs alternate with arithmetic, and stages are refilled after the first one
-constexpr int64_t widenedLoadBytes = 8;           ///< bytes of the word of scales that a thread loads for several iterations
-constexpr int64_t widenedRowBytes = 16;           ///< the same where the dequantize partition alone loads scales
-constexpr int64_t maxForwardedScales = 8;         ///< columns of scales in an iteration that the dequantize partition forwards, at most
-constexpr int64_t minDequantizedDepth = 32;       ///< elements along K of a dequantized operand, at least
+constexpr int64_t operandParts = 4;         ///< of the K extent of an operand that threads compute for an MMA
+constexpr int64_t partsBeforeMma = 3;       ///< of these, after which the MMA starts
+constexpr int64_t maxMmasInFlight = 16;     ///< of tcgen05; before a further one stands a wait
+constexpr int64_t minCrossTileStages = 3;   ///< enough to keep a circular buffer across tiles
+constexpr int64_t minDequantizedStages = 3; ///< of copied and of dequantized tiles
+constexpr int64_t stagesWithoutWaiting = 3; ///< of a buffer that threads fill for MMAs, so that no thread waits for readers
+constexpr int64_t minMmasToMergeRows = 3;   ///< rows arrive with the tiles. Of fewer MMAs, the first one may be prefetched alone
+constexpr int64_t minMmasToDrainLate = 3;   ///< the last MMA stays in flight until the next iteration's first wait
+constexpr int64_t maxAlternatingMmas = 2;   ///< MMAs alternate with arithmetic, and stages are refilled after the first one
+constexpr int64_t widenedLoadBytes = 8;     ///< bytes of the word of scales that a thread loads for several iterations
+constexpr int64_t widenedRowBytes = 16;     ///< the same where the dequantize partition alone loads scales
+constexpr int64_t maxForwardedScales = 8;   ///< columns of scales in an iteration that the dequantize partition forwards, at most
+constexpr int64_t minDequantizedDepth = 32; ///< elements along K of a dequantized operand, at least
 
 // ---- accesses to memory
 constexpr int64_t maxBytesWithoutTma = 12288; ///< tiles that threads read for dots are copied by cp.async instead of TMA

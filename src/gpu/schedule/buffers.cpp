@@ -35,12 +35,11 @@ std::optional<TmaBox> boxOf(ttg::BufferType type, ArrayRef<int32_t> order) {
 }
 
 FailureOr<ttg::BufferType> bufferForCopies(Operation *op, Type tile, ArrayRef<int32_t> order) {
-  MLIRContext *context = op->getContext();
   auto type = cast<RankedTensorType>(tile);
   int64_t bits = ttg::memoryBits(type);
   auto shared = type.getRank() == 1 ? SharedLayout::rowMajor(ttg::shapeOf(type), bits, dimsOf(order))
                                     : SharedLayout::swizzled(ttg::shapeOf(type), bits, 128, dimsOf(order));
-  auto buffer = ttg::BufferType::get(context, 1, type.getElementType(), ttg::SharedAttr::get(context, shared));
+  auto buffer = ttg::BufferType::get(1, type.getElementType(), shared);
   if (!boxOf(buffer, order)) return bug(op, "TMA has no box for " + mlirText(tile));
   return buffer;
 }

@@ -7,6 +7,7 @@
 #include "gpu/schedule/program_loop.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/mbarrier_scope.h"
+#include "gpu/schedule/loops/multicast.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 
@@ -37,10 +38,8 @@ static Response responseOf(ThreadContext &t, ttg::ClcProgramOp op, Value iterati
 }
 
 /// In a cluster: true in the first CTA. Null without one.
-static Value isFirstCta(ThreadContext &t) {
-  if (t.kernel.config.getCtas() == 1) return {};
-  Value rank = ptx::ClusterRankOp::create(t.b, t.b.getI32Type());
-  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, rank, t.i32(0));
+static Value isFirstOfCluster(ThreadContext &t) {
+  return t.kernel.config.getCtas() == 1 ? Value() : isFirstCta(t.b, t.b.getLoc());
 }
 
 /// Waits until all warps of the cluster have read a response. The first CTA does.
@@ -56,7 +55,7 @@ static void waitUntilRead(ThreadContext &t, Value isFirst, Value empty, Value pa
 
 /// One thread asks for a program, once all warps have read the response that was there.
 static void ask(ThreadContext &t, const Response &response) {
-  Value isFirst = isFirstCta(t);
+  Value isFirst = isFirstOfCluster(t);
   waitUntilRead(t, isFirst, response.empty, arith::XOrIOp::create(t.b, response.parity, t.i32(1)));
   Value asks = isFirstThread(t);
   ptx::MbarrierExpectOp::create(t.b, response.full, clcResponseBytes, asks);
@@ -109,7 +108,7 @@ LogicalResult lowerProgramLoop(ThreadContext &t, scf::ForOp loop, ttg::ClcProgra
   if (!op.getAsks() || t.kernel.config.getCtas() == 1) return success();
   // Other CTAs arrive at the barriers of the first one: it must not end before.
   Response last = responseOf(t, op, arith::SubIOp::create(t.b, fresh.getResult(0), t.i32(1)));
-  waitUntilRead(t, isFirstCta(t), last.empty, last.parity);
+  waitUntilRead(t, isFirstOfCluster(t), last.empty, last.parity);
   return success();
 }
 

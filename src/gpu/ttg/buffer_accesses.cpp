@@ -29,4 +29,10 @@ SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
   return accesses;
 }
 
+SmallVector<Operation *> writersIn(Operation *within, ttg::AllocOp alloc) {
+  return llvm::filter_to_vector(accessesOf(alloc), [&](Operation *access) {
+    return within->isAncestor(access) && !isa<ttg::LoadSharedOp, ttg::MmaAsyncOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+  });
+}
+
 } // namespace tilewright::gpu

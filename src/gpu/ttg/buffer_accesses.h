@@ -9,5 +9,7 @@ namespace tilewright::gpu {
 ttg::AllocOp allocOf(mlir::Value buffer);
 /// Returns every operation that reads or writes the buffer.
 llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
+/// Returns every operation in `within` that writes the buffer.
+llvm::SmallVector<mlir::Operation *> writersIn(mlir::Operation *within, ttg::AllocOp alloc);
 
 } // namespace tilewright::gpu

@@ -128,10 +128,11 @@ def TTG_CircularBuffer : TTGAttr<"CircularBuffer", "circular_buffer"> {
   let summary = "`depth` tiles for each of `writers` (ids of loads, or of stores by threads), which arrive together. Iteration i uses stage i "
                 "mod `depth`. `release`: the order after which an iteration has read its stage. A CTA barrier stands there, or an arrival "
                 "at the stage's empty barrier if a producer warp fills the buffer. 0 for a buffer that threads fill. `firstWarp`: of the consumers, "
-                "only the first warp waits for the copies and releases stages";
+                "only the first warp waits for the copies and releases stages. `multicast`: the writers of which each CTA of the cluster copies a part to all";
   let parameters = (ins EnumParameter<TTG_BufferKind>:$kind, "int64_t":$depth, ArrayRefParameter<"int64_t">:$writers, "int64_t":$release,
-                        DefaultValuedParameter<"bool", "false">:$firstWarp);
-  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release (`first_warp` $firstWarp^)? `>`";
+                        DefaultValuedParameter<"bool", "false">:$firstWarp, OptionalArrayRefParameter<"int64_t">:$multicast);
+  let assemblyFormat = "`<` $kind `depth` $depth `writers` ` ` `[` $writers `]` `release` $release (`first_warp` $firstWarp^)? "
+                       "(`multicast` ` ` `[` $multicast^ `]`)? `>`";
 }
 def TTG_AsyncEdge : TTGAttr<"AsyncEdge", "async_edge"> {
   let summary = "an MMA that stays in flight: that of iteration i has finished after operation `until` of iteration i + `distance`";
@@ -149,8 +150,7 @@ def TTG_OperandPlan : TTGAttr<"OperandPlan", "operand_plan"> {
 def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
   let summary = "the schedule of a loop; the attribute `ttg.loop_schedule` of an scf.for. `policy`: what wrote it. `requested`: num_stages. "
                 "`indexStage`: the stage whose iteration the induction variable counts. `crossTile`: the copies continue in the next "
-                "iteration of the enclosing loop. `continues`: the id of a loop before it, whose circular buffers these are. `oneBarrier`: the barrier "
-                "that shows computed operands to their MMAs also releases the stages of copies. `storesInFlight`: TMA "
+                "iteration of the enclosing loop. `continues`: the id of a loop before it, whose circular buffers these are. `storesInFlight`: TMA "
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
                 "`registersForWords`: registers of a thread that loads of several iterations may take. `operandPlan`: of a partition that "
                 "computes an operand. "
@@ -160,7 +160,7 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
                         OptionalArrayRefParameter<"::tilewright::ttg::CircularBufferAttr">:$buffers,
                         OptionalArrayRefParameter<"::tilewright::ttg::AsyncEdgeAttr">:$edges, DefaultValuedParameter<"bool", "false">:$crossTile,
-                        OptionalParameter<"std::optional<int64_t>">:$continues, DefaultValuedParameter<"bool", "false">:$oneBarrier,
+                        OptionalParameter<"std::optional<int64_t>">:$continues,
                         DefaultValuedParameter<"bool", "false">:$storesInFlight,
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
@@ -169,7 +169,7 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)?
-    (`continues` $continues^)? (`one_barrier` $oneBarrier^)? (`stores_in_flight` $storesInFlight^)?
+    (`continues` $continues^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
     (`registers_for_words` $registersForWords^)? (`operand_plan` $operandPlan^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
@@ -201,6 +201,8 @@ def TTG_Buffer : TTGType<"Buffer", "buffer"> {
   let summary = "`depth` adjacent tiles in shared memory";
   let parameters = (ins "int64_t":$depth, "::mlir::Type":$elementType, TTG_Shared:$layout);
   let assemblyFormat = "`<` $depth `x` $elementType `,` qualified($layout) `>`"; // the layout has the tile's shape
+  let builders = [TypeBuilderWithInferredContext<(ins "int64_t":$depth, "::mlir::Type":$elementType, "const ::tilewright::gpu::SharedLayout &":$layout),
+    "return $_get(elementType.getContext(), depth, elementType, SharedAttr::get(elementType.getContext(), layout));">];
   let extraClassDeclaration = [{
     ::llvm::ArrayRef<int64_t> getShape() const { return getLayout().getShape(); }
     /// The bytes of a whole tile, up to the next multiple of its alignment: 1024, as every swizzle needs, or 128 for small tiles of bytes

@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 static Value factorsOfGroup(OpBuilder &b, Location loc, Value factors, int64_t group) {
   auto whole = cast<ttg::BufferType>(factors.getType());
   auto rows = SharedLayout::rowMajor({tensorMemoryLanes}, whole.getElementType().getIntOrFloatBitWidth(), {0});
-  auto part = ttg::BufferType::get(b.getContext(), 1, whole.getElementType(), ttg::SharedAttr::get(b.getContext(), rows));
+  auto part = ttg::BufferType::get(1, whole.getElementType(), rows);
   return ttg::ViewOp::create(b, loc, part, factors, ArrayRef<int32_t>(), static_cast<uint32_t>(group * tensorMemoryLanes));
 }
 

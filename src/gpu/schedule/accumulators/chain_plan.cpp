@@ -27,7 +27,7 @@ namespace {
 ttg::BufferType bufferOf(Value factors) {
   auto type = cast<RankedTensorType>(factors.getType());
   auto layout = SharedLayout::rowMajor(ttg::shapeOf(type), ttg::elementBits(type), {0});
-  return ttg::BufferType::get(type.getContext(), factorTiles, type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
+  return ttg::BufferType::get(factorTiles, type.getElementType(), layout);
 }
 
 RankedTensorType operandInRegisters(const ChainedMma &mma) {

@@ -10,7 +10,7 @@
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/accumulators/place_accumulators.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/program_loop.h"
@@ -50,7 +50,7 @@ static Result<void> check(tt::FuncOp function) {
     if (mayDiffer(loop.getLowerBound()) || mayDiffer(loop.getUpperBound())) return Failure{"programs differ in their iterations"};
   }
   if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
-  if (mayLearnOfWrites(function)) return Failure{"the program may wait for data that another program writes"};
+  if (contains(function, ProgramOrder::learnsWrites)) return Failure{"the program may wait for data that another program writes"};
   return {};
 }
 
@@ -70,7 +70,7 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
   OpBuilder b(function.getContext());
   b.setInsertionPointToStart(&entry);
   auto layout = SharedLayout::rowMajor({clcStages, clcResponseBytes}, 8, {1, 0});
-  auto type = ttg::BufferType::get(b.getContext(), 1, b.getI8Type(), ttg::SharedAttr::get(b.getContext(), layout));
+  auto type = ttg::BufferType::get(1, b.getI8Type(), layout);
   auto responses = ttg::AllocOp::create(b, loc, type, ttg::Lifetime::throughout);
   auto barriers = ttg::BarriersType::get(b.getContext(), clcStages);
   Value full = ttg::AllocBarriersOp::create(b, loc, barriers);
@@ -106,7 +106,7 @@ struct Attempt {
 };
 } // namespace
 
-static Attempt attempt(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
+static FailureOr<Attempt> attempt(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
   Attempt made;
   auto rewrite = [&](tt::FuncOp copy) {
     if (programLoop) loopOverPrograms(copy, config);
@@ -122,10 +122,11 @@ static Attempt attempt(tt::FuncOp function, ttg::ConfigAttr config, const GpuTar
         pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
     }
   };
-  scheduleCopy(function, config, target, rewrite, see, [&](tt::FuncOp copy) {
+  auto seeRewritten = [&](tt::FuncOp copy) {
     Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
     made.mmaWarp = plan ? Result<void>() : Result<void>(Failure{plan.error()});
-  });
+  };
+  if (failed(scheduleCopy(function, config, target, rewrite, see, seeRewritten))) return failure();
   made.loops.resize(loopsWithMmas(function).size()); // none if there is no schedule
   return made;
 }
@@ -141,9 +142,7 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
 }
 
 /// Returns why copies and MMAs of the next program would not run ahead, or why that would not pay.
-static Result<void> compareSchedules(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  Attempt before = attempt(function, config, target, /*programLoop=*/false);
-  Attempt after = attempt(function, config, target, /*programLoop=*/true);
+static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after) {
   for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before.loops, after.loops)) {
     if (!with.warpSpecialized || with.stages < 2) return Failure{"no warp of its own starts the copies"};
     if (!with.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
@@ -158,7 +157,12 @@ static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config,
   llvm::SetVector<Location> loops = locationsOfMmaLoops(function);
   if (!target.tcgen05 || !target.launchControl || loops.empty()) return success();
   Result<void> planned = check(function);
-  if (planned) planned = compareSchedules(function, config, target);
+  if (planned) {
+    FailureOr<Attempt> before = attempt(function, config, target, /*programLoop=*/false);
+    FailureOr<Attempt> after = attempt(function, config, target, /*programLoop=*/true);
+    if (failed(before) || failed(after)) return failure();
+    planned = compareSchedules(function, *before, *after);
+  }
   if (planned) loopOverPrograms(function, config);
   std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"
                              : "each CTA executes its own program: " + planned.error();

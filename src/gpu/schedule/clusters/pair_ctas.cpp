@@ -107,7 +107,7 @@ private:
   }
 
   static ttg::BufferType withLayout(ttg::BufferType type, const SharedLayout &layout) {
-    return ttg::BufferType::get(type.getContext(), type.getDepth(), type.getElementType(), ttg::SharedAttr::get(type.getContext(), layout));
+    return ttg::BufferType::get(type.getDepth(), type.getElementType(), layout);
   }
 
   /// The buffer of one half of the columns, which TMA and the MMA can use; null if there is none.
@@ -206,20 +206,19 @@ private:
 
 } // namespace
 
-/// Fails if a copy of the kernel, with pairs and pipelined, gets no warp that multiplies for both CTAs.
-static Result<void> planPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  Result<void> planned = Failure{"its loops get no schedule"};
+/// `planned`: why a copy of the kernel, with pairs and pipelined, gets no warp that multiplies for both CTAs.
+static LogicalResult planPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, Result<void> &planned) {
+  planned = Failure{"its loops get no schedule"};
   auto rewrite = [&](tt::FuncOp copy) {
     Pairer pairer(copy, config);
     if (!pairer.plan()) return false;
     pairer.apply();
     return true;
   };
-  scheduleCopy(function, config, target, rewrite, /*see=*/nullptr, [&](tt::FuncOp copy) {
+  return scheduleCopy(function, config, target, rewrite, /*see=*/nullptr, [&](tt::FuncOp copy) {
     Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
     planned = plan ? Result<void>() : Result<void>(Failure{plan.error()});
   });
-  return planned;
 }
 
 static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -227,7 +226,7 @@ static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const
   if (!target.tcgen05 || !target.ctaPairs || config.getCtas() != ctasOfPair || loops.empty()) return success();
   Pairer pairer(function, config);
   Result<void> planned = pairer.plan();
-  if (planned) planned = planPartition(function, config, target);
+  if (planned && failed(planPartition(function, config, target, planned))) return failure();
   if (planned) pairer.apply();
   std::string text = planned ? "the two CTAs multiply together (cta_group::2), and each copies half of the second operand"
                              : "each CTA multiplies by itself: " + planned.error();

@@ -61,9 +61,8 @@ static arith::CmpIOp comparisonOf(Value tile, DenseIntElementsAttr &limit) {
 }
 
 static ttg::BufferType bufferFor(RankedTensorType tile) {
-  Dims order = rowMajorOrder(tile.getRank());
-  SharedLayout plain = SharedLayout::rowMajor(ttg::shapeOf(tile), ttg::elementBits(tile), order);
-  return ttg::BufferType::get(tile.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(tile.getContext(), plain));
+  auto plain = SharedLayout::rowMajor(ttg::shapeOf(tile), ttg::elementBits(tile), rowMajorOrder(tile.getRank()));
+  return ttg::BufferType::get(1, tile.getElementType(), plain);
 }
 
 static RankedTensorType inBytes(Type tile) {

@@ -77,16 +77,16 @@ private:
     if (!left || !right || left->alloc == right->alloc) return Failure{"its operands do not have a buffer each"};
     if (right->isCopied()) return Failure{"its second operand is copied as it is in memory"};
     c.first = *left, c.second = *right;
-    const Failure othersStored{"its loop stores more than two operands to shared memory"};
     for (Operation &op : c.loop.getBody()->without_terminator()) {
-      if (isa<ttg::StoreSharedOp>(op) && &op != c.first.store && &op != c.second.store) return othersStored;
+      if (isa<ttg::StoreSharedOp>(op) && &op != c.first.store && &op != c.second.store)
+        return Failure{"its loop stores more than two operands to shared memory"};
       if (!isa<ttg::FenceAsyncOp>(op)) continue;
-      if (c.fence) return othersStored;
+      if (c.fence) return Failure{"its loop stores to shared memory at several points"};
       c.fence = &op;
     }
     bool isOrdered =
         c.fence && c.first.store->isBeforeInBlock(c.fence) && c.second.store->isBeforeInBlock(c.fence) && c.fence->isBeforeInBlock(c.mma);
-    return isOrdered ? Result<void>() : othersStored;
+    return isOrdered ? Result<void>() : Failure{"its dot does not follow the stores of both operands"};
   }
 
   /// Checks that the MMA is waited for in its iteration, and adds to what the loop carries.
@@ -142,22 +142,24 @@ Result<DequantizeCandidate> matchDequantize(scf::ForOp loop, ttg::ConfigAttr con
   return Matcher(loop, config, target).run();
 }
 
+bool isComputedFrom(Value value, Block *body, function_ref<bool(Operation *)> isSuch) {
+  return tt::dependsOn(value, [&](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (!op || op->getBlock() != body) return tt::Search::skip;
+    return isSuch(op) ? tt::Search::found : tt::Search::follow;
+  });
+}
+
 bool upcastsOperand(scf::ForOp loop) {
-  auto isUpcast = [&](Value operand) {
-    ttg::AllocOp alloc = allocOf(operand);
-    return alloc && llvm::any_of(accessesOf(alloc), [&](Operation *access) {
-             auto store = dyn_cast<ttg::StoreSharedOp>(access);
-             return store && tt::dependsOn(store.getSrc(), [&](Value value) {
-                      Operation *op = value.getDefiningOp();
-                      if (!op || op->getBlock() != loop.getBody()) return tt::Search::skip;
-                      bool isLoad = isa<tt::LoadOp, ttg::DescriptorLoadOp>(op);
-                      bool isNarrow = isTile(value) && ttg::memoryBits(value.getType()) < ttg::memoryBits(store.getSrc().getType());
-                      return isLoad && isNarrow ? tt::Search::found : isLoad ? tt::Search::skip : tt::Search::follow;
-                    });
-           });
-  };
-  return llvm::any_of(loop.getBody()->getOps<ttg::MmaAsyncOp>(),
-                      [&](ttg::MmaAsyncOp mma) { return isUpcast(mma.getA()) || isUpcast(mma.getB()); });
+  return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(), [&](ttg::StoreSharedOp store) {
+    auto isNarrow = [&](Operation *op) {
+      return isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isTile(op->getResult(0)) &&
+             ttg::memoryBits(op->getResult(0).getType()) < ttg::memoryBits(store.getSrc().getType());
+    };
+    ttg::AllocOp alloc = allocOf(store.getBuffer());
+    bool forMma = alloc && llvm::any_of(accessesOf(alloc), llvm::IsaPred<ttg::MmaAsyncOp>);
+    return forMma && isComputedFrom(store.getSrc(), loop.getBody(), isNarrow);
+  });
 }
 
 Dims DequantizeCandidate::shapeOfFirst() const {

@@ -30,6 +30,8 @@ struct DequantizeCandidate {
 
 /// Returns the parts of the loop, or the reason why no partition can dequantize its second operand.
 Result<DequantizeCandidate> matchDequantize(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target);
+/// True if such an operation of the block makes the value, or something that it is computed from.
+bool isComputedFrom(mlir::Value value, mlir::Block *body, llvm::function_ref<bool(mlir::Operation *)> isSuch);
 /// True if threads compute an operand of one of the loop's MMAs from elements that are narrower in memory.
 bool upcastsOperand(mlir::scf::ForOp loop);
 

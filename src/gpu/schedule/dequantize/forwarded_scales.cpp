@@ -78,19 +78,7 @@ static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
 static ttg::BufferType bufferOf(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   Type element = isInUpperByte(tile) ? Type(IntegerType::get(tile.getContext(), 8)) : type.getElementType();
-  return ttg::BufferType::get(
-      tile.getContext(), 1, element,
-      ttg::SharedAttr::get(tile.getContext(), scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth())));
-}
-
-/// True if an operation of that kind, in the loop, makes what the value is computed from.
-template <typename Op> bool ForwardedScales::dependsOn(Value value) const {
-  scf::ForOp loop = c.loop;
-  return tt::dependsOn(value, [&](Value source) {
-    Operation *op = source.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody()) return tt::Search::skip;
-    return isa<Op>(op) ? tt::Search::found : tt::Search::follow;
-  });
+  return ttg::BufferType::get(1, element, scalesOfThreads(ttg::shapeOf(type), element.getIntOrFloatBitWidth()));
 }
 
 void ForwardedScales::plan(Value tile) {
@@ -98,7 +86,7 @@ void ForwardedScales::plan(Value tile) {
   scf::ForOp loop = c.loop;
   if (!isTile(tile) || !op || op->getBlock() != loop.getBody() || isa<ttg::DescriptorLoadOp>(op)) return;
   if (!searched.insert(tile).second) return;
-  if (dependsOn<ttg::DescriptorLoadOp>(tile)) {
+  if (isComputedFrom(tile, loop.getBody(), llvm::IsaPred<ttg::DescriptorLoadOp>)) {
     for (Value operand : op->getOperands())
       plan(operand);
     return;
@@ -106,7 +94,9 @@ void ForwardedScales::plan(Value tile) {
   tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
-  if (!isNarrow || ttg::elementBits(type) < 8 || !dependsOn<tt::LoadOp>(tile) || llvm::is_contained(scales, tile)) return;
+  if (!isNarrow || ttg::elementBits(type) < 8 || !isComputedFrom(tile, loop.getBody(), llvm::IsaPred<tt::LoadOp>) ||
+      llvm::is_contained(scales, tile))
+    return;
   if (!byPartition.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;
   scales.push_back(tile);
   byConsumers.readBy(tile, nullptr);

@@ -25,8 +25,6 @@ public:
   void store(mlir::OpBuilder &b);
 
 private:
-  template <typename Op> bool dependsOn(mlir::Value value) const;
-
   const DequantizeCandidate &c;
   Relayout &byConsumers, &byPartition;
   llvm::SmallVector<mlir::Value> scales;

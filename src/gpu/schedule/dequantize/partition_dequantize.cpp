@@ -18,7 +18,7 @@
 #include "gpu/schedule/dequantize/forwarded_scales.h"
 #include "gpu/schedule/dequantize/k_order.h"
 #include "gpu/schedule/dequantize/operand_halves.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
@@ -50,7 +50,17 @@ public:
     return fits(target) ? Result<void>() : Failure{countText(minDequantizedStages, "stage") + " do not fit in shared memory"};
   }
 
+  /// The plan, for people.
+  std::string describe() const {
+    std::string text = "a partition dequantizes the second operand";
+    if (!c.first.isCopied()) text += ", and the consumers the first one, half of their rows at a time";
+    if (evenOddInterleave) text += "; both in an order of K with even and odd elements apart";
+    if (!scales.empty()) text += "; the partition loads the scales of both";
+    return reductions.bytes() == 0 ? text : text + "; it reduces scales, and stores the result for the consumers";
+  }
+
   void run() {
+    ttg::remark(function, "partition-dequantize", c.loop.getLoc(), describe());
     OpBuilder b(c.second.store);
     ttg::relyOn(function, c.guards);
     Value dequantized = byPartition.make(c.second.store.getSrc(), rowLayout);
@@ -80,11 +90,9 @@ private:
 
   /// True if the tile is computed from small numbers, two of which share a byte along K: even and odd ones are dequantized apart.
   bool unpacksPairs(Value tile) {
-    return tt::dependsOn(tile, [&](Value value) {
-      Operation *op = value.getDefiningOp();
-      if (!op || op->getBlock() != c.loop.getBody()) return tt::Search::skip;
+    return isComputedFrom(tile, c.loop.getBody(), [](Operation *op) {
       auto unpack = dyn_cast<ttg::UnpackE2m1Op>(op);
-      return unpack && unpack.getSmall() ? tt::Search::found : tt::Search::follow;
+      return unpack && unpack.getSmall();
     });
   }
 
@@ -149,8 +157,7 @@ static Result<void> checkKernel(tt::FuncOp function, ttg::ConfigAttr config, con
   if (config.getWarps() != 2 * warpsOfGroup || config.getCtas() != 1)
     return Failure{"it needs " + countText(2 * warpsOfGroup, "warp") + " in one CTA"};
   if (std::optional<std::string> obstacle = warpSpecializationObstacle(function, config, target)) return Failure{*obstacle};
-  bool waits = function.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (waits || mayLearnOfWrites(function)) return Failure{"the kernel may wait for other programs"};
+  if (contains(function, ProgramOrder::waits | ProgramOrder::learnsWrites)) return Failure{"the kernel may wait for other programs"};
   return {};
 }
 

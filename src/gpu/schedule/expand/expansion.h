@@ -119,6 +119,8 @@ mlir::LogicalResult copyNextTile(const Expansion &e, const FirstCopies &copies);
 
 //===------------------------------------------------------------------------------------------------------ register_loads.cpp
 
+/// Returns the mask of a load that is made only if `exists`, an i1, is true. `mask`: that of the load; null if it has none.
+mlir::Value maskWhere(mlir::OpBuilder &b, tt::LoadOp load, mlir::Value exists, mlir::Value mask);
 /// Runs the schedule's `registerLoads` an iteration ahead: at the top of the loop, or after an operation.
 void prefetchRegisterLoads(LoopSchedule &schedule, llvm::function_ref<mlir::Operation *(tt::LoadOp)> after = {});
 

@@ -16,29 +16,23 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Starts one copy by TMA.
-static FailureOr<Operation *> copyByTma(const Expansion &e, OpBuilder &b, const CircularBuffer &circular, const Copy &copy,
-                                        ValueRange operands, Value buffer, Value full, Value stageIndex, Value exists) {
+static FailureOr<Operation *> copyByTma(const Expansion &e, OpBuilder &b, const Copy &copy, ValueRange operands, Value buffer, Value full,
+                                        Value stageIndex, Value exists) {
   auto load = cast<ttg::DescriptorLoadOp>(copy.load);
-  bool paired = e.schedule.paired;
-  std::optional<BoxParts> multicast;
-  if (e.schedule.warpSpecialized && e.config.getCtas() != 1) multicast = multicastParts(circular, copy, e.config, paired);
-  FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), cast<ttg::BufferType>(buffer.getType()),
-                                load.getOrder(), multicast.value_or(BoxParts()));
+  auto type = cast<ttg::BufferType>(buffer.getType());
+  BoxParts parts = copy.multicast ? *partsPerBox(type, e.config.getCtas(), e.schedule.paired) : BoxParts();
+  FailureOr<Value> map = mapFor(e.function, load, load.getMap(), load.getCoordinates().size(), type, load.getOrder(), parts);
   if (failed(map)) return failure();
   Operation *started = ttg::TmaLoadOp::create(b, load.getLoc(), *map, operands.drop_front(), buffer, full, stageIndex, exists,
-                                              load.getEvict(), /*multicast=*/multicast.has_value(), /*toLeader=*/paired);
+                                              load.getEvict(), copy.multicast, /*toLeader=*/e.schedule.paired);
   e.assignToProducer(started);
   return started;
 }
 
 /// Starts one copy by cp.async.
 static Operation *copyByThreads(OpBuilder &b, tt::LoadOp load, ValueRange operands, Value buffer, Value exists) {
-  Location loc = load.getLoc();
-  auto tile = cast<RankedTensorType>(load.getType());
-  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
-  Value mask = tt::SplatOp::create(b, loc, bits, exists);
-  if (load.getMask()) mask = arith::AndIOp::create(b, loc, mask, operands[1]);
-  auto async = ttg::CopyAsyncOp::create(b, loc, operands[0], buffer, mask);
+  Value mask = maskWhere(b, load, exists, load.getMask() ? operands[1] : Value());
+  auto async = ttg::CopyAsyncOp::create(b, load.getLoc(), operands[0], buffer, mask);
   for (NamedAttribute attribute : load->getDiscardableAttrs()) // its width
     async->setAttr(attribute.getName(), attribute.getValue());
   return async;
@@ -51,7 +45,7 @@ static void expectBytes(const Expansion &e, OpBuilder &b, const CircularBuffer &
   int64_t bytes = stageBuffers.bytes;
   if (e.schedule.paired) {
     bytes *= e.config.getCtas();
-    Value isLeader = isPairLeader(b, loc);
+    Value isLeader = isFirstCta(b, loc);
     exists = exists ? Value(arith::AndIOp::create(b, loc, exists, isLeader)) : isLeader;
   }
   e.assignToProducer(ttg::BarrierExpectOp::create(b, loc, stageBuffers.full, stageIndex, static_cast<int32_t>(bytes), exists));
@@ -71,7 +65,7 @@ FailureOr<SmallVector<Operation *>> issueCopies(const Expansion &e, OpBuilder &b
       started.push_back(copyByThreads(b, load, own, buffer, exists));
       continue;
     }
-    FailureOr<Operation *> tma = copyByTma(e, b, circular, copy, own, buffer, stageBuffers.full, stageIndex, exists);
+    FailureOr<Operation *> tma = copyByTma(e, b, copy, own, buffer, stageBuffers.full, stageIndex, exists);
     if (failed(tma)) return failure();
     started.push_back(*tma);
   }

@@ -31,14 +31,11 @@ static FailureOr<ExpandedIteration> expandCopies(const Expansion &e) {
   FailureOr<FirstCopies> copies = FirstCopies();
   if (e.schedule.crossTile) copies = copyFirstTile(e);
   if (failed(copies) || (!e.schedule.crossTile && failed(prologue(e)))) return failure();
-  // The copies of iterations 0 .. distance-1 are under way, iteration t's to stage first + t; the loop begins. In iteration i every reader
-  // reads stage i mod stages. The copies of iteration i + distance go to the stage of iteration i + distance - stages, which has been read
-  // where they stand.
+  // In iteration i, the copies of iterations up to i - 1 + distance are under way. The copy of i + distance goes to the stage of iteration
+  // i + distance - stages, which has been read where it stands (verify_schedule.cpp).
   Operation *end = takeStages(e), *drained = drainPrevious(e);
   FailureOr<Operation *> top = refill(e, waitForOwnCopies(e, end), drained);
   if (failed(top) || (e.schedule.crossTile && failed(copyNextTile(e, *copies)))) return failure();
-  // Iteration i + 1 finds the copies of iterations up to i + distance under way, as iteration i found those up to i - 1 + distance. Every
-  // reader stands after the wait for its stage's copy, so no copy is in flight after the loop. The loads themselves are gone.
   return ExpandedIteration{*top, waitForArrivals(e)};
 }
 

@@ -12,10 +12,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static Value logicalAnd(OpBuilder &b, Location loc, Value exists, Value mask, RankedTensorType tile) {
-  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
-  Value all = tt::SplatOp::create(b, loc, bits, exists);
-  return mask ? Value(arith::AndIOp::create(b, loc, all, mask)) : all;
+Value maskWhere(OpBuilder &b, tt::LoadOp load, Value exists, Value mask) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  Value all = tt::SplatOp::create(b, load.getLoc(), RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding()), exists);
+  return mask ? Value(arith::AndIOp::create(b, load.getLoc(), all, mask)) : all;
 }
 
 /// The load as the loop needs it elsewhere, where `exists`.
@@ -23,7 +23,7 @@ static Value loadOf(OpBuilder &b, tt::LoadOp load, ArrayRef<Value> operands, Val
   auto copy = cast<tt::LoadOp>(b.clone(*load));
   copy->setOperands(operands);
   b.setInsertionPoint(copy);
-  Value mask = logicalAnd(b, load.getLoc(), exists, copy.getMask(), cast<RankedTensorType>(load.getType()));
+  Value mask = maskWhere(b, load, exists, copy.getMask());
   b.setInsertionPointAfter(copy);
   copy.getMaskMutable().assign(mask);
   return copy.getResult();

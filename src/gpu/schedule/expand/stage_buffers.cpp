@@ -77,7 +77,7 @@ bool LoopBuffers::fit(const LoopSchedule &schedule) const {
 
 Operation *takeStages(const Expansion &e) {
   Operation *last = nullptr;
-  OpBuilder b = OpBuilder::atBlockBegin(scf::ForOp(e.schedule.loop).getBody());
+  OpBuilder b = OpBuilder::atBlockBegin(e.schedule.body());
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.buffers.ofCopies))
     for (auto [each, buffer] : llvm::zip(circular.copies, stageBuffers.buffers)) {
       Copy copy = each;

@@ -23,11 +23,10 @@ namespace {
 class Anchors {
 public:
   explicit Anchors(const LoopSchedule &schedule) {
-    scf::ForOp loop = schedule.loop;
     auto add = [&](Operation *op) {
       if (op) ops.insert(op);
     };
-    for (auto mma : loop.getBody()->getOps<ttg::MmaAsyncOp>())
+    for (auto mma : schedule.body()->getOps<ttg::MmaAsyncOp>())
       add(mma);
     for (const MmaEdge &edge : schedule.edges)
       add(edge.until);
@@ -54,7 +53,7 @@ public:
   Writer(const LoopSchedule &schedule, int64_t &nextId)
       : schedule(schedule), context(scf::ForOp(schedule.loop).getContext()), anchors(schedule), nextId(nextId) {}
 
-  ttg::LoopScheduleAttr run(StringRef reason) {
+  ttg::LoopScheduleAttr run() {
     numberOperations();
     indexStage = schedule.shift > 0 || !schedule.registerLoads.empty() || schedule.warpSpecialized;
     for (const CircularBuffer &circular : schedule.circularBuffers)
@@ -70,9 +69,9 @@ public:
     auto continues = schedule.continues ? std::optional(idOf(schedule.continues)) : std::nullopt;
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers,
-                                      attributesOf(schedule.edges), schedule.crossTile, continues, schedule.oneBarrier,
-                                      schedule.storesInFlight, schedule.storesPerWarpGroup, schedule.registersForWords, plan,
-                                      schedule.paired, text(reason));
+                                      attributesOf(schedule.edges), schedule.crossTile, continues, schedule.storesInFlight,
+                                      schedule.storesPerWarpGroup, schedule.registersForWords, plan, schedule.paired,
+                                      text(schedule.reason));
   }
 
 private:
@@ -96,16 +95,17 @@ private:
   }
 
   void addCopies(const CircularBuffer &circular) {
-    SmallVector<int64_t> writers;
+    SmallVector<int64_t> writers, multicast;
     bool hasProducer = schedule.warpSpecialized;
     for (const Copy &copy : circular.copies) {
       addOp(copy.load, hasProducer ? indexStage : circular.distance,
             hasProducer ? circular.fillOrder : anchors.orderAfter(circular.copyAfter),
             hasProducer ? ttg::Partition::producer : ttg::Partition::consumers);
       writers.push_back(idOf(copy.load));
+      if (copy.multicast) multicast.push_back(writers.back());
     }
     addBuffer(circular.tma ? ttg::BufferKind::tma : ttg::BufferKind::copy_async, schedule.stages, writers,
-              anchors.orderAfter(circular.releaseAfter), circular.firstWarp);
+              anchors.orderAfter(circular.releaseAfter), circular.firstWarp, multicast);
   }
 
   /// The circular buffers that threads fill, and registers.
@@ -123,8 +123,9 @@ private:
     if (!loads.empty()) addBuffer(ttg::BufferKind::registers, 1, loads, 0);
   }
 
-  void addBuffer(ttg::BufferKind kind, int64_t depth, ArrayRef<int64_t> writers, int64_t release, bool firstWarp = false) {
-    buffers.push_back(ttg::CircularBufferAttr::get(context, kind, depth, writers, release, firstWarp));
+  void addBuffer(ttg::BufferKind kind, int64_t depth, ArrayRef<int64_t> writers, int64_t release, bool firstWarp = false,
+                 ArrayRef<int64_t> multicast = {}) {
+    buffers.push_back(ttg::CircularBufferAttr::get(context, kind, depth, writers, release, firstWarp, multicast));
   }
 
   const LoopSchedule &schedule;
@@ -146,10 +147,10 @@ public:
 
   FailureOr<LoopSchedule> run() {
     if (made.getPolicy()) schedule.policy = made.getPolicy().getValue();
+    if (made.getReason()) schedule.reason = made.getReason().str();
     schedule.requested = made.getRequested();
     schedule.stages = made.getStages();
     schedule.crossTile = made.getCrossTile();
-    schedule.oneBarrier = made.getOneBarrier();
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
@@ -248,7 +249,7 @@ private:
       auto store = load->hasOneUse() ? dyn_cast<ttg::StoreSharedOp>(*load->user_begin()) : ttg::StoreSharedOp();
       auto alloc = store ? store.getBuffer().getDefiningOp<ttg::AllocOp>() : ttg::AllocOp();
       if (!alloc || isa<ttg::DescriptorLoadOp>(load) != circular.tma) return fail("a load does not feed a buffer of its own");
-      circular.copies.push_back({load, store, alloc});
+      circular.copies.push_back({load, store, alloc, llvm::is_contained(buffer.getMulticast(), idOf(load))});
     }
     if (!findReaders(circular, schedule.loop.getBody())) return fail("the reads of a buffer do not end within an iteration");
     ttg::ScheduledOpAttr first = scheduled.lookup(buffer.getWriters().front());
@@ -276,23 +277,23 @@ private:
 };
 } // namespace
 
-Operation *CircularBuffer::lastLoad() const {
+Operation *CopiedTiles::lastLoad() const {
   auto isEarlier = [](const Copy &x, const Copy &y) { return x.load->isBeforeInBlock(y.load); };
   return llvm::max_element(copies, isEarlier)->load;
 }
 
-bool CircularBuffer::holdsRows() const {
+bool CopiedTiles::holdsRows() const {
   return llvm::all_of(copies, [](const Copy &copy) { return ttg::AllocOp(copy.alloc).getType().getShape().size() == 1; });
 }
 
-void CircularBuffer::append(const CircularBuffer &other) {
+void CopiedTiles::append(const CopiedTiles &other) {
   copies.append(other.copies);
   if (endOfReads->isBeforeInBlock(other.endOfReads)) endOfReads = other.endOfReads;
   threadsRead |= other.threadsRead;
   mmasRead |= other.mmasRead;
 }
 
-SmallVector<Value> CircularBuffer::operands() const {
+SmallVector<Value> CopiedTiles::operands() const {
   SmallVector<Value> all;
   for (const Copy &copy : copies)
     llvm::append_range(all, copy.load->getOperands());
@@ -309,15 +310,15 @@ SmallVector<Copy> LoopLoads::copies() const {
 llvm::SetVector<Operation *> LoopLoads::operandPartitionOps() const {
   llvm::SetVector<Operation *> ops;
   BackwardSliceOptions options;
-  options.filter = [body = scf::ForOp(loop).getBody()](Operation *op) { return op->getBlock() == body; };
+  options.filter = [body = body()](Operation *op) { return op->getBlock() == body; };
   for (ttg::StoreSharedOp store : computed)
     (void)getBackwardSlice(store.getOperation(), &ops, options);
   return ops;
 }
 
-void writeSchedule(const LoopSchedule &schedule, StringRef reason, int64_t &nextId) {
+void writeSchedule(const LoopSchedule &schedule, int64_t &nextId) {
   scf::ForOp loop = schedule.loop;
-  loop->setAttr(ttg::loopScheduleName, Writer(schedule, nextId).run(reason));
+  loop->setAttr(ttg::loopScheduleName, Writer(schedule, nextId).run());
 }
 
 FailureOr<LoopSchedule> readSchedule(scf::ForOp loop) {

@@ -17,18 +17,30 @@ struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
   ttg::StoreSharedOp store;
   ttg::AllocOp alloc;
+  bool multicast = false; ///< scheduled: each CTA of the cluster copies a part to all of them (multicast.h)
 };
 
-/// Copies of one loop that arrive together. Each has a buffer of `stages` tiles; iteration i uses stage i mod stages.
-struct CircularBuffer {
+/// Copies of one loop that arrive together, as they are found in it. All operations stand in its body.
+struct CopiedTiles {
   bool tma = false; ///< otherwise cp.async
   llvm::SmallVector<Copy> copies;
-  // Found in the loop. All operations stand in its body.
   mlir::Operation *firstReader = nullptr;
   mlir::Operation *endOfReads = nullptr; ///< after it, the warp has read the iteration's stage: the last reader, or the wait that drains it
   bool threadsRead = false;              ///< by load_shared or fma_dot
   bool mmasRead = false;                 ///< by wgmma
-  // Scheduled.
+
+  /// The load of a copy after which no other one stands.
+  mlir::Operation *lastLoad() const;
+  /// True if all copies are rows of numbers, not tiles.
+  bool holdsRows() const;
+  /// Adds the copies of another buffer, which are first read no earlier.
+  void append(const CopiedTiles &other);
+  /// What the copies of an iteration need: the operands of all loads, one after the other.
+  llvm::SmallVector<mlir::Value> operands() const;
+};
+
+/// When copies fill stages, and when these are released. A policy decides it, but for `firstWarp`.
+struct StageUse {
   bool firstWarp = false; ///< of the consumers, only the first warp waits for the copies and releases stages: it issues all MMAs
   int64_t fillOrder = 0;  ///< with a producer warp: where its copies come in an iteration, among those of all circular buffers
   int64_t distance = 0;   ///< how many iterations a copy is ahead of its readers; 0 with a producer warp, which runs ahead as far as it can
@@ -36,16 +48,10 @@ struct CircularBuffer {
   /// After it an iteration has read its stage; null: at the top. A producer warp learns of that by an arrival at the empty barrier. Without
   /// one, insert-barriers orders the reads and the copies.
   mlir::Operation *releaseAfter = nullptr;
-
-  /// The load of a copy after which no other one stands.
-  mlir::Operation *lastLoad() const;
-  /// True if all copies are rows of numbers, not tiles.
-  bool holdsRows() const;
-  /// Adds the copies of another buffer, which are first read no earlier.
-  void append(const CircularBuffer &other);
-  /// What the copies of an iteration need: the operands of all loads, one after the other.
-  llvm::SmallVector<mlir::Value> operands() const;
 };
+
+/// Copies that arrive together: each has a buffer of `stages` tiles, and iteration i uses stage i mod stages.
+struct CircularBuffer : CopiedTiles, StageUse {};
 
 /// A load that fills a buffer in its own iteration, and the reason why it cannot run ahead (for people).
 struct UnpipelinedLoad {
@@ -73,6 +79,7 @@ struct LoopLoads {
   bool operandPartition = false;                  ///< a partition of its own makes these operands (operand_partition.h)
   bool paired = false;                            ///< the MMAs are those of a pair of CTAs (pair_ctas.cpp)
 
+  mlir::Block *body() const { return mlir::scf::ForOp(loop).getBody(); }
   /// The copies of all circular buffers.
   llvm::SmallVector<Copy> copies() const;
   /// The operations of an iteration that the operand partition's stores are computed from.
@@ -84,11 +91,8 @@ struct PolicyDecision {
   llvm::StringRef policy;
   llvm::SmallVector<MmaEdge> edges;      ///< of distance 1: MMAs in flight; without any, an iteration waits for all of its own
   mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
-  int64_t shift = 0; ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
-  /// The barrier that shows computed operands to their MMA is the only one of an iteration. It stands where all circular buffers have
-  /// `releaseAfter`, the fence after the stores, and also releases what copies have filled.
-  bool oneBarrier = false;
-  OperandPlan operandPlan;                     ///< of a loop with an operand partition
+  int64_t shift = 0;       ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
+  OperandPlan operandPlan; ///< of a loop with an operand partition
   llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
   int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
 
@@ -98,9 +102,6 @@ struct PolicyDecision {
 
 /// All of it, and what depends on the other loops and the memory of the kernel.
 struct LoopSchedule : LoopLoads, PolicyDecision {
-  LoopSchedule() = default;
-  explicit LoopSchedule(LoopLoads loads) : LoopLoads(std::move(loads)) {}
-
   int64_t requested = 1;                ///< num_stages
   int64_t stages = 1;                   ///< depth of the circular buffers that copies fill, and of those of an operand partition
   int64_t computedStages = 2;           ///< depth of the buffers of computed operands
@@ -109,11 +110,12 @@ struct LoopSchedule : LoopLoads, PolicyDecision {
   mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
   bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
   bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds
+  std::string reason;                   ///< why there are fewer stages than requested, for people; empty if there are not
 };
 
 /// Writes the schedule as the attribute `ttg.loop_schedule` of its loop, with `ttg.id` on the operations that it names. `nextId` numbers
-/// them. `reason`: why there are fewer stages than requested.
-void writeSchedule(const LoopSchedule &schedule, llvm::StringRef reason, int64_t &nextId);
+/// them.
+void writeSchedule(const LoopSchedule &schedule, int64_t &nextId);
 /// Reads the attribute back. Reports an error if it names an operation that the loop does not have, or one of another kind.
 mlir::FailureOr<LoopSchedule> readSchedule(mlir::scf::ForOp loop);
 

@@ -6,7 +6,7 @@
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
-#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 
@@ -19,7 +19,7 @@ namespace tilewright::gpu {
 
 /// True if values are the same in all CTAs: they are computed from arguments and program numbers alone. Bounds of loops around them are
 /// among the values.
-static bool isSameInBlocks(ValueRange values) {
+static bool isSameInCtas(ValueRange values) {
   return !tt::dependsOn(values, [](Value value) {
     Operation *op = value.getDefiningOp();
     if (!op) return isa<tt::FuncOp, scf::ForOp>(value.getParentBlock()->getParentOp()) ? tt::Search::follow : tt::Search::found;
@@ -39,7 +39,7 @@ bool isSameInAllCtas(ttg::DescriptorLoadOp load) {
     if (!loop) return false;
     decides.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
   }
-  return isSameInBlocks(decides);
+  return isSameInCtas(decides);
 }
 
 std::optional<BoxParts> multicastParts(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired) {
@@ -61,16 +61,15 @@ static bool needOrder(Operation *first, Operation *second) {
   return !ttg::noAliasGuard(first->getOperand(0), second->getOperand(0)); // which lower-to-threads then relies on
 }
 
-Value isPairLeader(OpBuilder &b, Location loc) {
+Value isFirstCta(OpBuilder &b, Location loc) {
   Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, i32Constant(b, loc, 0));
 }
 
 bool ctasMayNeedBarrier(tt::FuncOp function) {
   SmallVector<Operation *> accesses;
-  bool mayNeedBarrier = false;
+  bool mayNeedBarrier = contains(function, ProgramOrder::atomic | ProgramOrder::waits | ProgramOrder::exchanges);
   function.walk([&](Operation *op) {
-    mayNeedBarrier |= isa<tt::AtomicRMWOp, tt::AtomicCASOp, ttg::ReadClusterOp, scf::WhileOp>(op) || ttg::isDebugBarrier(op);
     if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
     accesses.push_back(op);
     mayNeedBarrier |= llvm::any_of(accesses, [&](Operation *earlier) { return needOrder(earlier, op); });

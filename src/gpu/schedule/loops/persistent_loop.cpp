@@ -8,8 +8,8 @@
 // The circular buffer, and the buffer of the result, are in use throughout the loop over tiles.
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/program_loop.h"
-#include "ir/volatile_load.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -28,16 +28,6 @@ static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
          llvm::all_of(inner.sourcesOutside(values), [&](Value source) { return outer.canClone(source); });
 }
 
-/// True if a loop over tiles with such an operation may only load where its author says: it
-/// waits until others have written what is loaded, or it has a second loop with its own circular buffer.
-static bool mayWait(Operation *op, scf::ForOp loop) {
-  if (op == loop || loop->isProperAncestor(op)) return isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
-  auto load = dyn_cast<tt::LoadOp>(op);
-  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
-  return isa<scf::ForOp, scf::WhileOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op) || (load && tt::isVolatileLoad(load)) ||
-         (assembly && !assembly.getPure()) || ttg::isDebugBarrier(op);
-}
-
 scf::ForOp topLevelLoopAround(scf::ForOp loop) {
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
   return tiles && isa<tt::FuncOp>(tiles->getParentOp()) ? tiles : scf::ForOp();
@@ -51,10 +41,10 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
   for (const CircularBuffer &circular : schedule.circularBuffers)
     if (!circular.tma || circular.threadsRead) return {};
-  if (tiles.getBody()
-          ->walk([&](Operation *op) { return mayWait(op, loop) ? WalkResult::interrupt() : WalkResult::advance(); })
-          .wasInterrupted())
-    return {};
+  // It may wait until others have written what is loaded, or have a second loop with its own circular buffers.
+  auto isOwn = [&](scf::ForOp other) { return loop->isAncestor(other) ? WalkResult::advance() : WalkResult::interrupt(); };
+  bool waits = contains(tiles, ProgramOrder::atomic | ProgramOrder::learnsWrites | ProgramOrder::waits);
+  if (waits || tiles.getBody()->walk(isOwn).wasInterrupted()) return {};
   return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
 }
 

@@ -4,10 +4,11 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/loop_schedule.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
 #include "support/target.h"
@@ -35,25 +36,23 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
 }
 
-bool mayLearnOfWrites(Operation *within) {
-  bool found = false;
-  within->walk([&](Operation *op) {
-    auto load = dyn_cast<tt::LoadOp>(op);
-    auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
-    found |= isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) && !op->use_empty();
-    found |= (load && tt::mayChangeMeanwhile(load)) || (assembly && !assembly.getPure());
-  });
-  return found;
+/// Returns a pointer to the tensor that a TMA store through this map writes.
+static Value baseOf(Value map) {
+  ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
+  return recipe ? cast<BlockArgument>(map).getOwner()->getArgument(static_cast<unsigned>(recipe.getBase())) : map;
 }
 
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   LaunchGuards guards;
   WalkResult walk = loop.walk([&](Operation *op) {
-    if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
-    auto store = dyn_cast<tt::StoreOp>(op);
-    std::optional<LaunchGuard> guard = store ? ttg::noAliasGuard(load.getPtr(), store.getPtr()) : std::nullopt;
+    if (any(programOrderOf(op) & ProgramOrder::atomic)) return WalkResult::interrupt();
+    Value written;
+    if (auto store = dyn_cast<tt::StoreOp>(op)) written = store.getPtr();
+    if (auto store = dyn_cast<ttg::DescriptorStoreOp>(op)) written = baseOf(store.getMap());
+    if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) written = baseOf(store.getMap());
+    std::optional<LaunchGuard> guard = written ? ttg::noAliasGuard(load.getPtr(), written) : std::nullopt;
     if (guard) guards.push_back(*guard);
-    return store && !guard ? WalkResult::interrupt() : WalkResult::advance();
+    return written && !guard ? WalkResult::interrupt() : WalkResult::advance();
   });
   return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
@@ -75,7 +74,7 @@ static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
-  if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
+  if (contains(loop, ProgramOrder::learnsWrites)) return Failure{"the loop may wait for data that another program writes"};
   return {};
 }
 
@@ -95,7 +94,7 @@ Result<void> checkRegisterPrefetch(tt::LoadOp load, scf::ForOp loop) {
   return checkEarlier(load, loop);
 }
 
-static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body) {
+static bool findReaders(CopiedTiles &tiles, const Copy &copy, Block *body) {
   ttg::StoreSharedOp store = copy.store;
   for (Operation *access : accessesOf(copy.alloc)) {
     if (access == store) continue;
@@ -104,16 +103,16 @@ static bool findReaders(CircularBuffer &circular, const Copy &copy, Block *body)
     if (!reader || !store->isBeforeInBlock(reader) || !(threads || mma)) return false;
     Operation *endOfReads = mma && reader == access ? waitForAllAfter(access).getOperation() : reader;
     if (!endOfReads) return false;
-    circular.threadsRead |= threads;
-    circular.mmasRead |= mma;
-    if (!circular.firstReader || reader->isBeforeInBlock(circular.firstReader)) circular.firstReader = reader;
-    if (!circular.endOfReads || circular.endOfReads->isBeforeInBlock(endOfReads)) circular.endOfReads = endOfReads;
+    tiles.threadsRead |= threads;
+    tiles.mmasRead |= mma;
+    if (!tiles.firstReader || reader->isBeforeInBlock(tiles.firstReader)) tiles.firstReader = reader;
+    if (!tiles.endOfReads || tiles.endOfReads->isBeforeInBlock(endOfReads)) tiles.endOfReads = endOfReads;
   }
-  return circular.firstReader != nullptr;
+  return tiles.firstReader != nullptr;
 }
 
-bool findReaders(CircularBuffer &circular, Block *body) {
-  return llvm::all_of(circular.copies, [&](const Copy &copy) { return findReaders(circular, copy, body); });
+bool findReaders(CopiedTiles &tiles, Block *body) {
+  return llvm::all_of(tiles.copies, [&](const Copy &copy) { return findReaders(tiles, copy, body); });
 }
 
 /// Copies that are first read at one place are one circular buffer.

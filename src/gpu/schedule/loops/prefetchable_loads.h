@@ -6,9 +6,6 @@
 
 namespace tilewright::gpu {
 
-/// True if a program may learn in `within`, a function or a loop, that another program has written something: from an atomic's result, a
-/// volatile load or impure assembly. A load that moves before that, or that another partition makes, would read too early.
-bool mayLearnOfWrites(mlir::Operation *within);
 /// Checks that a load that feeds `alloc` can run ahead in its loop.
 Result<void> checkPrefetch(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Checks that a load of a tile to registers can run ahead in its loop.
@@ -19,9 +16,10 @@ int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);
 /// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute.
 LoopLoads findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
-bool findReaders(CircularBuffer &circular, mlir::Block *body);
+bool findReaders(CopiedTiles &tiles, mlir::Block *body);
 /// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
-/// after an atomic operation nothing is known.
+/// after an atomic operation nothing is known. A load through a tensor map needs none: form-descriptors makes maps only of tensors that the
+/// kernel does not write (tensor_accesses.h).
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Returns how many bytes the load's bytes move in every iteration, if an aligned word holds those of several whole iterations; nothing if
 /// it does not (load_advance.cpp).

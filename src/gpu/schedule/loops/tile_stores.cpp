@@ -91,7 +91,7 @@ std::optional<LaunchGuards> perWarpGroupGuards(scf::ForOp tiles) {
   SmallVector<TileStore> stores = storesOf(tiles);
   if (stores.empty() || !storesAlone(tiles, stores.size())) return {};
   LaunchGuards guards;
-  for (TileStore &each : stores) {
+  for (const auto &[number, each] : llvm::enumerate(stores)) {
     ttg::BufferType type = each.alloc.getType();
     ValueRange coordinates = each.store.getCoordinates();
     if (type.getShape().size() != 2 || !hasBoxes(type)) return {}; // further coordinates say which matrix the rows are of
@@ -100,9 +100,11 @@ std::optional<LaunchGuards> perWarpGroupGuards(scf::ForOp tiles) {
       return {};
     for (Operation *user : each.store.getMap().getUsers())
       if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return {};
-    std::optional<LaunchGuards> rows = sameRowsGuards(stores.front().store.getMap(), each.store.getMap());
-    if (!rows) return {};
-    llvm::append_range(guards, *rows);
+    for (TileStore other : ArrayRef(stores).take_front(number)) {
+      std::optional<LaunchGuards> rows = sameRowsGuards(other.store.getMap(), each.store.getMap());
+      if (!rows) return {};
+      llvm::append_range(guards, *rows);
+    }
   }
   return guards;
 }

@@ -8,6 +8,7 @@
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/loops/two_stages.h"
@@ -32,17 +33,17 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
 }
 
 /// Every access to a circular buffer's buffers stands between its first reader and the end of its reads.
-static Result<void> verifyReaders(const CircularBuffer &circular, scf::ForOp loop) {
+static Result<void> verifyReaders(const CircularBuffer &circular, Block *body) {
   if (circular.copies.empty() || !circular.firstReader || !circular.endOfReads)
     return Failure{"a circular buffer has no copies or no readers"};
-  if (circular.firstReader->getBlock() != loop.getBody() || circular.endOfReads->getBlock() != loop.getBody())
+  if (circular.firstReader->getBlock() != body || circular.endOfReads->getBlock() != body)
     return Failure{"a circular buffer is read outside its loop"};
   for (const Copy &copy : circular.copies) {
     ttg::StoreSharedOp store = copy.store;
     ttg::AllocOp alloc = copy.alloc;
     for (Operation *access : accessesOf(alloc)) {
       if (access == store) continue;
-      Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
+      Operation *inBody = body->findAncestorOpInBlock(*access);
       if (!inBody) return Failure{"a stage is read outside the loop"};
       if (!notBefore(inBody, circular.firstReader)) return Failure{"a stage is read before the wait for its copy"};
       Operation *end = endOfRead(access, inBody);
@@ -67,9 +68,8 @@ struct Point {
 
 /// Where the last read of an iteration's stage ends: where the MMA in flight is drained, or the shifted MMA.
 static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circular) {
-  scf::ForOp loop = schedule.loop;
   Point end{circular.firstReader == schedule.shiftedMma ? -schedule.shift : 0, circular.endOfReads};
-  if (schedule.shift > 0 && circular.firstReader == schedule.shiftedMma) end.after = lastWaitIn(loop.getBody());
+  if (schedule.shift > 0 && circular.firstReader == schedule.shiftedMma) end.after = lastWaitIn(schedule.body());
   for (const MmaEdge &edge : schedule.edges)
     for (const Copy &copy : circular.copies)
       if (llvm::is_contained(accessesOf(copy.alloc), edge.op)) end = std::max(end, Point{1, edge.until});
@@ -79,13 +79,12 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
 /// Copies that an operand partition and its consumers read to registers. The partition arrives where it has read them, and the consumers in
 /// the same iteration, so their last read must not come later.
 static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
-  scf::ForOp loop = schedule.loop;
   if (circular.mmasRead) return Failure{"a stage is released while an MMA reads it"};
   llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
   for (const Copy &copy : circular.copies)
     for (Operation *access : accessesOf(copy.alloc)) {
       if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
-      if (!circular.releaseAfter || !notBefore(circular.releaseAfter, loop.getBody()->findAncestorOpInBlock(*access)))
+      if (!circular.releaseAfter || !notBefore(circular.releaseAfter, schedule.body()->findAncestorOpInBlock(*access)))
         return Failure{"a stage is released while it is still being read"};
     }
   return {};
@@ -93,9 +92,8 @@ static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const Circu
 
 /// The refill of a circular buffer comes after the last read of the stage that it fills, and all threads know that.
 static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
-  scf::ForOp loop = schedule.loop;
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
-    if (op && op->getBlock() != loop.getBody()) return Failure{"stages are filled or released outside the loop"};
+    if (op && op->getBlock() != schedule.body()) return Failure{"stages are filled or released outside the loop"};
   if (schedule.operandPlan.releaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
@@ -109,9 +107,6 @@ static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuf
     if (copy < release) --release.iteration; // that of the iteration before
   }
   if (release < end) return Failure{"a stage is released while it is still being read"};
-  bool atFence = isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter);
-  if (atFence != schedule.oneBarrier) return Failure{"the release of a stage is not at the barrier that computed operands have"};
-  if (atFence && schedule.computedStages < stagesWithoutWaiting) return Failure{"a buffer is filled while an MMA reads it"};
   return {};
 }
 
@@ -161,6 +156,11 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
   bool mayContinue = schedule.warpSpecialized && !schedule.operandPartition && before && before->getBlock() == loop->getBlock();
   if (before && (!mayContinue || !before->isBeforeInBlock(loop))) return Failure{"no loop before it leaves circular buffers"};
   std::optional<GpuTarget> target = ttg::targetOf(loop);
+  ttg::ConfigAttr config = ttg::configOf(loop->getParentOfType<tt::FuncOp>());
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    for (const Copy &copy : circular.copies)
+      if (copy.multicast && !(schedule.warpSpecialized && multicastParts(circular, copy, config, schedule.paired)))
+        return Failure{"the CTAs of a cluster share a copy, but not its tile"};
   for (const Copy &copy : schedule.copies())
     if (Result<void> valid = checkPrefetch(copy.load, copy.alloc, loop, target && target->cpAsync); !valid)
       return Failure{"a load cannot run ahead: " + valid.error()};
@@ -184,7 +184,6 @@ static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuff
 }
 
 static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
   if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
   for (auto rule : {verifyEdges, verifyShift, verifyCopies})
@@ -197,7 +196,7 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
       if (firstAsync->distance != circular.distance || firstAsync->copyAfter != circular.copyAfter)
         return Failure{"copies of different iterations are waited for together"};
     }
-    if (Result<void> valid = verifyReaders(circular, loop); !valid) return valid;
+    if (Result<void> valid = verifyReaders(circular, schedule.body()); !valid) return valid;
     if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;
   }
   return {};
@@ -207,13 +206,12 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
 static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
   if (schedule.circularBuffers.empty()) return Failure{"a partition computes an operand, but the loop copies nothing"};
   Operation *after = schedule.operandPlan.releaseAfter ? schedule.operandPlan.releaseAfter : schedule.circularBuffers.front().releaseAfter;
-  scf::ForOp loop = schedule.loop;
-  if (!after || after->getBlock() != loop.getBody()) return Failure{"stages of a computed operand are not released in the loop"};
+  if (!after || after->getBlock() != schedule.body()) return Failure{"stages of a computed operand are not released in the loop"};
   Point release{schedule.edges.empty() ? 0 : 1, after};
   for (ttg::StoreSharedOp store : schedule.computed)
     for (Operation *access : accessesOf(allocOf(store.getBuffer()))) {
       if (access == store) continue;
-      Operation *inBody = loop.getBody()->findAncestorOpInBlock(*access);
+      Operation *inBody = schedule.body()->findAncestorOpInBlock(*access);
       Operation *last = inBody ? endOfRead(access, inBody) : nullptr;
       if (!last && schedule.edges.empty()) return Failure{"an MMA is never waited for"};
       Point end = schedule.edges.empty() || !isa<ttg::MmaAsyncOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};

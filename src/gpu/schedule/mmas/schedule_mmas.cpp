@@ -11,6 +11,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/mmas/mma_schedule.h"
 #include "gpu/schedule/partitions/operand_partition.h"
@@ -103,7 +104,7 @@ private:
   /// while that one runs.
   void hoistLoad(tt::LoadOp load) {
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (held > registers || tt::isVolatileLoad(load) || mayLearnOfWrites(loop) || !noWriteGuards(load, loop)) return;
+    if (held > registers || tt::isVolatileLoad(load) || contains(loop, ProgramOrder::learnsWrites) || !noWriteGuards(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};
@@ -158,10 +159,8 @@ private:
   /// True if TMA alone writes the operand in the loop, as a stage of a circular buffer.
   bool isInCircularBuffer(Value operand) {
     ttg::AllocOp alloc = allocOf(operand);
-    return alloc && llvm::all_of(accessesOf(alloc), [&](Operation *access) {
-             if (!block.findAncestorOpInBlock(*access) || isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(access)) return true;
-             return isa<ttg::TmaLoadOp>(access) && isRefill(access);
-           });
+    auto refills = [](Operation *writer) { return isa<ttg::TmaLoadOp>(writer) && isRefill(writer); };
+    return alloc && llvm::all_of(writersIn(loop, alloc), refills);
   }
 
   /// What the operation uses, inside of its regions as well.

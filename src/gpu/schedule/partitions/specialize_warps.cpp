@@ -172,7 +172,7 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, tt
 static void clonePartition(Block &kernel, const Partition &partition, OpBuilder &b, Location loc) {
   IRMapping map;
   if (!partition.ofPeer) return partition.program.clone(kernel, b, map);
-  auto branch = scf::IfOp::create(b, loc, isPairLeader(b, loc), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, loc, isFirstCta(b, loc), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   partition.program.clone(kernel, b, map);

@@ -9,7 +9,7 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/multicast.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
@@ -188,7 +188,8 @@ constexpr Obstacle ofKernels[] = {
 
 /// Obstacles to a producer that copies for these loops.
 constexpr Obstacle ofProducers[] = {
-    {[](const Kernel &k) { return mayLearnOfWrites(k.function); }, "the kernel may wait for data that another program writes"},
+    {[](const Kernel &k) { return contains(k.function, ProgramOrder::learnsWrites); },
+     "the kernel may wait for data that another program writes"},
     {hasTooManySums, "its accumulators do not fit in {1} registers per thread"},
     {hasTooLargeMma, "the accumulators of an MMA do not fit in the {2} registers per thread at the start of a CTA"},
     {[](const Kernel &k) { return anyBuffer(k, [](const CircularBuffer &c) { return !c.tma; }); }, "a loop's tiles are not copied by TMA"},

@@ -2,6 +2,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
+#include "ir/refusal.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -23,11 +24,17 @@ FailureOr<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref<void(tt::F
   return planShared(copy).bytes;
 }
 
-void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
-                  function_ref<void(tt::FuncOp)> see, function_ref<void(tt::FuncOp)> seeRewritten) {
-  ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
+LogicalResult scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, function_ref<bool(tt::FuncOp)> rewrite,
+                           function_ref<void(tt::FuncOp)> see, function_ref<void(tt::FuncOp)> seeRewritten) {
+  bool isBug = false;
+  ScopedDiagnosticHandler unreported(function.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    std::optional<Refusal> refusal = refusalOf(diagnostic);
+    isBug |= refusal && refusal->id == Diag::internalError;
+    return success(!isBug); // the handler around this one reports a bug
+  });
   OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(function->clone()));
   if (rewrite(*copy) && succeeded(scheduleLoops(*copy, config, target, allPolicies(), seeRewritten)) && see) see(*copy);
+  return failure(isBug);
 }
 
 } // namespace tilewright::gpu

@@ -17,7 +17,6 @@ namespace tilewright::gpu {
 
 /// True if the MMA reads nothing but the buffer's copies and what the loop does not write, and nothing else reads these copies.
 static bool readsAlone(const LoopSchedule &schedule, ttg::MmaAsyncOp mma, const CircularBuffer &circular) {
-  scf::ForOp loop = schedule.loop;
   for (const Copy &copy : circular.copies)
     for (Operation *access : accessesOf(copy.alloc))
       if (access != mma && access != copy.store) return false;
@@ -25,8 +24,7 @@ static bool readsAlone(const LoopSchedule &schedule, ttg::MmaAsyncOp mma, const 
     ttg::AllocOp alloc = allocOf(operand);
     if (!alloc) return false;
     if (llvm::any_of(circular.copies, [&](const Copy &copy) { return copy.alloc == alloc; })) continue;
-    for (Operation *access : accessesOf(alloc))
-      if (loop->isAncestor(access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp>(access)) return false;
+    if (!writersIn(schedule.loop, alloc).empty()) return false;
   }
   return true;
 }

@@ -20,6 +20,8 @@ ArrayRef<Policy> allPolicies() {
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, ArrayRef<Policy> policies) {
   schedule.stages = stages;
   static_cast<PolicyDecision &>(schedule) = {};
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    static_cast<StageUse &>(circular) = {};
   for (const Policy &policy : policies) {
     if (!policy.apply(schedule, context)) continue;
     schedule.policy = policy.name;
@@ -41,10 +43,7 @@ bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
   ttg::AllocOp alloc = allocOf(operand);
   if (!alloc) return false;
   if (llvm::any_of(schedule.copies(), [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
-  scf::ForOp loop = schedule.loop;
-  return llvm::none_of(accessesOf(alloc), [&](Operation *access) {
-    return loop->isAncestor(access) && !isa<ttg::MmaAsyncOp, ttg::LoadSharedOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
-  });
+  return writersIn(schedule.loop, alloc).empty();
 }
 
 SmallVector<ttg::MmaAsyncOp> mmasOf(scf::ForOp loop) {
@@ -80,13 +79,12 @@ void keepInFlightUntilNext(LoopSchedule &schedule, ArrayRef<ttg::MmaAsyncOp> mma
 }
 
 void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait) {
-  schedule.edges.push_back({lastMmaIn(schedule.loop.getBody()), wait, /*distance=*/1});
+  schedule.edges.push_back({lastMmaIn(schedule.body()), wait, /*distance=*/1});
   copyAndReleaseAfter(schedule, wait, /*releaseDistance=*/1);
 }
 
 Operation *endOfAllReads(const LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
-  Operation *end = lastWaitIn(loop.getBody());
+  Operation *end = lastWaitIn(schedule.body());
   for (const CircularBuffer &circular : schedule.circularBuffers)
     if (!end || end->isBeforeInBlock(circular.endOfReads)) end = circular.endOfReads;
   return end;

@@ -35,10 +35,11 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
 /// `see` gets the copy before the last of them. Fails if one of them does. Errors of the attempt are not reported.
 mlir::FailureOr<int64_t> bytesOfRewritten(tt::FuncOp function, llvm::function_ref<void(tt::FuncOp)> see = nullptr);
 /// Schedules the loops of a copy of the kernel, after `rewrite` has changed it. If that returns true and there is a schedule, `see` gets
-/// the copy, and `seeRewritten` another one as scheduleLoops has it. So a step knows what later ones would do with its decision. Errors of
-/// the attempt are not reported.
-void scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::function_ref<bool(tt::FuncOp)> rewrite,
-                  llvm::function_ref<void(tt::FuncOp)> see, llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
+/// the copy, and `seeRewritten` another one as scheduleLoops has it. So a step knows what later ones would do with its decision. Refusals
+/// of the attempt are not reported. A bug is, and fails.
+mlir::LogicalResult scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target,
+                                 llvm::function_ref<bool(tt::FuncOp)> rewrite, llvm::function_ref<void(tt::FuncOp)> see,
+                                 llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
 
 //===--------------------------------------------------------------------------------------------------------- for policies
 
@@ -62,9 +63,6 @@ void drainLastMmaAt(LoopSchedule &schedule, ttg::MmaAsyncWaitOp wait);
 mlir::Operation *endOfAllReads(const LoopSchedule &schedule);
 /// Schedules the loop's loads to registers one iteration ahead, as far as they can be; none if `registers` of a thread do not suffice.
 void addRegisterLoads(LoopSchedule &schedule, int64_t registers);
-/// Returns the fence after the stores of computed operands, if threads have read before it what was loaded ahead for them; otherwise
-/// null. Circular buffers have `stages` stages.
-ttg::FenceAsyncOp fenceAfterComputed(const LoopSchedule &schedule, int64_t stages);
 
 #define POLICY(name, apply) bool apply(LoopSchedule &schedule, const PolicyContext &context);
 #include "gpu/schedule/policies/policies.def"

@@ -47,10 +47,10 @@ public:
     for (scf::ForOp loop : loops)
       if (failed(scheduleLoop(loop))) return failure();
     chooseWaitingWarps();
-    for (auto &[schedule, reason] : decided)
+    for (const LoopSchedule &schedule : decided)
       if (Result<void> valid = verify(schedule); !valid) return bug(schedule.loop, "its schedule is invalid: " + valid.error());
-    for (auto &[schedule, reason] : decided)
-      write(schedule, reason);
+    for (LoopSchedule &schedule : decided)
+      write(schedule);
     return success();
   }
 
@@ -60,15 +60,18 @@ public:
 private:
   /// Returns the loads of the loop that may run ahead. They may not if it asks for one stage.
   LoopSchedule findLoads(scf::ForOp loop) {
-    LoopLoads none;
-    none.loop = loop;
-    int64_t requested = requestedStages(loop, config);
-    LoopSchedule schedule(requested > 1 ? findPrefetchableLoads(loop, target.cpAsync) : std::move(none));
-    schedule.requested = requested;
+    LoopSchedule schedule;
+    schedule.loop = loop;
+    schedule.requested = requestedStages(loop, config);
+    if (schedule.requested > 1) static_cast<LoopLoads &>(schedule) = findPrefetchableLoads(loop, target.cpAsync);
     return schedule;
   }
 
-  void usePolicies(LoopSchedule &schedule, int64_t stages) { applyPolicies(schedule, stages, {config, target}, policies); }
+  /// Lets a policy schedule the loop with that many stages. Only MMAs in flight, or a partition, use computed operands.
+  void usePolicies(LoopSchedule &schedule, int64_t stages) {
+    applyPolicies(schedule, stages, {config, target}, policies);
+    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
+  }
 
   //===-------------------------------------------------------------------------------------------------------- partitions
 
@@ -110,10 +113,10 @@ private:
     for (const Copy &copy : schedule.copies())
       bytesOfStage += stageBytes(copy.alloc);
     for (int64_t stages = std::min<int64_t>(requested, target.sharedBytes / bytesOfStage + 1); stages > 1; --stages) {
-      SmallVector<DeeperBuffer> deeper(others);
-      llvm::append_range(deeper, buffersOf(schedule, stages, around));
-      LoopSchedule scheduled = schedule; // the policy decides how many barriers there are
+      LoopSchedule scheduled = schedule; // the policy decides which buffers and barriers there are
       usePolicies(scheduled, stages);
+      SmallVector<DeeperBuffer> deeper(others);
+      llvm::append_range(deeper, buffersOf(scheduled, stages, around));
       if (budget.fits(deeper, barriersOf(scheduled))) return stages;
     }
     return 1;
@@ -126,6 +129,15 @@ private:
     return 1;
   }
 
+  /// True if an iteration has a single barrier with a third buffer of each computed operand: all stages are released where threads have
+  /// stored these operands. If registers leave space for a second CTA, a third buffer would take its shared memory.
+  bool savesBarrier(const LoopSchedule &schedule) {
+    LoopSchedule scheduled = schedule;
+    usePolicies(scheduled, schedule.requested);
+    auto atFence = [](const CircularBuffer &circular) { return isa_and_nonnull<ttg::FenceAsyncOp>(circular.releaseAfter); };
+    return llvm::all_of(scheduled.circularBuffers, atFence) && limitsToOneCtaPerSM(schedule.loop, config, target);
+  }
+
   /// Returns the depth of the circular buffers, 1 if there are none. Chooses the depth of the buffers of computed operands, or drops these.
   int64_t chooseStages(LoopSchedule &schedule) {
     if (schedule.circularBuffers.empty()) {
@@ -136,11 +148,10 @@ private:
     SmallVector<DeeperBuffer> stored = buffersHeldByStores(schedule.loop);
     int64_t requested = schedule.requested;
     if (schedule.operandPartition) return affordableStages(schedule, requested, schedule.loop, stored);
-    // Where registers leave space for a second CTA, a third stage would take its shared memory.
-    if (limitsToOneCtaPerSM(schedule.loop, config, target) && fenceAfterComputed(schedule, requested)) {
+    if (savesBarrier(schedule)) {
       schedule.computedStages = stagesWithoutWaiting;
       int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
-      if (stages >= std::min(requested, minCrossTileStages) && fenceAfterComputed(schedule, stages)) return stages;
+      if (stages >= std::min(requested, minCrossTileStages)) return stages;
       schedule.computedStages = 2;
     }
     int64_t stages = affordableStages(schedule, requested, schedule.loop, stored);
@@ -225,18 +236,18 @@ private:
   /// they do between two loops. So if the kernel runs the loop again, or has another one, the stages share no bytes with other buffers.
   /// Nor does it wait until they have done what they do before a single loop.
   void keepForPeers(LoopSchedule &schedule) {
-    for (const CircularBuffer &circular : schedule.circularBuffers)
-      for (const Copy &copy : circular.copies) {
-        ttg::AllocOp alloc = copy.alloc;
-        if (loops.size() != 1) alloc.extendLifetime(ttg::Lifetime::throughout);
-        if (multicastParts(circular, copy, config, schedule.paired)) alloc.extendLifetime(ttg::Lifetime::fromStart);
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      for (Copy &copy : circular.copies) {
+        copy.multicast = multicastParts(circular, copy, config, schedule.paired).has_value();
+        if (loops.size() != 1) copy.alloc.extendLifetime(ttg::Lifetime::throughout);
+        if (copy.multicast) copy.alloc.extendLifetime(ttg::Lifetime::fromStart);
       }
   }
 
   /// Takes that back: without circular buffers, each CTA copies for itself.
   static void forgetPeers(LoopSchedule &schedule) {
-    for (const Copy &copy : schedule.copies())
-      ttg::AllocOp(copy.alloc).setLifetime(ttg::Lifetime::uses);
+    for (Copy &copy : schedule.copies())
+      copy.alloc.setLifetime(ttg::Lifetime::uses);
   }
 
   /// Chooses the depth, and how the circular buffers are used by other loops. Returns the depth.
@@ -262,16 +273,18 @@ private:
     int64_t stages = scheduleBuffers(schedule);
     if (schedule.operandPartition && stages < 2)
       return bug(loop, "the circular buffers of its operand partition do not fit in shared memory");
-    if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty())) usePolicies(schedule, stages);
-    if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
+    if (schedule.requested > 1 && (stages > 1 || schedule.circularBuffers.empty()))
+      usePolicies(schedule, stages);
+    else
+      schedule.computed.clear();
     if (schedule.operandPartition) schedule.computedStages = stages;
     if (stages > 1 && !schedule.warpSpecialized) stages = prefetchAcrossTiles(schedule);
     if (stages > 1) keepStoresInFlight(loop);
     scheduleRegisterLoads(schedule);
-    std::string reason = loadsTiles(loop) ? reasonForStages(schedule, stages) : "";
+    if (loadsTiles(loop)) schedule.reason = reasonForStages(schedule, stages);
     if (stages < 2) schedule.circularBuffers.clear();
     reserveBuffers(schedule);
-    decided.push_back({std::move(schedule), std::move(reason)});
+    decided.push_back(std::move(schedule));
     return success();
   }
 
@@ -309,13 +322,13 @@ private:
   void chooseWaitingWarps() {
     if (!target.tcgen05) return;
     auto onlyMmasRead = [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; };
-    bool all = llvm::all_of(decided, [&](const auto &each) { return llvm::all_of(each.first.circularBuffers, onlyMmasRead); });
-    for (auto &[schedule, reason] : decided)
+    bool all = llvm::all_of(decided, [&](const LoopSchedule &each) { return llvm::all_of(each.circularBuffers, onlyMmasRead); });
+    for (LoopSchedule &schedule : decided)
       for (CircularBuffer &circular : schedule.circularBuffers)
         circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : onlyMmasRead(circular));
   }
 
-  void write(LoopSchedule &schedule, StringRef reason) {
+  void write(LoopSchedule &schedule) {
     scf::ForOp loop = schedule.loop;
     for (const UnpipelinedLoad &each : schedule.unpipelined)
       each.load->setAttr(ttg::notPipelinedName, StringAttr::get(loop.getContext(), each.reason));
@@ -323,7 +336,7 @@ private:
     schedule.storesPerWarpGroup = storesPerWarpGroup.contains(loop);
     if (schedule.warpSpecialized && schedule.stages > 1) function->setAttr(ttg::warpSpecializedName, UnitAttr::get(loop.getContext()));
     bool changes = schedule.stages > 1 || !schedule.computed.empty() || !schedule.registerLoads.empty() || schedule.storesInFlight;
-    if (changes || !reason.empty()) writeSchedule(schedule, reason, nextId);
+    if (changes || !schedule.reason.empty()) writeSchedule(schedule, nextId);
   }
 
   tt::FuncOp function;
@@ -336,7 +349,7 @@ private:
   std::optional<std::string> notWarpSpecialized; // why the machine, or the launch, has none
   std::optional<LoopSchedule> left;              // the last scheduled loop with a producer, if another one may continue with its buffers
   llvm::SmallPtrSet<Operation *, 4> storesInFlight, storesPerWarpGroup;
-  std::vector<std::pair<LoopSchedule, std::string>> decided; // and why there are fewer stages than requested
+  std::vector<LoopSchedule> decided;
   int64_t nextId = 0;
 };
 

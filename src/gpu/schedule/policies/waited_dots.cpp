@@ -1,28 +1,17 @@
-// Loops that wait for all MMAs of an iteration in that iteration. With S stages:
-//   with a producer:     ...    wait for the last MMA    release the stages of i (with tcgen05, each where it has been read)
+// Loops without a producer that wait for all MMAs of an iteration in that iteration. With S stages:
 //   two dots:            wait for MMA 1    release its stage of i, and that of MMA 2 of i-1    copy them    ...    wait for MMA 2
 //   three or more dots:  ...    wait for the last MMA    release the stages of i    copy i+S
 // A barrier between more than two MMAs would keep those from running at the same time.
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/policies/policies.h"
-#include "support/target.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-bool scheduleProducer(LoopSchedule &schedule, const PolicyContext &context) {
-  if (schedule.circularBuffers.empty() || !schedule.warpSpecialized) return false;
-  copyAndReleaseAfter(schedule, endOfAllReads(schedule), /*releaseDistance=*/0);
-  if (context.target.tcgen05) // commits of the MMAs release them
-    for (CircularBuffer &circular : schedule.circularBuffers)
-      circular.releaseAfter = circular.endOfReads;
-  return true;
-}
-
 bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &) {
   if (schedule.circularBuffers.empty()) return false;
-  auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::MmaAsyncOp>();
+  auto mmas = schedule.body()->getOps<ttg::MmaAsyncOp>();
   bool early = std::distance(mmas.begin(), mmas.end()) <= maxAlternatingMmas;
   Operation *end = schedule.circularBuffers.front().endOfReads;
   for (const CircularBuffer &circular : schedule.circularBuffers)

@@ -54,7 +54,7 @@ static Dims orderOf(const Layout &layout) {
 ttg::BufferType bufferOfRow(tt::LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getType());
   auto shared = SharedLayout::rowMajor(ttg::shapeOf(tile), ttg::elementBits(tile), orderOf(ttg::layoutOf(tile)));
-  return ttg::BufferType::get(load.getContext(), 1, tile.getElementType(), ttg::SharedAttr::get(load.getContext(), shared));
+  return ttg::BufferType::get(1, tile.getElementType(), shared);
 }
 
 } // namespace tilewright::gpu

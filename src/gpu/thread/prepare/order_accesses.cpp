@@ -59,17 +59,6 @@ static bool mayRunBefore(Operation *later, Operation *op) {
   return false;
 }
 
-/// True if TMA stores may be in flight when the operation runs.
-static bool mayFollowTmaStore(Operation *op) {
-  bool isPassed = false;
-  WalkResult walk = op->getParentOfType<tt::FuncOp>().walk<WalkOrder::PreOrder>([&](Operation *other) {
-    isPassed |= other == op;
-    bool isEarlier = isa<ttg::TmaStoreOp>(other) && (!isPassed || mayRunBefore(other, op));
-    return isEarlier ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return walk.wasInterrupted();
-}
-
 /// True if TMA stores of an earlier iteration may still be in flight, which are not ordered with this one. Stores of one iteration are
 /// disjoint, and reductions commute.
 static bool mayOvertakeTmaStore(ttg::TmaStoreOp op) {
@@ -85,7 +74,9 @@ namespace {
 
 class AccessOrder {
 public:
-  AccessOrder(tt::FuncOp kernel, bool isCluster) : kernel(kernel), isCluster(isCluster), b(kernel.getContext()) {}
+  AccessOrder(tt::FuncOp kernel, bool isCluster) : kernel(kernel), isCluster(isCluster), b(kernel.getContext()) {
+    kernel.walk([&](ttg::TmaStoreOp store) { tmaStores.push_back(store); });
+  }
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
@@ -107,6 +98,7 @@ private:
         })
         .Case([&](ttg::TmaStoreOp store) {
           if (mayOvertakeTmaStore(store)) waitForTmaStores(store);
+          isAfterTmaStore = true;
         })
         .Case([&](ttg::ReadClusterOp exchange) { visitExchange(exchange); })
         .Default([&](Operation *other) {
@@ -241,6 +233,11 @@ private:
     });
   }
 
+  /// True if TMA stores may be in flight when the operation, which is being visited, runs.
+  bool mayFollowTmaStore(Operation *op) {
+    return isAfterTmaStore || llvm::any_of(tmaStores, [&](Operation *store) { return mayRunBefore(store, op); });
+  }
+
   /// The release of an atomic operation covers the accesses of all threads. One thread performs an operation on a scalar for the CTA; each
   /// thread performs those of its elements. TMA stores, which one thread starts, are completed before the release.
   void orderAtomic(Operation *op, Operation *position) {
@@ -299,6 +296,8 @@ private:
   OpBuilder b;
   AccessLog log;                                      // since the last barrier
   DenseMap<std::pair<Value, Value>, NoAlias> noAlias; // by pairs of kernel arguments: a kernel may have thousands of accesses
+  SmallVector<Operation *> tmaStores;                 // of the kernel
+  bool isAfterTmaStore = false;                       // one of them has been visited
   std::vector<bool> written;                          // arguments whose memory the kernel writes, once asked for
   bool hasArrived = false;                            // at the cluster's barrier, without having waited for it
 };

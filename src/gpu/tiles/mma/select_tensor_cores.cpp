@@ -128,7 +128,7 @@ private:
   Value bufferOf(Operation *dot, Value tile, const SharedLayout &layout) {
     Type element = getElementTypeOrSelf(tile.getType());
     Type stored = element.isInteger(1) ? Type(b.getI8Type()) : element;
-    auto type = ttg::BufferType::get(b.getContext(), 1, stored, ttg::SharedAttr::get(b.getContext(), layout));
+    auto type = ttg::BufferType::get(1, stored, layout);
     Operation *from = tile.getDefiningOp();
     Block *home = from ? from->getBlock() : cast<BlockArgument>(tile).getOwner();
     Value buffer;
@@ -154,7 +154,7 @@ private:
 
   /// Returns the same bytes as a tile of this type and layout. `order`: its dimensions in the buffer's tile; none if the tile is reshaped.
   Value viewOf(Location loc, Value buffer, Type element, const SharedLayout &layout, ArrayRef<int32_t> order) {
-    auto view = ttg::BufferType::get(b.getContext(), 1, element, ttg::SharedAttr::get(b.getContext(), layout));
+    auto view = ttg::BufferType::get(1, element, layout);
     if (view == buffer.getType() && llvm::is_sorted(order)) return buffer;
     b.setInsertionPointAfter(buffer.getDefiningOp());
     return ttg::ViewOp::create(b, loc, view, buffer, order);

@@ -14,7 +14,7 @@ namespace tilewright::gpu {
 /// Returns the consumers' loads of tiles to registers.
 static SmallVector<tt::LoadOp> consumerLoads(const LoopSchedule &schedule) {
   llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
-  return llvm::filter_to_vector(scf::ForOp(schedule.loop).getBody()->getOps<tt::LoadOp>(),
+  return llvm::filter_to_vector(schedule.body()->getOps<tt::LoadOp>(),
                                 [&](tt::LoadOp load) { return isa<RankedTensorType>(load.getType()) && !ofPartition.contains(load); });
 }
 
