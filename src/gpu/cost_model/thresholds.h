@@ -86,6 +86,8 @@ constexpr int64_t fmaTileExtent = 4;              ///< rows, and columns, of suc
 constexpr int64_t fmaLaneColumns = 8;             ///< lanes of a warp along the columns of such a dot, at most
 constexpr int64_t minExpansion = 8;               ///< addresses are computed again from tiles that have so many times fewer elements
 constexpr int64_t registersOfStoredPart = 8;      ///< of a thread, in one store of a loop to tensor memory
+constexpr int64_t registersOfTensorAccess = 32;   ///< of a thread, in one tcgen05.ld or st, at most: ptxas needs all at once
+constexpr int64_t scaledLoadsInFlight = 2;        ///< tcgen05.ld of sums that threads scale, before a wait
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 
 // ---- occupancy
