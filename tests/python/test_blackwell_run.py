@@ -1,22 +1,71 @@
-"""tests/gpu/run --blackwell, on the simulator: a result for each kernel, and an exit code."""
+"""tests/gpu/run --blackwell, on the simulator and on a GPU that computes nothing: a result for each kernel, and an exit code."""
 
 import os
 import pathlib
 import subprocess
 import sys
 
+from test_gpu_runtime import fake_library
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# PyTorch on a machine with a B200 whose driver is tests/unit/fake_cuda.c: memory of the host, and launches without effect.
+TORCH = """
+import ctypes, os
+import numpy as np
+
+fake = ctypes.CDLL(os.environ["TILEWRIGHT_LIBCUDA"])
+fake.fakeCuda.restype = ctypes.POINTER(ctypes.c_int)
+for index, value in enumerate([13000, 1, 0, 10, 10]):  # version, deviceCount, initStatus, major
+    fake.fakeCuda()[index] = value
+__version__, uint8 = "0", np.uint8
+
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+    def __getitem__(self, part):
+        return Tensor(self.array[part])
+    def data_ptr(self):
+        return self.array.ctypes.data
+    def copy_(self, other):
+        self.array[:] = other.array
+    def cpu(self):
+        return self
+    def numpy(self):
+        return self.array
+
+def empty(size, dtype, device):
+    return Tensor(np.zeros(size, dtype))
+
+from_numpy = Tensor
+
+class cuda:
+    is_available = staticmethod(lambda: True)
+    get_device_capability = staticmethod(lambda: (10, 0))
+    get_device_name = staticmethod(lambda: "Fake B200")
+    synchronize = staticmethod(lambda: None)
+"""
 
 
-def run(only):
-    environment = {**os.environ, "TILEWRIGHT_TESTS_ON_GPU": ""}
-    command = [sys.executable, ROOT / "tests" / "gpu" / "run", "--blackwell", "--simulate", "--only", only]
+def run(only, *more, **environment):
+    environment = {**os.environ, "TILEWRIGHT_TESTS_ON_GPU": "", **environment}
+    command = [sys.executable, ROOT / "tests" / "gpu" / "run", "--blackwell", *more, "--only", only]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
 
 
 def test_results():
-    done = run("smaller_dots")
+    done = run("smaller_dots", "--simulate")
     assert done.returncode == 0 and done.stdout == "test_smaller_dots_use_mma_sync: 3 of 3 right\n3 ran, 0 wrong\n", done.stdout + done.stderr
+
+
+def test_a_gpu_that_computes_nothing(tmp_path):
+    """All but the results is as on a GPU: the collection, code for its target, launches, and a message for each wrong case."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = run("smaller_dots", PYTHONPATH=path, TILEWRIGHT_LIBCUDA=fake_library())
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and lines[0].startswith("Fake B200, sm_100a, PyTorch 0, Tilewright "), done.stdout + done.stderr
+    assert lines[1] == "test_smaller_dots_use_mma_sync: 0 of 3 right" and lines[-1] == "3 ran, 3 wrong", done.stdout
+    assert all(line.startswith("    FAILED test_smaller_dots_use_mma_sync[tile") and "AssertionError" in line for line in lines[2:5]), done.stdout
 
 
 CASES = """

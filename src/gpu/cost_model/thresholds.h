@@ -87,6 +87,8 @@ constexpr int64_t maxUnrolledRegisters = 32;      ///< that the loads of a loop 
 constexpr int64_t maxUnrolledInstructions = 1024; ///< LLVM's instructions of iterations that become one, at most
 constexpr int64_t maxUnrolledIterations = 16;     ///< of a loop, that become one
 constexpr int64_t registersOfStoredPart = 8;      ///< of a thread, in one store of a loop to tensor memory
+constexpr int64_t registersOfTensorAccess = 32;   ///< of a thread, in one tcgen05.ld or st, at most: ptxas needs all at once
+constexpr int64_t scaledLoadsInFlight = 2;        ///< tcgen05.ld of sums that threads scale, before a wait
 constexpr int64_t namedBeforeWait = 8;            ///< values that a wait for MMAs names, so that ptxas computes them before it
 
 // ---- occupancy

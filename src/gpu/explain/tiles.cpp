@@ -2,11 +2,10 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layouts/layout_cost.h"
+#include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
-#include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/kernel_target.h"
-#include "gpu/ttg/mma_extent.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
 
@@ -89,29 +88,16 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
   });
 }
 
-/// Returns the mma.sync for operands of this width.
-static MmaInstruction mmaOf(const GpuTarget &target, int64_t bits) {
-  if (target.deepMma) return {ttg::MmaKind::mma, mmaRows, mmaColumns, 8 * mmaDepthBytes / bits};
-  return bits == 8 ? MmaInstruction{ttg::MmaKind::mma, 8, 8, 16} : MmaInstruction{ttg::MmaKind::mma, mmaRows, mmaColumns, 128 / bits};
-}
-
 void Explainer::Impl::seeDot(tt::DotOp dot) {
   auto choice = dot->getAttrOfType<ttg::DotChoiceAttr>(ttg::dotChoiceName);
   Type a = dot.getA().getType(), b = dot.getB().getType();
-  FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), {choice.getKind()}, choice.getReason().str(), splitText(dot)};
-  MmaInstruction &instruction = found.instruction;
+  auto [m, n, k] = instructionShape(dot, choice, *target);
+  MmaInstruction instruction{choice.getKind(), m, n, k};
+  FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), instruction, choice.getReason().str(), splitText(dot)};
   bool isMma = choice.getKind() == ttg::MmaKind::mma, isFma = choice.getKind() == ttg::MmaKind::fma;
-  instruction.k = 8 * mmaDepthBytes / ttg::memoryBits(a), instruction.n = choice.getColumns();
-  if (choice.getKind() == ttg::MmaKind::wgmma) {
-    instruction.m = wgmmaRows, instruction.n = std::min(choice.getColumns(), mmaExtent(dot)[1]);
-    if (choice.getAInRegisters()) found.a.storage = OperandStorage::registers;
-  } else if (choice.getKind() == ttg::MmaKind::tcgen05) {
-    instruction.m = std::min(ttg::shapeOf(a)[0], tensorMemoryLanes);
-    if (choice.getAInRegisters()) found.a.storage = OperandStorage::tensorMemory;
-  } else if (isMma) {
-    instruction = mmaOf(*target, ttg::memoryBits(a));
-    found.a.storage = found.b.storage = OperandStorage::registers;
-  }
+  if (isMma) found.b.storage = OperandStorage::registers;
+  if (isMma || (choice.getKind() == ttg::MmaKind::wgmma && choice.getAInRegisters())) found.a.storage = OperandStorage::registers;
+  if (choice.getKind() == ttg::MmaKind::tcgen05 && choice.getAInRegisters()) found.a.storage = OperandStorage::tensorMemory;
   if (found.a.storage == OperandStorage::registers) tiles.families.push_back({ttg::layoutOf(a), "operand A", instruction});
   if (isMma) tiles.families.push_back({ttg::layoutOf(b), "operand B", instruction});
   tiles.families.push_back({ttg::layoutOf(dot.getType()), isFma ? "result" : "accumulator", instruction});
@@ -125,9 +111,8 @@ void Explainer::Impl::seeScaledDot(tt::DotScaledOp dot) {
     return DotOperand{tile.getType(), rows, columns, of.format, storage};
   };
   tt::ScaledOperand a = tt::leftOf(dot), b = tt::rightOf(dot);
-  MmaInstruction instruction{ttg::MmaKind::mma, mmaRows, mmaColumns, mma.k(), std::string(nameOf(mma.kind))};
-  if (mma.tcgen05)
-    instruction.kind = ttg::MmaKind::tcgen05, instruction.m = tensorMemoryLanes, instruction.n = std::min(b.outer(), tcgen05MaxColumns);
+  auto [rows, columns, depth] = instructionShape(dot, mma);
+  MmaInstruction instruction{mma.tcgen05 ? ttg::MmaKind::tcgen05 : ttg::MmaKind::mma, rows, columns, depth, std::string(nameOf(mma.kind))};
   FoundDot found{dot.getLoc(),
                  operand(a, dot.getA(), a.outer(), a.depth()),
                  operand(b, dot.getB(), a.depth(), b.outer()),

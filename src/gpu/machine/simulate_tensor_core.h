@@ -68,13 +68,6 @@ struct MmaOperands {
 std::optional<MmaOperands> operandsOf(const TensorOperation &operation);
 /// Returns the source of a tcgen05.cp, or nothing after an error.
 std::optional<MatrixDescriptor> sourceOf(const TensorOperation &operation);
-/// The shape of a tcgen05.cp: rows and bytes of a row in shared memory, and the lanes that row `row` goes to.
-struct CopyShape {
-  int64_t rows, bytes;
-  llvm::SmallVector<int64_t, 4> lanesOf(ptx::TensorCopy shape, int64_t row) const;
-};
-CopyShape shapeOf(ptx::TensorCopy shape);
-
 /// Returns the CTAs of an operation of one or two CTAs, the even one first. Empty after an error.
 llvm::SmallVector<Cta *, 2> ctasOf(Warp &warp, const Step &step, int64_t ctaGroup);
 

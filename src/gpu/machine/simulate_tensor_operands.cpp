@@ -79,26 +79,6 @@ std::optional<MatrixDescriptor> sourceOf(const TensorOperation &operation) {
   return matrixOf(operation, operation.a, "the source");
 }
 
-CopyShape shapeOf(ptx::TensorCopy shape) {
-  switch (shape) {
-  case ptx::TensorCopy::m128x256b: return {128, 32};
-  case ptx::TensorCopy::m4x256b: return {4, 32};
-  case ptx::TensorCopy::m128x128b: return {128, 16};
-  case ptx::TensorCopy::m32x128b: return {32, 16};
-  default: return {64, 16};
-  }
-}
-
-llvm::SmallVector<int64_t, 4> CopyShape::lanesOf(ptx::TensorCopy shape, int64_t row) const {
-  switch (shape) {
-  case ptx::TensorCopy::m4x256b: return {32 * row};
-  case ptx::TensorCopy::m64x128b_02_13: return {row, row + 64};
-  case ptx::TensorCopy::m64x128b_01_23: return {row + row / 32 * 32, row + row / 32 * 32 + 32};
-  case ptx::TensorCopy::m32x128b: return {row, row + 32, row + 64, row + 96};
-  default: return {row};
-  }
-}
-
 llvm::SmallVector<Cta *, 2> ctasOf(Warp &warp, const Step &step, int64_t ctaGroup) {
   if (ctaGroup == 1) return {&warp.cta};
   Cta *peer = peerOf(warp, step);

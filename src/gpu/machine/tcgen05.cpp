@@ -44,6 +44,26 @@ TensorPlace placeOf(ptx::TensorShape shape, int64_t thread, int64_t reg) {
   return {0, 0};
 }
 
+CopyShape shapeOf(ptx::TensorCopy shape) {
+  switch (shape) {
+  case ptx::TensorCopy::m128x256b: return {128, 32};
+  case ptx::TensorCopy::m4x256b: return {4, 32};
+  case ptx::TensorCopy::m128x128b: return {128, 16};
+  case ptx::TensorCopy::m32x128b: return {32, 16};
+  default: return {64, 16};
+  }
+}
+
+llvm::SmallVector<int64_t, 4> CopyShape::lanesOf(ptx::TensorCopy shape, int64_t row) const {
+  switch (shape) {
+  case ptx::TensorCopy::m4x256b: return {32 * row};
+  case ptx::TensorCopy::m64x128b_02_13: return {row, row + 64};
+  case ptx::TensorCopy::m64x128b_01_23: return {row + row / 32 * 32, row + row / 32 * 32 + 32};
+  case ptx::TensorCopy::m32x128b: return {row, row + 32, row + 64, row + 96};
+  default: return {row};
+  }
+}
+
 MmaForm formOf(ptx::Tcgen05MmaOp op) {
   MmaForm form;
   form.ctaGroup = op.getCtaGroup();

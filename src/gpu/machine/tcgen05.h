@@ -4,6 +4,8 @@
 #include "gpu/machine/descriptors.h"
 #include "gpu/machine/ptx.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <optional>
 
 namespace tilewright::gpu {
@@ -25,6 +27,14 @@ struct TensorPlace {
 /// Returns the place of register `reg` of thread `thread` of a load or store with `count` registers. Of m16x32bx2, threads 16 to 31 have
 /// the lanes of threads 0 to 15; `halfOffset` separates them.
 TensorPlace placeOf(ptx::TensorShape shape, int64_t thread, int64_t reg);
+
+/// The shape of a tcgen05.cp: rows and bytes of a row in shared memory, and the lanes that row `row` goes to.
+struct CopyShape {
+  int64_t rows, bytes;
+  llvm::SmallVector<int64_t, 4> lanesOf(ptx::TensorCopy shape, int64_t row) const;
+};
+/// Returns the shape of a copy.
+CopyShape shapeOf(ptx::TensorCopy shape);
 
 /// Returns the kind of an MMA for the rules of descriptors. The two enums have the same numbers.
 inline MmaKind kindOf(ptx::MmaKind kind) {

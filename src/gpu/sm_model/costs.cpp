@@ -166,17 +166,8 @@ void tcgen05Mma(Node &node, const SmRates &rates) {
 }
 
 void copyToTensorMemory(Node &node, const SmRates &) {
-  auto bytes = [](ptx::TensorCopy shape) {
-    switch (shape) {
-    case ptx::TensorCopy::m128x256b: return 128 * 32;
-    case ptx::TensorCopy::m4x256b: return 4 * 32;
-    case ptx::TensorCopy::m128x128b: return 128 * 16;
-    case ptx::TensorCopy::m64x128b_02_13:
-    case ptx::TensorCopy::m64x128b_01_23: return 64 * 16;
-    case ptx::TensorCopy::m32x128b: return 32 * 16;
-    }
-  };
-  node.sharedCycles = bytes(cast<ptx::Tcgen05CpOp>(node.op).getShape()) / sharedBytesPerCycle;
+  CopyShape shape = shapeOf(cast<ptx::Tcgen05CpOp>(node.op).getShape());
+  node.sharedCycles = double(shape.rows * shape.bytes) / sharedBytesPerCycle;
 }
 
 void loadTensorMemory(Node &node, const SmRates &rates) {

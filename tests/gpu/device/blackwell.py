@@ -48,6 +48,14 @@ def target_of_the_gpu():
     return f"sm_{major}{minor}a"
 
 
+def describe_gpu(target):
+    """The first line of results on a GPU: what a report about wrong ones needs."""
+    import tilewright
+    import torch
+
+    return f"{torch.cuda.get_device_name()}, {target}, PyTorch {torch.__version__}, Tilewright {tilewright.__version__}"
+
+
 def of_one_target(cases, target):
     """The cases that name this target or none. If all name others, those of the first one."""
     named = [re.search(r"sm_\d+a?", case) for case in cases]
@@ -140,6 +148,8 @@ def run(only, simulate):
         return 1
     end = time.time() + SECONDS
     target = "sm_100a" if simulate else target_of_the_gpu()
+    if not simulate:
+        print(describe_gpu(target), flush=True)
     pytest = Pytest(only, simulate)
     total = wrong_cases = left_cases = 0
     with concurrent.futures.ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:

@@ -89,14 +89,13 @@ static FailureOr<TensorAccess> accessOf(ThreadContext &t, Operation *op, Type ti
   if (layout != Layout::tensorMemory(layout.shape, t.threads.warps))
     return bug(op, "this tile is not in the layout of tensor memory"), failure();
   TensorAccess access;
-  constexpr int64_t maxRegisters = 32; // of one tcgen05.ld: a CTA with partitions starts with few, and ptxas needs all at once
   int64_t ofColumn = elementsOfColumn(tile), ofRow = llvm::divideCeil(elementsOfRow(layout), ofColumn);
   if (layout.shape[0] < tensorMemoryLanes) {
     access.shape = ptx::TensorShape::m16x32bx2;
     access.halfOffset = t.b.getI32IntegerAttr(static_cast<int32_t>(ofRow));
   }
   access.registers = layout.registersPerThread() / ofColumn;
-  access.count = std::min(maxRegisters, ofRow);
+  access.count = std::min(registersOfTensorAccess, ofRow);
   auto column = [&](uint32_t flat) { return columnOf(layout, memory.getBlockColumns(), ofColumn, flat); };
   for (int64_t reg = 0; reg < access.registers; reg += access.count)
     access.columns.push_back(column(layout.apply(reg * ofColumn, 0, 0)));
@@ -193,10 +192,9 @@ static LogicalResult lowerTensorScale(ThreadContext &t, ttg::TensorScaleOp op) {
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(scf::IfOp::create(t.b, some, /*withElseRegion=*/false).thenBlock());
   SmallVector<Type> types(static_cast<size_t>(access->count), memory.getElementType());
-  constexpr size_t inFlight = 2; // loads of 32 registers
   int64_t ofFactor = access->registers / static_cast<int64_t>(factors.size());
-  for (size_t first = 0; first < access->columns.size(); first += inFlight) {
-    ArrayRef<int64_t> columns = ArrayRef(access->columns).slice(first).take_front(inFlight);
+  for (size_t first = 0; first < access->columns.size(); first += scaledLoadsInFlight) {
+    ArrayRef<int64_t> columns = ArrayRef(access->columns).slice(first).take_front(scaledLoadsInFlight);
     SmallVector<ThreadValues> loaded;
     for (int64_t column : columns)
       loaded.push_back(

@@ -5,6 +5,7 @@
 #include "gpu/tiles/mma/dot_choice.h"
 
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
@@ -19,14 +20,27 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// True if `tile` is computed element by element from another dot's result in the same block, such as the weights of attention, with or
-/// without a mask. Such an operand is already in registers, in an accumulator's layout.
-static bool comesFromDot(Value tile, Block *block) {
+/// True if `tile` is computed element by element, with or without a mask, from the result of a source in the same block.
+static bool isElementwiseOf(Value tile, Block *block, function_ref<bool(Operation *)> isSource) {
   return tt::dependsOn(tile, [&](Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || !block->findAncestorOpInBlock(*op) || !isa<RankedTensorType>(value.getType())) return tt::Search::skip;
-    if (isa<tt::DotOp, ttg::MmaAsyncWaitOp>(op)) return tt::Search::found;
+    if (isSource(op)) return tt::Search::found;
     return isElementwiseOnTiles(op) || isa<scf::IfOp, ttg::ConvertLayoutOp>(op) ? tt::Search::follow : tt::Search::skip;
+  });
+}
+
+/// True for the weights of attention: such an operand is already in registers, in an accumulator's layout.
+static bool comesFromDot(Value tile, Block *block) {
+  return isElementwiseOf(tile, block, [](Operation *op) { return isa<tt::DotOp, ttg::MmaAsyncWaitOp>(op); });
+}
+
+/// True for the scores of attention. If each warp has whole rows of both dots, operand A of the other one stays in registers, and warps
+/// exchange nothing for reductions of a row.
+static bool feedsOperandA(tt::DotOp dot) {
+  Block *block = dot->getBlock();
+  return llvm::any_of(block->getOps<tt::DotOp>(), [&](tt::DotOp other) {
+    return other != dot && isElementwiseOf(other.getA(), block, [&](Operation *op) { return op == dot; });
   });
 }
 
@@ -179,7 +193,7 @@ DotChoice chooseDot(tt::DotOp op, int64_t warps, const GpuTarget &target, bool s
     if (chained && a[0] >= tensorMemoryLanes && a[1] * bits >= registerBits * (warps / warpsOfGroup))
       choice.a = Layout::tensorMemory(a, warps);
   } else if (choice.kind == ttg::MmaKind::mma) {
-    auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained);
+    auto [warpsM, warpsN] = warpGrid(d[d.size() - 2], d[d.size() - 1], warps, chained || feedsOperandA(op));
     int64_t kWidth = bits == 32 ? 1 : 32 / bits;
     choice.result = Layout::mmaAccumulator(d, warpsM, warpsN);
     choice.a = Layout::mmaOperand(a, 0, warpsM, warpsN, kWidth);
@@ -194,6 +208,19 @@ DotChoice chooseDot(tt::DotOp op, int64_t warps, const GpuTarget &target, bool s
     choice.result = fmaResult(d, warps);
   }
   return choice;
+}
+
+std::array<int64_t, 3> instructionShape(tt::DotOp dot, ttg::DotChoiceAttr choice, const GpuTarget &target) {
+  Type a = dot.getA().getType();
+  int64_t bits = ttg::memoryBits(a), depth = 8 * mmaDepthBytes / bits;
+  switch (choice.getKind()) {
+  case ttg::MmaKind::wgmma: return {wgmmaRows, std::min(choice.getColumns(), mmaExtent(dot)[1]), depth};
+  case ttg::MmaKind::tcgen05: return {std::min(ttg::shapeOf(a)[0], tensorMemoryLanes), choice.getColumns(), depth};
+  case ttg::MmaKind::mma: break;
+  case ttg::MmaKind::fma: return {0, 0, depth};
+  }
+  if (target.deepMma) return {mmaRows, mmaColumns, depth};
+  return {bits == 8 ? mmaRows / 2 : mmaRows, mmaColumns, depth / 2};
 }
 
 bool feedsDot(Value tile) {

@@ -5,6 +5,7 @@
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,9 @@ ttg::MmaKind mmaKind(tt::DotOp op, int64_t warps, const GpuTarget &target);
 /// Chooses the instruction and layouts for the layout plan. Depends also on how A is computed. `secondAlongColumns`: B is loaded, and its
 /// rows are contiguous in memory.
 DotChoice chooseDot(tt::DotOp op, int64_t warps, const GpuTarget &target, bool secondAlongColumns = false);
+
+/// Returns the rows, columns and depth of one instruction of a dot with this choice. Multiply-adds have neither rows nor columns.
+std::array<int64_t, 3> instructionShape(tt::DotOp dot, ttg::DotChoiceAttr choice, const GpuTarget &target);
 
 /// True if tensor cores multiply f32 tiles of these shapes as tf32.
 bool multipliesAsTf32(tt::DotOp op, int64_t warps, const GpuTarget &target);

@@ -73,6 +73,11 @@ std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, 
   return scaledMma(op, ttg::shapeOf(op.getType()), target, warps);
 }
 
+std::array<int64_t, 3> instructionShape(tt::DotScaledOp op, const ScaledMma &mma) {
+  if (!mma.tcgen05) return {mmaRows, mmaColumns, mma.k()};
+  return {tensorMemoryLanes, std::min(rightOf(op).outer(), tcgen05MaxColumns), mma.k()};
+}
+
 LogicalResult checkScaledDots(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   auto walk = function.walk([&](tt::DotScaledOp dot) -> WalkResult {
     if (scaledMma(dot, target, config.getWarps())) return WalkResult::advance();

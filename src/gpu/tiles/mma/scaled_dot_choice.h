@@ -8,6 +8,7 @@
 #include "gpu/ttg/ttg.h"
 #include "support/target.h"
 
+#include <array>
 #include <optional>
 
 namespace tilewright::gpu {
@@ -30,6 +31,9 @@ struct ScaledMma {
 /// Returns the instruction for a dot of this target; nothing if there is none for its formats, its scales or its sizes. `warps`: of the
 /// kernel.
 std::optional<ScaledMma> scaledMma(tt::DotScaledOp op, const GpuTarget &target, int64_t warps);
+
+/// Returns the rows, columns and depth of one instruction of the dot.
+std::array<int64_t, 3> instructionShape(tt::DotScaledOp op, const ScaledMma &mma);
 
 /// Reports a scaled dot that has no instruction. Steps before assign-layouts replace such dots.
 mlir::LogicalResult checkScaledDots(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
