@@ -3,6 +3,7 @@
 import triton
 import triton.language as tl
 
+
 @triton.jit
 def attention(q_ptr, k_ptr, v_ptr, out_ptr, scale, rows, D: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
     q_map = tl.make_tensor_descriptor(q_ptr, [rows, D], [D, 1], [M, D])
