@@ -8,6 +8,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
 #include "support/target.h"
@@ -50,10 +51,12 @@ std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   LaunchGuards guards;
   WalkResult walk = loop.walk([&](Operation *op) {
     if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
-    auto store = dyn_cast<tt::StoreOp>(op);
-    std::optional<LaunchGuard> guard = store ? ttg::noAliasGuard(load.getPtr(), store.getPtr()) : std::nullopt;
-    if (guard) guards.push_back(*guard);
-    return store && !guard ? WalkResult::interrupt() : WalkResult::advance();
+    if (!isa<tt::StoreOp, ttg::DescriptorStoreOp, ttg::TmaStoreOp>(op)) return WalkResult::advance();
+    Value written = *ttg::writtenPointer(op);
+    std::optional<LaunchGuard> guard = written ? ttg::noAliasGuard(load.getPtr(), written) : std::nullopt;
+    if (!guard) return WalkResult::interrupt();
+    guards.push_back(*guard);
+    return WalkResult::advance();
   });
   return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
@@ -75,6 +78,8 @@ static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
+  if (!llvm::all_of(iterations.loads(load->getOperands()), [&](tt::LoadOp each) { return noWriteGuards(each, loop).has_value(); }))
+    return Failure{"the loop may write what its address is loaded from"};
   if (mayLearnOfWrites(loop)) return Failure{"the loop may wait for data that another program writes"};
   return {};
 }
