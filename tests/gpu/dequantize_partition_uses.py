@@ -24,7 +24,7 @@ reduction of scales that starts again with each tile stays with the consumers. `
 # NONE-NOT: partition1
 # FIRST: no dequantize partition: its first operand is
 # SECOND: no dequantize partition: its second operand is
-# PAGES: no dequantize partition: a copy cannot be
+# PAGES: no dequantize partition: the address of a copy
 
 # The partition computes what the loop reduces, however often each value is used.
 # CHAIN: partition1() num_warps(4) {

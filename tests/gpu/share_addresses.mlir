@@ -57,3 +57,25 @@ tt.func @wrapping(%x: i64, %i: i32) {
   ptx.store_global %p1, %a : f32
   tt.return
 }
+
+// differences of rows and columns: one subtraction serves all at constant distances, even where the sums wrap around
+// CHECK-LABEL: tt.func @differences
+// CHECK-SAME: (%[[P:.*]]: i64, %[[M:.*]]: i32, %[[N:.*]]: i32)
+tt.func @differences(%p: i64, %m: i32, %n: i32) {
+  %c8 = arith.constant 8 : i32
+  %m8 = arith.addi %m, %c8 : i32
+  %n8 = arith.addi %n, %c8 : i32
+  // CHECK: %[[FIRST:.*]] = arith.subi %[[M]], %[[N]]
+  // CHECK-NOT: arith.subi
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %c8
+  // CHECK: ptx.store_global %[[P]], %[[FIRST]]
+  // CHECK: ptx.store_global %[[P]], %[[FIRST]]
+  // CHECK: ptx.store_global %[[P]], %[[NEXT]]
+  %a = arith.subi %m, %n : i32
+  %b = arith.subi %m8, %n8 : i32
+  %c = arith.subi %m8, %n : i32
+  ptx.store_global %p, %a : i32
+  ptx.store_global %p, %b : i32
+  ptx.store_global %p, %c : i32
+  tt.return
+}

@@ -1,12 +1,13 @@
-// A copy that runs ahead needs the addresses of a later iteration. They are not computed iteration by iteration: what a loop adds in every
-// iteration has a closed form.
+// A copy that runs ahead needs the addresses of a later iteration. What a loop adds in every iteration has a closed form.
 //   %x = scf.for %i ... iter_args(%d = %start) {              two iterations ahead:
 //     %p = tt.addptr %base, %d                                  %e = %d + 2 * %by     %q = tt.addptr %base, %e
 //     scf.yield (%d + %by)
+// What it computes otherwise is computed iteration by iteration: with a scalar that is loaded, %d + %by(%i) + %by(%i + 1).
 // The stage of an iteration has none: it survives all loops around a copy, which carry it, and so do branches.
 #include "gpu/schedule/loop_iterations.h"
 
 #include "ir/refusal.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -53,36 +54,59 @@ bool LoopIterations::canClone(Value value) {
   return canClone(value, seen);
 }
 
+/// A load that every thread can repeat.
+static bool isScalarLoad(Operation *op) {
+  auto load = dyn_cast<tt::LoadOp>(op);
+  return load && !isa<RankedTensorType>(load.getType()) && !tt::mayChangeMeanwhile(load);
+}
+
 bool LoopIterations::canClone(Value value, llvm::DenseSet<Value> &seen) {
   if (loop.isDefinedOutsideOfLoop(value) || !seen.insert(value).second)
     return true; // of those seen, one that cannot be cloned ends the search
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner() == loop.getBody() && (argument == loop.getInductionVar() || increment(argument));
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != loop.getBody()) return false;
+    if (argument == loop.getInductionVar() || increment(argument)) return true;
+    return !isa<RankedTensorType>(argument.getType()) && canClone(loop.getTiedLoopYieldedValue(argument)->get(), seen);
+  }
   Operation *op = value.getDefiningOp();
-  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !isMemoryEffectFree(op)) return false;
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !(isMemoryEffectFree(op) || isScalarLoad(op))) return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand, seen); });
 }
 
-llvm::SetVector<Value> LoopIterations::sourcesOutside(ValueRange values) {
-  llvm::SetVector<Value> seen, sources;
+llvm::SetVector<Value> LoopIterations::dependencies(ValueRange values) {
+  llvm::SetVector<Value> seen;
   seen.insert_range(values);
   seen.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
   for (size_t i = 0; i < seen.size(); ++i) {
     Value value = seen[i];
-    if (loop.isDefinedOutsideOfLoop(value))
-      sources.insert(value);
-    else if (auto argument = dyn_cast<BlockArgument>(value); argument && argument != loop.getInductionVar())
-      seen.insert_range(ValueRange{loop.getTiedLoopInit(argument)->get(), increment(argument)});
-    else if (!argument)
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar()) continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Value by = increment(argument);
+      seen.insert_range(ValueRange{loop.getTiedLoopInit(argument)->get(), by ? by : loop.getTiedLoopYieldedValue(argument)->get()});
+    } else {
       seen.insert_range(value.getDefiningOp()->getOperands());
+    }
   }
+  return seen;
+}
+
+llvm::SetVector<Value> LoopIterations::sourcesOutside(ValueRange values) {
+  llvm::SetVector<Value> sources = dependencies(values);
+  sources.remove_if([&](Value value) { return !loop.isDefinedOutsideOfLoop(value); });
   return sources;
+}
+
+SmallVector<tt::LoadOp> LoopIterations::loads(ValueRange values) {
+  SmallVector<tt::LoadOp> loads;
+  for (Value value : dependencies(values))
+    if (auto load = value.getDefiningOp<tt::LoadOp>(); load && loop->isAncestor(load)) loads.push_back(load);
+  return loads;
 }
 
 Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
   Value by = increment(carried);
-  assert(by && "canClone has refused the value");
   if (by == carried || iterations == 0) return start;
+  assert(by && "only what has an increment has a closed form");
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
   bool advancesPointers = isa<tt::PointerType>(getElementTypeOrSelf(start.getType()));
@@ -92,46 +116,57 @@ Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried,
   return tt::AddPtrOp::create(b, loc, start.getType(), start, by);
 }
 
-Value LoopIterations::clone(OpBuilder &b, Value value, DenseMap<Value, Value> &map, function_ref<Value(BlockArgument)> argument) {
-  if (loop.isDefinedOutsideOfLoop(value)) return value;
-  if (Value known = map.lookup(value)) return known;
-  Value result;
-  if (auto carried = dyn_cast<BlockArgument>(value)) {
-    result = argument(carried);
-  } else {
-    Operation *op = value.getDefiningOp();
-    IRMapping operands;
-    for (Value operand : op->getOperands())
-      operands.map(operand, clone(b, operand, map, argument));
-    Operation *copy = b.clone(*op, operands);
-    for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
-      map[from] = to;
-    return map.lookup(value);
+Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, Clones &clones, const Origin &origin, int64_t iterations) {
+  if (argument != loop.getInductionVar()) {
+    if (increment(argument) || iterations == 0) return advanced(b, origin.start(argument), argument, iterations);
+    return clone(b, loop.getTiedLoopYieldedValue(argument)->get(), clones, origin, iterations - 1);
   }
-  return map[value] = result;
+  if (iterations == 0) return origin.number;
+  Location loc = loop.getLoc();
+  Value step = loop.getStep();
+  Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
+  return b.createOrFold<arith::AddIOp>(loc, origin.number, way);
 }
 
-SmallVector<Value> LoopIterations::cloneAt(OpBuilder &b, ValueRange values, Value number, function_ref<Value(BlockArgument)> start,
-                                           int64_t iterations) {
-  Location loc = loop.getLoc();
-  DenseMap<Value, Value> map;
-  auto argument = [&](BlockArgument carried) -> Value {
-    if (carried != loop.getInductionVar()) return advanced(b, start(carried), carried, iterations);
-    if (iterations == 0) return number;
-    Value step = loop.getStep();
-    Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
-    return b.createOrFold<arith::AddIOp>(loc, number, way);
-  };
-  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, map, argument); });
+Value LoopIterations::clone(OpBuilder &b, Value value, Clones &clones, const Origin &origin, int64_t iterations) {
+  if (loop.isDefinedOutsideOfLoop(value)) return value;
+  if (Value known = clones.lookup({iterations, value})) return known;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Value result = argumentOf(b, argument, clones, origin, iterations);
+    return clones[{iterations, value}] = result;
+  }
+  Operation *op = value.getDefiningOp();
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, clone(b, operand, clones, origin, iterations));
+  Value exists = isa<tt::LoadOp>(op) ? origin.exists(b, iterations) : Value();
+  auto *copy = b.clone(*op, operands);
+  if (exists) {
+    auto load = cast<tt::LoadOp>(copy);
+    b.setInsertionPoint(load);
+    if (load.getMask()) exists = b.createOrFold<arith::AndIOp>(load.getLoc(), exists, load.getMask());
+    load.getMaskMutable().assign(exists);
+    b.setInsertionPointAfter(load);
+  }
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    clones[{iterations, from}] = to;
+  return clones.lookup({iterations, value});
+}
+
+SmallVector<Value> LoopIterations::cloneAt(OpBuilder &b, ValueRange values, const Origin &origin, int64_t iterations) {
+  Clones clones;
+  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, clones, origin, iterations); });
 }
 
 SmallVector<Value> LoopIterations::later(OpBuilder &b, ValueRange values, int64_t iterations) {
-  return cloneAt(b, values, loop.getInductionVar(), [](BlockArgument carried) { return carried; }, iterations);
+  auto exists = [&](OpBuilder &at, int64_t number) { return number == 0 ? Value() : existsLater(at, number); };
+  return cloneAt(b, values, {loop.getInductionVar(), [](BlockArgument carried) { return carried; }, exists}, iterations);
 }
 
 SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, int64_t iteration) {
   auto init = [&](BlockArgument carried) { return loop.getTiedLoopInit(carried)->get(); };
-  return cloneAt(b, values, loop.getLowerBound(), init, iteration);
+  auto exists = [&](OpBuilder &at, int64_t number) { return existsIteration(at, number); };
+  return cloneAt(b, values, {loop.getLowerBound(), init, exists}, iteration);
 }
 
 /// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps.

@@ -10,11 +10,14 @@
 namespace tilewright::gpu {
 
 /// The same arithmetic for another iteration of a loop: clones what a value is computed from, with the induction variable and loop-carried
-/// values as they will be then (carried + iterations * increment, where the loop adds the same amount every iteration).
+/// values as they will be then: carried + iterations * increment, where the loop adds the same amount every iteration; a scalar that
+/// changes otherwise is computed iteration by iteration. Loads of scalars are cloned, too, with a mask: whether their iteration exists.
 class LoopIterations {
 public:
   explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
   bool canClone(mlir::Value value);
+  /// The loads of the loop that are cloned for `values`, all of which can be cloned. Nothing may write what they read meanwhile.
+  llvm::SmallVector<tt::LoadOp> loads(mlir::ValueRange values);
   /// The values outside the loop that ofIteration and existsIteration compute with: those that `values` depend on in the first iteration,
   /// the bounds and the step, and increments. All of `values` can be cloned.
   llvm::SetVector<mlir::Value> sourcesOutside(mlir::ValueRange values);
@@ -32,11 +35,18 @@ private:
   bool canClone(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
   mlir::Value increment(mlir::BlockArgument carried);
   mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::BlockArgument carried, int64_t iterations);
-  mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, llvm::DenseMap<mlir::Value, mlir::Value> &map,
-                    llvm::function_ref<mlir::Value(mlir::BlockArgument)> argument);
-  /// `number`, `start`: the induction variable and what is carried, so many `iterations` before.
-  llvm::SmallVector<mlir::Value> cloneAt(mlir::OpBuilder &b, mlir::ValueRange values, mlir::Value number,
-                                         llvm::function_ref<mlir::Value(mlir::BlockArgument)> start, int64_t iterations);
+  /// Values of the iteration with this number, counted from the first one or from the present one: by number and value.
+  using Clones = llvm::DenseMap<std::pair<int64_t, mlir::Value>, mlir::Value>;
+  struct Origin {
+    mlir::Value number;                                                 ///< the induction variable there
+    llvm::function_ref<mlir::Value(mlir::BlockArgument)> start;         ///< what is carried there
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, int64_t)> exists; ///< whether there is an iteration so many later; null: there is
+  };
+  mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, Clones &clones, const Origin &origin, int64_t iterations);
+  mlir::Value argumentOf(mlir::OpBuilder &b, mlir::BlockArgument argument, Clones &clones, const Origin &origin, int64_t iterations);
+  llvm::SmallVector<mlir::Value> cloneAt(mlir::OpBuilder &b, mlir::ValueRange values, const Origin &origin, int64_t iterations);
+  /// The values of the loop that `values` depend on, in all iterations, and the values outside.
+  llvm::SetVector<mlir::Value> dependencies(mlir::ValueRange values);
   mlir::scf::ForOp loop;
 };
 

@@ -186,7 +186,7 @@ public:
     if (name == "exp") return exp(x[0]);
     if (name == "log") return floats::inlineLog(m, x[0]);
     if (name == "log2") return floats::inlineLog2(m, x[0]);
-    if (name == "tanh") return floats::inlineTanh(m, x[0]);
+    if (name == "tanh") return floats::inlineTanh(m, x[0], [&](Value y) { return reciprocal(y); });
     if (name == "erf") return floats::inlineErf(m, x[0]);
     return {};
   }
@@ -206,6 +206,12 @@ private:
         .Cases({"rint", "nearbyint", "roundeven"}, ptx::Unit::rint)
         .Case("exp2", m.width == 64 ? Unit() : ptx::Unit::ex2)
         .Default(std::nullopt);
+  }
+
+  /// 1 / y where neither is subnormal, by a step of Newton's method. A division would branch for the other cases.
+  Value reciprocal(Value y) {
+    Value near = unit(ptx::Unit::rcp, y);
+    return m.multiplyAdd(near, m.multiplyAdd(near, arith::NegFOp::create(b, y), m.real(1)), near);
   }
 
   /// e^x = 2^n 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to an integer

@@ -1,6 +1,7 @@
 #include "gpu/schedule/dequantize/dequantize_candidate.h"
 #include "gpu/cost_model/dequantize_partition.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
@@ -44,6 +45,8 @@ private:
       if (isa<ttg::DescriptorLoadOp>(op))
         if (Result<void> prefetch = checkPrefetch(&op, {}, c.loop, /*mayCopyAsync=*/false); !prefetch)
           return Failure{"a copy cannot be prefetched: " + prefetch.error()};
+      if (isa<ttg::DescriptorLoadOp>(op) && !LoopIterations(c.loop).loads(op.getOperands()).empty())
+        return Failure{"the address of a copy is loaded"};
       auto found = dyn_cast<ttg::MmaAsyncOp>(op);
       if (found && c.mma) return Failure{"its loop has several dots"};
       if (found) c.mma = found;

@@ -141,10 +141,15 @@ private:
 
   /// Records the launch guards under which the loop does not write what its loads read in an earlier iteration than their own.
   void assumeUnwritten(const LoopSchedule &schedule) {
-    SmallVector<tt::LoadOp> loads;
-    for (const Copy &copy : schedule.copies())
+    SmallVector<tt::LoadOp> loads = schedule.registerLoads;
+    SmallVector<Value> addresses;
+    for (const Copy &copy : schedule.copies()) {
       if (auto load = dyn_cast<tt::LoadOp>(copy.load)) loads.push_back(load);
-    llvm::append_range(loads, schedule.registerLoads);
+      llvm::append_range(addresses, copy.load->getOperands());
+    }
+    for (tt::LoadOp load : schedule.registerLoads)
+      llvm::append_range(addresses, load->getOperands());
+    llvm::append_range(loads, LoopIterations(schedule.loop).loads(addresses));
     for (tt::LoadOp load : loads)
       ttg::relyOn(function, *noWriteGuards(load, schedule.loop));
   }

@@ -24,8 +24,10 @@ static bool canStartNextTile(const LoopSchedule &schedule, scf::ForOp tiles) {
   SmallVector<Value> values;
   for (const Copy &copy : schedule.copies())
     llvm::append_range(values, copy.load->getOperands());
-  return llvm::all_of(values, [&](Value value) { return inner.canClone(value); }) &&
-         llvm::all_of(inner.sourcesOutside(values), [&](Value source) { return outer.canClone(source); });
+  if (!llvm::all_of(values, [&](Value value) { return inner.canClone(value); })) return false;
+  llvm::SetVector<Value> sources = inner.sourcesOutside(values);
+  bool canClone = llvm::all_of(sources, [&](Value source) { return outer.canClone(source); });
+  return canClone && inner.loads(values).empty() && outer.loads(sources.getArrayRef()).empty();
 }
 
 scf::ForOp topLevelLoopAround(scf::ForOp loop) {

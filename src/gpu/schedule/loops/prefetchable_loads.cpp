@@ -36,23 +36,16 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
 }
 
-/// Returns a pointer to the tensor that a TMA store through this map writes.
-static Value baseOf(Value map) {
-  ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
-  return recipe ? cast<BlockArgument>(map).getOwner()->getArgument(static_cast<unsigned>(recipe.getBase())) : map;
-}
-
 std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
   LaunchGuards guards;
   WalkResult walk = loop.walk([&](Operation *op) {
     if (any(programOrderOf(op) & ProgramOrder::atomic)) return WalkResult::interrupt();
-    Value written;
-    if (auto store = dyn_cast<tt::StoreOp>(op)) written = store.getPtr();
-    if (auto store = dyn_cast<ttg::DescriptorStoreOp>(op)) written = baseOf(store.getMap());
-    if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) written = baseOf(store.getMap());
-    std::optional<LaunchGuard> guard = written ? ttg::noAliasGuard(load.getPtr(), written) : std::nullopt;
-    if (guard) guards.push_back(*guard);
-    return written && !guard ? WalkResult::interrupt() : WalkResult::advance();
+    std::optional<Value> written = ttg::writtenPointer(op);
+    if (!written) return WalkResult::advance();
+    std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
+    if (!guard) return WalkResult::interrupt();
+    guards.push_back(*guard);
+    return WalkResult::advance();
   });
   return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
 }
@@ -74,6 +67,8 @@ static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
+  if (!llvm::all_of(iterations.loads(load->getOperands()), [&](tt::LoadOp each) { return noWriteGuards(each, loop).has_value(); }))
+    return Failure{"the loop may write what its address is loaded from"};
   if (contains(loop, ProgramOrder::learnsWrites)) return Failure{"the loop may wait for data that another program writes"};
   return {};
 }

@@ -67,26 +67,11 @@ bool Skeleton::canCompute(Value result) {
          (load && isUnwritten(load));
 }
 
-/// The pointer through which an operation writes to memory, or the argument that its tensor map describes. Null if that is not known, and
-/// nothing if it only reads.
-static std::optional<Value> writtenPointer(Operation *op) {
-  auto tensorOf = [&](Value map) -> Value {
-    ttg::TensorMapAttr recipe = ttg::tensorMapOf(map);
-    return recipe ? op->getParentOfType<tt::FuncOp>().getArgument(static_cast<unsigned>(recipe.getBase())) : Value();
-  };
-  if (auto store = dyn_cast<tt::StoreOp>(op)) return store.getPtr();
-  if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return op->getOperand(0);
-  if (auto store = dyn_cast<ttg::DescriptorStoreOp>(op)) return tensorOf(store.getMap());
-  if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return tensorOf(store.getMap());
-  bool mayWrite = isa<tt::TTDialect>(op->getDialect()) && !isa<tt::LoadOp>(op) && !isMemoryEffectFree(op);
-  return mayWrite && !isa<tt::FuncOp, tt::ReturnOp>(op) ? std::optional(Value()) : std::nullopt;
-}
-
 /// True if no program of the launch writes to the tensor that the load reads, under the guards that this adds.
 bool Skeleton::isUnwritten(tt::LoadOp load) {
   if (tt::isVolatileLoad(load)) return false;
   WalkResult walk = load->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
-    std::optional<Value> written = writtenPointer(op);
+    std::optional<Value> written = ttg::writtenPointer(op);
     if (!written) return WalkResult::advance();
     std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
     if (!guard) return WalkResult::interrupt();

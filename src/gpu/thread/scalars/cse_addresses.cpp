@@ -5,6 +5,7 @@
 // A constant becomes the immediate offset of the access, and the product is computed once per warp. Addresses are compared as polynomials
 // over opaque values. A sign extension of a sum is the sum of the sign extensions if the sum is marked as not wrapping
 // (gpu/tiles/specialize/assume_no_wrap). Any other sign extension is opaque.
+// Differences of indices, as of rows and columns, are compared in the same way: the elements of a diagonal have one difference.
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/thread/scalars/address_bases.h"
@@ -45,12 +46,14 @@ private:
       llvm::TypeSwitch<Operation *>(&op)
           .Case<ptx::LoadGlobalOp, ptx::StoreGlobalOp, ptx::AtomicOp, ptx::CompareSwapOp>(
               [&](auto access) { share(access.getAddressMutable()); })
-          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); });
+          .Case([&](ptx::CopyAsyncOp copy) { share(copy.getGlobalMutable()); })
+          .Case([&](arith::SubIOp difference) { share(difference); });
       for (Region &region : op.getRegions())
         for (Block &inner : region)
           walk(inner);
     }
     bases.leave(&block);
+    differences.leave(&block);
   }
 
   size_t numberOf(Value value) {
@@ -150,6 +153,17 @@ private:
     operand.set(moved);
   }
 
+  /// Replaces a difference of 32 bits by an earlier one at a constant distance. Both may wrap around.
+  void share(arith::SubIOp difference) {
+    if (!difference.getType().isInteger(32)) return;
+    Form form = formOf(difference, 0);
+    std::optional<Bases::Found> base = form.terms.empty() ? std::nullopt : differences.nearest(form);
+    if (!base) return differences.add(difference, std::move(form));
+    OpBuilder b(difference);
+    Value distance = arith::ConstantIntOp::create(b, difference.getLoc(), base->distance.constant, 32);
+    difference.replaceAllUsesWith(b.createOrFold<arith::AddIOp>(difference.getLoc(), base->address, distance));
+  }
+
   Value movedBy(OpBuilder &b, Location loc, Value address, const Form &distance) {
     auto constant = [&](int64_t value) -> Value { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
     for (const auto &[monomial, factor] : distance.terms) {
@@ -167,6 +181,7 @@ private:
   DenseMap<Value, Form> forms;
   DenseMap<std::pair<Value, int>, bool> uniform;
   Bases bases{[this](const Monomial &monomial) { return isUniform(monomial); }};
+  Bases differences{[](const Monomial &) { return false; }};
 };
 
 } // namespace
