@@ -58,8 +58,8 @@ constexpr std::array<uint64_t, 20> twoOverPi = {0,
 
 class DoubleMath {
 public:
-  DoubleMath(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, bool shortResult)
-      : b(b), instructions(instructions), m(b, instructions.fused, b.getF64Type()), shortResult(shortResult) {}
+  DoubleMath(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions)
+      : b(b), instructions(instructions), m(b, instructions.fused, b.getF64Type()) {}
 
   Value call(StringRef name, ValueRange x) {
     using Unary = Value (DoubleMath::*)(Value);
@@ -96,7 +96,7 @@ public:
                           .Case("atan2", &DoubleMath::atan2)
                           .Case("hypot", &DoubleMath::hypot)
                           .Default(nullptr);
-    return function ? (this->*function)(x[0], x[1]) : Value();
+    return function && x.size() == 2 ? (this->*function)(x[0], x[1]) : Value();
   }
 
 private:
@@ -345,12 +345,12 @@ private:
   }
   Value sinOfRest(Value x) {
     Value square = m.multiply(x, x);
-    Value tail = alternating(square, 3, shortResult ? 4 : 8);
+    Value tail = alternating(square, 3, 8);
     return m.multiplyAdd(negate(m.multiply(square, x)), tail, x);
   }
   Value cosOfRest(Value x) {
     Value square = m.multiply(x, x);
-    Value tail = alternating(square, 2, shortResult ? 5 : 8);
+    Value tail = alternating(square, 2, 8);
     return m.multiplyAdd(negate(square), tail, m.real(1));
   }
   Value oddBit(Value number, int64_t bit) {
@@ -384,7 +384,7 @@ private:
     z = m.select(isMiddle, m.divide(m.subtract(z, m.real(1)), m.add(z, m.real(1))), z);
     Value square = m.multiply(z, z);
     SmallVector<double> coefficients;
-    for (int64_t n = 1, terms = shortResult ? 11 : 21; n <= terms; ++n)
+    for (int64_t n = 1; n <= 21; ++n)
       coefficients.push_back((n % 2 ? -1.0 : 1.0) / static_cast<double>(2 * n + 1));
     Value angle = m.multiplyAdd(m.multiply(square, z), m.polynomial(square, coefficients), z);
     angle = m.select(isMiddle, m.add(m.add(angle, m.real(3.061616997868383e-17)), m.real(0.7853981633974483)), angle);
@@ -534,25 +534,12 @@ private:
   ImplicitLocOpBuilder &b;
   const DoubleInstructions &instructions;
   MathOps m;
-  bool shortResult;
 };
 
 } // namespace
 
-std::optional<int64_t> doubleFunctionOperands(StringRef name) {
-  if (llvm::is_contained({"pow", "atan2", "hypot"}, name)) return 2;
-  bool known = llvm::StringSwitch<bool>(name)
-                   .Cases({"exp", "exp2", "expm1", "log", "log2", "log10", "log1p"}, true)
-                   .Cases({"sin", "cos", "tan", "asin", "acos", "atan"}, true)
-                   .Cases({"sinh", "cosh", "tanh", "asinh", "acosh", "atanh"}, true)
-                   .Cases({"erf", "erfc", "cbrt"}, true)
-                   .Default(false);
-  return known ? std::optional<int64_t>(1) : std::nullopt;
-}
-
-Value doubleFunction(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, StringRef name, ValueRange operands,
-                     bool shortResult) {
-  return DoubleMath(b, instructions, shortResult).call(name, operands);
+Value doubleFunction(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, StringRef name, ValueRange operands) {
+  return DoubleMath(b, instructions).call(name, operands);
 }
 
 } // namespace tilewright::floats

@@ -1,12 +1,9 @@
-// Functions of f64 in terms of its arithmetic, for targets without instructions or a library for them. Functions of f32 that are rarely
-// used may be computed in f64 as well: they only need one rounding at the end.
+// Functions of f64 in terms of its arithmetic, for targets without instructions or a library for them.
 #pragma once
 
 #include "ir/float_math.h"
 
 #include "llvm/ADT/StringRef.h"
-
-#include <optional>
 
 namespace tilewright::floats {
 
@@ -18,11 +15,7 @@ struct DoubleInstructions {
 };
 
 /// The function that libm calls `name` ("exp", "atan2"), of f64 scalars; null if it is not implemented here. Most are within 2 ULP. All
-/// are within 4 ULP, except hypot of extremes and pow with large exponents. `shortResult`: the result is rounded to f32, so series may
-/// end early.
-Value doubleFunction(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, llvm::StringRef name, mlir::ValueRange operands,
-                     bool shortResult);
-/// The number of operands of the function; null if doubleFunction does not implement it.
-std::optional<int64_t> doubleFunctionOperands(llvm::StringRef name);
+/// are within 4 ULP, except hypot of extremes and pow with large exponents.
+Value doubleFunction(ImplicitLocOpBuilder &b, const DoubleInstructions &instructions, llvm::StringRef name, mlir::ValueRange operands);
 
 } // namespace tilewright::floats

@@ -1,5 +1,5 @@
 // Short names for the arithmetic of a float type and of the integers that hold its bits, for scalars and vectors. A polynomial written with
-// them reads like its formula. The functions of f32 and the conversions of small floats below are common to both back ends.
+// them reads like its formula. The conversions of small floats below are common to both back ends.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

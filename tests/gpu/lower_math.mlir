@@ -72,3 +72,22 @@ tt.func public @older(%x: !tt.ptr<f8E4M3FN>, %a: f32) attributes {"ttg.config" =
   tt.store %x, %0 : !tt.ptr<f8E4M3FN>
   tt.return
 }
+
+// -----
+
+// functions of f32 use f32, and a branch for large arguments
+// CHECK-LABEL: tt.func @single_functions
+// CHECK-NOT: f64
+// CHECK: scf.if
+// CHECK-NOT: f64
+// CHECK: ptx.special lg2 {{.*}} {flushes}
+// CHECK-NOT: f64
+// CHECK: tt.return
+tt.func public @single_functions(%x: !tt.ptr<f32>, %a: f32) attributes {"ttg.config" = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">} {
+  %0 = math.sin %a : f32
+  %1 = math.log1p %0 : f32
+  %2 = math.expm1 %1 : f32
+  %3 = math.cbrt %2 : f32
+  tt.store %x, %3 : !tt.ptr<f32>
+  tt.return
+}

@@ -150,10 +150,9 @@ static bool unpack(Warp &warp, const Step &step) {
 static bool special(Warp &warp, const Step &step) {
   auto op = cast<ptx::SpecialOp>(step.op);
   ptx::Unit kind = op.getKind();
-  bool flushes = op.getFlushes();
-  return floats(warp, step, [&](double a, double) -> double {
+  auto compute = [&](double a) -> double {
     switch (kind) {
-    case ptx::Unit::ex2: return flushes && a < -126 ? 0 : std::exp2(a);
+    case ptx::Unit::ex2: return std::exp2(a);
     case ptx::Unit::lg2: return std::log2(a);
     case ptx::Unit::rsqrt: return 1 / std::sqrt(a);
     case ptx::Unit::rcp: return 1 / a;
@@ -168,7 +167,9 @@ static bool special(Warp &warp, const Step &step) {
     case ptx::Unit::rint: return std::nearbyint(a);
     }
     return 0;
-  });
+  };
+  auto flush = [flushes = op.getFlushes()](double a) { return flushes && std::abs(a) < 0x1p-126 ? std::copysign(0.0, a) : a; };
+  return floats(warp, step, [&](double a, double) { return flush(compute(flush(a))); });
 }
 
 static bool fusedMultiplyAdd(Warp &warp, const Step &step) {

@@ -1,11 +1,12 @@
-// Functions and formats of floats. f32 has instructions for some functions; ir/float_functions.cpp computes other common ones in f32. The
-// rest use f64 (ir/double_math.cpp). Smaller floats are computed in f32. 8-bit floats are bytes, which are only converted:
+// Functions and formats of floats. Some functions are instructions; ir/single_math.cpp and ir/double_math.cpp compute the others, of f32
+// and of f64. Smaller floats are computed in f32. 8-bit floats are bytes, which are only converted:
 //     %c = arith.addf %a, %b : f8E5M2   ->   two bytes to f16x2 to f32, addf, f32 pair to two bytes
 #include "gpu/thread/math.h"
 #include "gpu/thread/elements.h"
 #include "gpu/thread/lowering_table.h"
 #include "ir/double_math.h"
 #include "ir/refusal.h"
+#include "ir/single_math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -169,7 +170,7 @@ LogicalResult lowerElementwise(ThreadContext &t, Operation *op) {
 
 namespace {
 
-/// Functions of f32 and f64 that only use a few operations of either.
+/// Functions that f32 and f64 have in common: instructions, and those that only use a few operations of either.
 class ScalarMath {
 public:
   ScalarMath(ImplicitLocOpBuilder &b, Type type) : b(b), m(b, fusedMultiplyAdd, type) {}
@@ -182,12 +183,6 @@ public:
     if (name == "abs" || name == "fabs") return m.absolute(x[0]);
     if (name == "fmod") return floats::exactRemainder(m, truncate, x[0], x[1]);
     if (name == "copysign") return m.withSignOf(m.absolute(x[0]), x[1]);
-    if (m.width == 64) return {};
-    if (name == "exp") return exp(x[0]);
-    if (name == "log") return floats::inlineLog(m, x[0]);
-    if (name == "log2") return floats::inlineLog2(m, x[0]);
-    if (name == "tanh") return floats::inlineTanh(m, x[0], [&](Value y) { return reciprocal(y); });
-    if (name == "erf") return floats::inlineErf(m, x[0]);
     return {};
   }
 
@@ -208,26 +203,6 @@ private:
         .Default(std::nullopt);
   }
 
-  /// 1 / y where neither is subnormal, by a step of Newton's method. A division would branch for the other cases.
-  Value reciprocal(Value y) {
-    Value near = unit(ptx::Unit::rcp, y);
-    return m.multiplyAdd(near, m.multiplyAdd(near, arith::NegFOp::create(b, y), m.real(1)), near);
-  }
-
-  /// e^x = 2^n 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Adding 1.5 2^23 rounds a number to an integer
-  /// in its low bits; a shift then makes it an exponent. n is first clamped to -126..126, as a fraction of that range, so that ptxas
-  /// emits fma.sat. Beyond the range the rest grows instead, so that overflow, denormals, infinities and NaN are right.
-  Value exp(Value x) {
-    constexpr double range = 252, log2e = 1.4426950408889634, log2eLow = 1.925963033500011e-08, rounding = 0x1.8p23;
-    Value part = m.multiplyAdd(x, m.real(log2e / range), m.real(0.5));
-    part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
-    Value shifted = m.multiplyAdd(part, m.real(range), m.real(rounding + 127 - range / 2)); // n + 127 in the low bits
-    Value whole = m.subtract(shifted, m.real(rounding + 127));
-    Value rest = m.multiplyAdd(x, m.real(log2e), arith::NegFOp::create(b, whole));
-    rest = m.multiplyAdd(x, m.real(log2eLow), rest);
-    return m.multiply(unit(ptx::Unit::ex2, rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
-  }
-
   ImplicitLocOpBuilder &b;
   floats::MathOps m;
 };
@@ -239,6 +214,13 @@ static const floats::DoubleInstructions doubleInstructions = {
     fusedMultiplyAdd,
     [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::sqrt_rn, x); },
     [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::trunc, x); }};
+
+/// The instructions with which singleFunction computes.
+static const floats::SingleInstructions singleInstructions = {
+    fusedMultiplyAdd, [](ImplicitLocOpBuilder &b, floats::Approximation function, Value x) -> Value {
+      constexpr ptx::Unit units[] = {ptx::Unit::ex2, ptx::Unit::lg2, ptx::Unit::rcp, ptx::Unit::sqrt};
+      return ptx::SpecialOp::create(b, x.getType(), units[static_cast<size_t>(function)], x, /*flushes=*/true);
+    }};
 
 Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   auto type = dyn_cast<FloatType>(x[0].getType());
@@ -252,12 +234,7 @@ Value mathFunction(ThreadContext &t, StringRef name, ValueRange x) {
   };
   if (type.getWidth() < 32) return inType(t.b.getF32Type());
   if (Value result = ScalarMath(t.b, type).call(name, x)) return result;
-  if (floats::doubleFunctionOperands(name) != static_cast<int64_t>(x.size())) return {};
-  if (type.isF64()) return floats::doubleFunction(t.b, doubleInstructions, name, x, /*shortResult=*/false);
-  SmallVector<Value> operands;
-  for (Value value : x)
-    operands.push_back(arith::ExtFOp::create(t.b, t.b.getF64Type(), value));
-  return arith::TruncFOp::create(t.b, type, floats::doubleFunction(t.b, doubleInstructions, name, operands, /*shortResult=*/true));
+  return type.isF64() ? floats::doubleFunction(t.b, doubleInstructions, name, x) : floats::singleFunction(t.b, singleInstructions, name, x);
 }
 
 /// The names in this file of a libdevice function ("__nv_fast_expf"), the preferred one first.
