@@ -3,6 +3,7 @@
 #include "aot/build.h"
 
 #include "aot_runtime/elements.h"
+#include "evaluate/parameters.h"
 #include "support/artifact.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -107,10 +108,10 @@ public:
       if (!addParameter(i)) return false;
     size_t position = 0; // in the problems of specializations
     for (const std::string &name : request.key) {
-      size_t parameter = indexOfParameter(kernel, name);
-      if (parameter == kernel.parameters.size()) continue;
+      std::optional<size_t> parameter = indexOfParameter(kernel, name);
+      if (!parameter) continue;
       int64_t index = indexOf(name);
-      bool isOfLaunch = index >= 0 && isInteger(index) && group.types[parameter];
+      bool isOfLaunch = index >= 0 && isInteger(index) && group.types[*parameter];
       if (isOfLaunch) keyPositions.push_back(position), launcher.bundle.key.push_back(index);
       ++position;
     }

@@ -44,8 +44,6 @@ struct Specialization {
 /// cannot be computed without a compiler, for example.
 std::optional<std::vector<Specialization>> readSpecializations(const JitFunction &kernel, const std::string &signature,
                                                                const KernelOptions &options, Diagnostics &diagnostics);
-/// Returns the position of a parameter; the number of parameters if there is none of this name.
-size_t indexOfParameter(const JitFunction &kernel, llvm::StringRef name);
 /// Returns the constants that the configurations of @triton.autotune give, each once.
 std::vector<std::string> namesOfConfigs(const JitFunction &kernel);
 /// Returns the parameters that a signature leaves to the configurations of @triton.autotune. Empty after an error.

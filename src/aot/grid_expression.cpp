@@ -70,6 +70,14 @@ private:
     return false;
   }
 
+  /// Lists the parameters whose values a launch knows.
+  std::string names() const {
+    std::string list;
+    for (const JitFunction::Parameter &parameter : kernel.parameters)
+      if (indexOf(parameter.name) >= 0) list += (list.empty() ? "" : ", ") + parameter.name;
+    return list.empty() ? "it has none" : "they are " + list;
+  }
+
   bool addName(const ast::Expr &expr, llvm::StringRef name) {
     for (size_t i = 0; i < args.size(); ++i) {
       if (kernel.parameters[i].name != name || !args[i].constant) continue;
@@ -81,7 +89,7 @@ private:
     int64_t index = indexOf(name);
     if (index < 0)
       if (std::optional<int64_t> number = constantOf(expr)) return program.push_back({Kind::constant, *number}), true;
-    if (index < 0) return fail(expr, "names of the kernel's integer parameters, and '" + name.str() + "' is none");
+    if (index < 0) return fail(expr, "names of the kernel's integer parameters, and '" + name.str() + "' is none: " + names());
     program.push_back({Kind::parameter, index});
     return true;
   }

@@ -7,6 +7,7 @@
 
 #include "aot/build.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/parameters.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,11 +33,6 @@ static std::vector<std::string> namesOfHeuristics(const JitFunction &kernel) {
   for (const auto &[name, rule] : kernel.heuristics)
     names.push_back(name);
   return names;
-}
-
-size_t indexOfParameter(const JitFunction &kernel, llvm::StringRef name) {
-  auto found = llvm::find_if(kernel.parameters, [&](const JitFunction::Parameter &parameter) { return parameter.name == name; });
-  return static_cast<size_t>(found - kernel.parameters.begin());
 }
 
 std::vector<std::string> namesOfConfigs(const JitFunction &kernel) {
@@ -100,8 +96,9 @@ public:
 
 private:
   bool add(const std::string &name, const Value &rule, Specialization given, std::vector<Specialization> &result) {
-    size_t index = indexOfParameter(kernel, name);
-    if (index >= given.args.size() || isGiven(given.args[index])) return result.push_back(std::move(given)), true;
+    std::optional<size_t> found = indexOfParameter(kernel, name);
+    if (!found || isGiven(given.args[*found])) return result.push_back(std::move(given)), true;
+    const size_t index = *found;
     const std::vector<ArgumentSpec> known = given.args;
     Diagnostics trial;
     MaybeValue value = callValue(rule, {argumentsOfHeuristic(kernel, known)}, {}, kernel.parameters[index].range, trial);

@@ -2,6 +2,7 @@
 
 #include "aot_runtime/cpu_features.h"
 #include "evaluate/module.h"
+#include "evaluate/parameters.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,19 +26,20 @@ std::optional<std::vector<int64_t>> problemOf(const TunedEntry &entry, const Jit
   std::vector<std::pair<std::string, std::string>> parts = partsOf(entry.problem.key);
   std::vector<int64_t> values;
   for (const std::string &name : kernel.autotune->key) {
-    size_t index = indexOfParameter(kernel, name);
-    if (index >= args.size()) continue; // Triton ignores names that are not parameters
+    std::optional<size_t> index = indexOfParameter(kernel, name);
+    if (!index) continue; // Triton ignores names that are not parameters
     auto part = llvm::find_if(parts, [&](const auto &each) { return each.first == name; });
     if (part == parts.end()) return std::nullopt;
     int64_t value = 0;
     bool isInteger = !llvm::StringRef(part->second).getAsInteger(10, value);
-    if (args[index].constant ? args[index].constant->repr() != part->second : !isInteger) return std::nullopt;
+    const ArgumentSpec &spec = args[*index];
+    if (spec.constant ? spec.constant->repr() != part->second : !isInteger) return std::nullopt;
     values.push_back(value);
   }
   for (const auto &[name, text] : parts) {
-    size_t index = indexOfParameter(kernel, name);
-    if (index >= args.size() || args[index].constant || !args[index].type.isPointer() || text[0] != '*') continue;
-    if ("*" + scalarName(args[index].type.scalar()).str() != text) return std::nullopt;
+    std::optional<size_t> index = indexOfParameter(kernel, name);
+    if (!index || args[*index].constant || !args[*index].type.isPointer() || text[0] != '*') continue;
+    if ("*" + scalarName(args[*index].type.scalar()).str() != text) return std::nullopt;
   }
   return values;
 }
@@ -179,7 +181,7 @@ bool checkHeuristics(const JitFunction &kernel, const std::vector<std::string> &
     for (const std::string &name : givenHeuristics(kernel, signature))
       if (!llvm::is_contained(given, name)) given.push_back(name);
   for (const std::string &name : given) {
-    size_t index = indexOfParameter(kernel, name);
+    size_t index = *indexOfParameter(kernel, name);
     std::vector<std::string> values;
     for (const Specialization &each : made)
       if (each.args[index].constant && !llvm::is_contained(values, each.args[index].constant->repr()))

@@ -272,6 +272,9 @@ template <typename T> static void setSwitch(StringRef name, T value) {
 ///
 /// Before LLVM sinks an address computation to its use, it looks at up to a hundred uses of the base, for each address. The
 /// micro-kernels' panels have that many. A limit of forty gives the same code for the examples.
+///
+/// After each change of the control flow, LLVM's CodeGenPrepare looks at all blocks of the function again, unless the function is huge.
+/// Kernels of many loops have thousands of blocks and such changes. If every function counts as huge, it only looks at new blocks.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
   static std::mutex lock;
   std::lock_guard<std::mutex> guard(lock);
@@ -279,6 +282,7 @@ static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_p
   std::call_once(once, [] { // read while passes run
     setSwitch("experimental-debug-variable-locations", cl::BOU_FALSE);
     setSwitch("cgp-max-address-users-to-scan", 40u);
+    setSwitch("cgpp-huge-func", 0u);
   });
   setSwitch("disable-lsr", !machine.getTargetTriple().isNVPTX());
   RegisterTargetPassConfigCallback addOurs([](TargetMachine &, PassManagerBase &, TargetPassConfig *config) {

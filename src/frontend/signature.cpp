@@ -3,6 +3,7 @@
 // A word is a type (with `:16` if the value or address is a multiple of 16) or a literal, which makes a constant. A missing parameter takes
 // its default, the value of the first autotune configuration, of the heuristics, or its annotation, in this order.
 #include "evaluate/evaluate.h"
+#include "evaluate/parameters.h"
 #include "frontend/frontend.h"
 #include "syntax/parser.h"
 
@@ -217,11 +218,11 @@ private:
       if (!specs[i] && parameter.isVariadic) specs[i] = constantSpec(Value::tuple({}));
     }
     for (const auto &[name, function] : kernel.heuristics) {
-      auto parameter = llvm::find_if(kernel.parameters, [&name = name](const JitFunction::Parameter &p) { return p.name == name; });
-      if (parameter == kernel.parameters.end() || specs[static_cast<size_t>(parameter - kernel.parameters.begin())]) continue;
+      std::optional<size_t> index = indexOfParameter(kernel, name);
+      if (!index || specs[*index]) continue;
       Diagnostics trial; // a heuristic that needs a run-time value fails; the parameter is then missing
-      MaybeValue value = callValue(function, {knownConstants(specs)}, {}, parameter->range, trial);
-      if (value && !value->asHost()) specs[static_cast<size_t>(parameter - kernel.parameters.begin())] = constantSpec(*value);
+      MaybeValue value = callValue(function, {knownConstants(specs)}, {}, kernel.parameters[*index].range, trial);
+      if (value && !value->asHost()) specs[*index] = constantSpec(*value);
     }
     std::vector<ArgumentSpec> result;
     for (auto [i, parameter] : llvm::enumerate(kernel.parameters)) {

@@ -5,6 +5,7 @@
 
 #include "evaluate/evaluate.h"
 #include "evaluate/module.h"
+#include "evaluate/parameters.h"
 #include "runtime/cache.h"
 #include "runtime/cuda/device.h"
 #include "runtime/interpreted.h"
@@ -34,12 +35,6 @@ static SourceRange rangeOf(const JitFunction &kernel) {
   return kernel.decl ? kernel.decl->range : SourceRange();
 }
 
-static std::optional<size_t> parameterIndex(const JitFunction &kernel, llvm::StringRef name) {
-  for (size_t i = 0; i < kernel.parameters.size(); ++i)
-    if (kernel.parameters[i].name == name) return i;
-  return std::nullopt;
-}
-
 static std::string parameterNames(const JitFunction &kernel) {
   std::string names;
   for (const JitFunction::Parameter &parameter : kernel.parameters)
@@ -49,7 +44,7 @@ static std::string parameterNames(const JitFunction &kernel) {
 
 bool applyHeuristics(const JitFunction &kernel, BoundArguments &arguments, Diagnostics &diagnostics) {
   for (const auto &[name, rule] : kernel.heuristics) {
-    std::optional<size_t> index = parameterIndex(kernel, name);
+    std::optional<size_t> index = indexOfParameter(kernel, name);
     std::shared_ptr<const Callable> callable = rule.asCallable();
     if (!index || !callable) {
       diagnostics.error(rangeOf(kernel), Diag::heuristicResult, {name, kernel.name});
@@ -88,7 +83,7 @@ bool TunedKernel::readConfigs(Diagnostics &diagnostics) {
     candidate.config = config;
     hasHook |= config.hasHook;
     for (const auto &[name, value] : config.kwargs) {
-      std::optional<size_t> index = parameterIndex(kernel, name);
+      std::optional<size_t> index = indexOfParameter(kernel, name);
       if (index) {
         candidate.values.push_back({*index, Argument::constant(value)});
       } else if (!isLaunchOption(name)) {
@@ -114,7 +109,7 @@ bool TunedKernel::readTensorNames(Diagnostics &diagnostics) {
   auto readNames = [&](const char *list, const std::vector<std::string> &names, std::vector<size_t> &indices) {
     indices.clear();
     for (const std::string &name : names) {
-      std::optional<size_t> index = parameterIndex(kernel, name);
+      std::optional<size_t> index = indexOfParameter(kernel, name);
       if (index) indices.push_back(*index);
       if (!index) diagnostics.error(rangeOf(kernel), Diag::tensorNeeded, {kernel.name, list, name});
     }
@@ -226,7 +221,7 @@ bool TunedKernel::applyRules(BoundArguments &arguments, Diagnostics &diagnostics
   if (!applyHeuristics(kernel, arguments, diagnostics)) return false;
   RuleResults results{std::move(key), {}};
   for (const auto &[name, rule] : kernel.heuristics)
-    results.given.push_back({*parameterIndex(kernel, name), arguments[*parameterIndex(kernel, name)]});
+    results.given.push_back({*indexOfParameter(kernel, name), arguments[*indexOfParameter(kernel, name)]});
   std::lock_guard<std::mutex> guard(lock);
   lastRules = std::move(results);
   return true;
@@ -447,7 +442,7 @@ static std::nullopt_t refuseInitial(const JitFunction &kernel, llvm::ArrayRef<st
 TunedKernel::Candidate TunedKernel::candidateOf(llvm::ArrayRef<OpenSize> open, llvm::ArrayRef<int64_t> sizes) const {
   Candidate candidate;
   for (auto [size, value] : llvm::zip(open, sizes)) {
-    std::optional<size_t> parameter = parameterIndex(plain.function(), size.name);
+    std::optional<size_t> parameter = indexOfParameter(plain.function(), size.name);
     if (!parameter) {
       (size.name == "num_ctas" ? candidate.config.numCtas : candidate.config.numWarps) = value; // not a parameter
       continue;

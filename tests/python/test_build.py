@@ -531,7 +531,7 @@ def test_bad_command_lines_and_kernels(tmp_path):
     assert "no target 'cpu:avx9'" in error(target="cpu:avx9")
     assert "given twice" in error(target="cpu:avx2,cpu:avx2")
     assert "needs --signature" in error(signatures=[])
-    assert "names of the kernel's integer parameters, and 'm' is none" in error("--grid", "cdiv(m, BLOCK)")
+    assert "names of the kernel's integer parameters, and 'm' is none: they are n" in error("--grid", "cdiv(m, BLOCK)")
     assert "the operators + - * // %" in error("--grid", "n / BLOCK")
     assert "is not a name in C" in error("--name", "a-b")
     assert "--tuned is for kernels with a list of configurations, and 'scale' has none" in error("--tuned")

@@ -84,3 +84,9 @@ def test_arrays_of_jax(tmp_path):
     (tmp_path / "with_jax.py").write_text(JAX)
     done = subprocess.run([sys.executable, "with_jax.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "argument 'x' is a tensor of fp32, and the kernel takes bf16" in done.stdout, done
+
+
+def test_the_script_for_gpus(tmp_path):
+    """tests/gpu/device/ffi.py, with arrays of NumPy."""
+    done = subprocess.run([sys.executable, ROOT / "tests" / "gpu" / "device" / "ffi.py", "--cpu"], capture_output=True, text=True)
+    assert done.returncode == 0 and "numpy, C: right" in done.stdout, done

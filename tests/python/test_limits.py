@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 
@@ -178,3 +179,16 @@ def test_deep_statements(tmp_path, header):
         text = HEAD + "@triton.jit\ndef k(x):\n" + "\n".join(lines) + "\n" + " " * depth + "pass\n"
         done = compiled(tmp_path, text, "*i32")
         assert done.returncode in (0, 1) and (done.returncode == 0 or "error:" in done.stderr)
+
+
+@needs_command
+def test_compile_time_follows_the_number_of_loops(tmp_path):
+    """Four times the loops take about five times as long. They would take twelve times as long if LLVM looked at all blocks again for each loop."""
+    seconds = []
+    for loops in (75, 300):
+        body = "".join(f"    for a{i} in range(0, n):\n        for b{i} in range(0, m):\n            s += tl.load(x + i + a{i} * 64 + b{i})\n" for i in range(loops))
+        (tmp_path / "k.py").write_text(f"{HEAD}@triton.jit\ndef k(x, out, n, m):\n    i = tl.arange(0, 64)\n    s = tl.zeros((64,), tl.float32)\n{body}    tl.store(out + i, s)\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run([COMMAND, "compile", tmp_path / "k.py", "--signature", "*fp32, *fp32, i32, i32", "--target", "cpu:avx2", "--emit", "asm", "-o", tmp_path / "k.s"], check=True)
+        seconds.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    assert seconds[1] < 8 * seconds[0], seconds

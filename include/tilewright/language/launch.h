@@ -9,6 +9,7 @@
 
 #include "tilewright/language/tile.h"
 
+#include <array>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -180,8 +181,8 @@ TILEWRIGHT_OUTLINE inline std::string problem_of_signature(const std::string &si
 }
 /// Records a kernel of parameters of these types. Returns a module that the caller frees, or null after an error.
 TILEWRIGHT_OUTLINE inline TwModule *record_kernel(const std::string &signature, location where, const char *const *types, size_t count,
-                                                  void (*body)(void *given, const trace &, const value *parameters, const place &),
-                                                  void *given, TwError **error) {
+                                                  void (*body)(const void *, const trace &, const value *parameters, const place &),
+                                                  const void *given, TwError **error) {
   signature_names names{signature};
   bool is_named = !names.parameters.empty();
   for (size_t i = 0; !is_named && i < count; ++i)
@@ -205,45 +206,46 @@ TILEWRIGHT_OUTLINE inline std::string text_of_misfit(int index, const std::strin
   return "argument " + std::to_string(index) + " of '" + signature + "' does not fit the integer type of its parameter\n";
 }
 
-/// A kernel that is built at its first use. `Types` are its parameters.
-template <typename Types> class lazy_kernel;
-template <typename... P> class lazy_kernel<std::tuple<P...>> {
+/// How a kernel is recorded: the types of its parameters, and a function that records its body.
+struct recording {
+  const char *const *types;
+  size_t count;
+  void (*body)(const void *given, const trace &, const value *parameters, const place &);
+  const void *given;
+};
+
+/// A kernel that is built at its first use. It is no template: what depends on the kernel is in `recording` and in the lists of arguments.
+class lazy_kernel {
 public:
   lazy_kernel(std::string signature, location where) : signature(std::move(signature)), where(where) {}
   lazy_kernel(const lazy_kernel &) = delete;
 
-  /// The kernel of tilewright/tilewright.h, or the error of building it. `body` records the kernel into a trace.
-  template <typename Body> const Result<Kernel> &built(Body body) {
+  /// The kernel of tilewright/tilewright.h, or the error of building it.
+  TILEWRIGHT_OUTLINE const Result<Kernel> &built(const recording &how) {
     std::call_once(once, [&] {
       TwError *error = nullptr;
-      TwModule *module = record(body, &error);
+      TwModule *module = record(how, &error);
       kernel = module ? Module::adopt(module).kernel(signature_names{signature}.name) : failed<Kernel>(error);
     });
     return kernel;
   }
   /// Records the kernel. Returns a module that the caller frees, or null after an error.
-  template <typename Body> TwModule *record(Body body, TwError **error) const {
-    static constexpr const char *types[] = {parameter<P>::name..., nullptr};
-    auto call = [](void *given, const trace &t, const value *parameters, const place &at) {
-      (*static_cast<Body *>(given))(t, parameters, at);
-    };
-    return record_kernel(signature, where, types, sizeof...(P), call, &body, error);
+  TwModule *record(const recording &how, TwError **error) const {
+    return record_kernel(signature, where, how.types, how.count, how.body, how.given, error);
   }
-
-  /// Calls run(list of arguments), or fail(text).
-  template <typename Run, typename Fail, typename... A>
-  auto with(const Stream &stream, Run run, Fail fail, const std::tuple<A...> &arguments) {
-    static_assert(sizeof...(A) == sizeof...(P), "The launch passes another number of arguments than the kernel has parameters.");
-    if constexpr (sizeof...(A) == sizeof...(P)) {
-      return [&]<size_t... I>(std::index_sequence<I...>) {
-        int bad = -1;
-        ((parameter<P>::fits(std::get<I>(arguments)) || bad >= 0 || (bad = int(I), false)), ...);
-        if (bad >= 0) return fail(text_of_misfit(bad, signature));
-        return run({parameter<P>::convert(stream, std::get<I>(arguments))...});
-      }(std::index_sequence_for<P...>());
-    } else {
-      return fail("");
-    }
+  /// `misfit` is the index of an argument that its parameter cannot hold, or -1.
+  template <typename G>
+  TILEWRIGHT_OUTLINE Result<void> launch(const recording &how, const G &grid, const Stream &stream, std::span<const Arg> list, int misfit) {
+    const Result<Kernel> &found = built(how);
+    if (!found) return Result<void>::failure(found.code(), found.error());
+    if (misfit >= 0) return Result<void>::failure(TW_ERROR_INVALID_ARGUMENT, text_of_misfit(misfit, signature));
+    return found->launch(grid, list, stream.options());
+  }
+  TILEWRIGHT_OUTLINE Result<std::string> emit(const recording &how, const char *stage, std::span<const Arg> list, int misfit) {
+    const Result<Kernel> &found = built(how);
+    if (!found) return Result<std::string>::failure(found.code(), found.error());
+    if (misfit >= 0) return Result<std::string>::failure(TW_ERROR_INVALID_ARGUMENT, text_of_misfit(misfit, signature));
+    return found->emit(stage, list);
   }
 
 private:
@@ -253,12 +255,26 @@ private:
   Result<Kernel> kernel = Result<Kernel>::failure("");
 };
 
+/// The parameters of a kernel, and the arguments of its launches.
+template <typename Types> struct parameter_list;
+template <typename... P> struct parameter_list<std::tuple<P...>> {
+  static constexpr size_t count = sizeof...(P);
+  static constexpr const char *types[] = {parameter<P>::name..., nullptr};
+  template <typename... A> static constexpr bool takes() {
+    static_assert(sizeof...(A) == sizeof...(P), "The launch passes another number of arguments than the kernel has parameters.");
+    return sizeof...(A) == sizeof...(P);
+  }
+  /// Sets `misfit` to the index of the first argument that its parameter cannot hold.
+  template <typename... A> TILEWRIGHT_OUTLINE static std::array<Arg, count> convert(int &misfit, const Stream &stream, A &...arguments) {
+    int index = 0;
+    ((parameter<P>::fits(arguments) || misfit >= 0 || (misfit = index, false), ++index), ...);
+    return {{parameter<P>::convert(stream, arguments)...}};
+  }
+};
+
 /// Calls the kernel function with its parameters.
 template <typename... P> void run_function(void (*function)(P...), const value *parameters) {
   [&]<size_t... I>(std::index_sequence<I...>) { function(P(parameters[I])...); }(std::index_sequence_for<P...>());
-}
-template <typename T> auto failure_of(std::string text) {
-  return Result<T>::failure(TW_ERROR_INVALID_ARGUMENT, std::move(text));
 }
 
 } // namespace detail
@@ -270,7 +286,7 @@ struct jit_options {
 
 /// A kernel function of C++, compiled when it is first launched.
 template <auto Function> class JitKernel {
-  using types = typename detail::function_type<decltype(Function)>::parameters;
+  using parameters = detail::parameter_list<typename detail::function_type<decltype(Function)>::parameters>;
 
 public:
   JitKernel(std::string signature, jit_options options, location where) : lazy(std::move(signature), where), options(options) {}
@@ -278,33 +294,38 @@ public:
   /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
   /// it is about.
   template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
-    const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
-    return lazy.with(
-        stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
-        std::tuple<A &...>(arguments...));
+    int misfit = -1;
+    if constexpr (parameters::template takes<A...>()) {
+      auto list = parameters::convert(misfit, stream, arguments...);
+      return lazy.launch(how(), grid, stream, list, misfit);
+    } else {
+      return {};
+    }
   }
   /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
   template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
-    const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<std::string>::failure(kernel.code(), kernel.error());
-    return lazy.with(
-        cpu, [&](std::initializer_list<Arg> list) { return kernel->emit(stage, list); }, detail::failure_of<std::string>,
-        std::tuple<A &...>(arguments...));
+    int misfit = -1;
+    if constexpr (parameters::template takes<A...>()) {
+      auto list = parameters::convert(misfit, cpu, arguments...);
+      return lazy.emit(how(), stage, list, misfit);
+    } else {
+      return std::string();
+    }
   }
   /// The kernel of tilewright/tilewright.h, or the error of building it.
-  const Result<Kernel> &built() { return lazy.built(body()); }
+  const Result<Kernel> &built() { return lazy.built(how()); }
   /// A module with this kernel, for TILEWRIGHT_EXPORT. The caller frees it. Null after an error.
-  TwModule *module(TwError **error) const { return lazy.record(body(), error); }
+  TwModule *module(TwError **error) const { return lazy.record(how(), error); }
 
 private:
-  auto body() const {
-    return [this](const detail::trace &t, const detail::value *parameters, const detail::place &) {
-      if (options.any_size) twBuilderAnySize(t.builder);
+  detail::recording how() const {
+    auto body = [](const void *given, const detail::trace &t, const detail::value *parameters, const detail::place &) {
+      if (static_cast<const JitKernel *>(given)->options.any_size) twBuilderAnySize(t.builder);
       detail::run_function(Function, parameters);
     };
+    return {parameters::types, parameters::count, body, this};
   }
-  detail::lazy_kernel<types> lazy;
+  detail::lazy_kernel lazy;
   const jit_options options;
 };
 

@@ -56,6 +56,7 @@ template <const auto &Configs, typename Make, typename Rule> struct variants {
 /// A kernel function for each configuration of `Configs`. With a rule, there are two for each, and the rule chooses.
 template <const auto &Configs, typename Make, typename Rule = detail::no_rule> class TunedKernel {
   using variants = detail::variants<Configs, Make, Rule>;
+  using parameters = detail::parameter_list<typename variants::types>;
   using config = std::remove_cvref_t<decltype(Configs[0])>;
   static constexpr size_t count = std::size(Configs);
 
@@ -66,20 +67,25 @@ public:
   template <typename G, typename... A>
     requires std::is_invocable_r_v<Grid, G &, const config &>
   Result<void> launch(G grid_of, const Stream &stream, A &&...arguments) {
-    const Result<Kernel> &kernel = built();
-    if (!kernel) return Result<void>::failure(kernel.code(), kernel.error());
+    int misfit = -1;
     auto grid = [&](Meta meta) { return grid_of(Configs[static_cast<size_t>(meta[config_name])]); };
-    return lazy.with(
-        stream, [&](std::initializer_list<Arg> list) { return kernel->launch(grid, list, stream.options()); }, detail::failure_of<void>,
-        std::tuple<A &...>(arguments...));
+    if constexpr (parameters::template takes<A...>()) {
+      auto list = parameters::convert(misfit, stream, arguments...);
+      return lazy.launch(how(), grid, stream, list, misfit);
+    } else {
+      return {};
+    }
   }
-  const Result<Kernel> &built() { return lazy.built(body()); }
+  const Result<Kernel> &built() { return lazy.built(how()); }
   /// A module with this kernel, for TILEWRIGHT_EXPORT. The caller frees it. Null after an error.
-  TwModule *module(TwError **error) const { return lazy.record(body(), error); }
+  TwModule *module(TwError **error) const { return lazy.record(how(), error); }
 
 private:
-  auto body() const {
-    return [this](const detail::trace &t, const detail::value *parameters, const detail::place &at) { build(t, parameters, at); };
+  detail::recording how() const {
+    auto body = [](const void *given, const detail::trace &t, const detail::value *list, const detail::place &at) {
+      static_cast<const TunedKernel *>(given)->build(t, list, at);
+    };
+    return {parameters::types, parameters::count, body, this};
   }
   static constexpr const char *config_name = "CONFIG", *rule_name = "RULE";
 
@@ -137,7 +143,7 @@ private:
       return 0;
   }
 
-  detail::lazy_kernel<typename variants::types> lazy;
+  detail::lazy_kernel lazy;
   const tuning options;
 };
 
