@@ -230,7 +230,7 @@ Value inlineLog2(MathOps &m, Value x) {
 
 // 1.33 ULP, 1.32 without.
 // Below 0.625: x + x^3 P(x^2), degree 11, 2^-27.8. Above: 1 - 2 / (e^2x + 1); from 9.02 on that is 1.
-Value inlineTanh(MathOps &m, Value x, function_ref<Value(Value)> reciprocal) {
+Value inlineTanh(MathOps &m, Value x) {
   Value magnitude = m.absolute(x);
   Value square = m.multiply(x, x);
   Value tail =
@@ -240,9 +240,7 @@ Value inlineTanh(MathOps &m, Value x, function_ref<Value(Value)> reciprocal) {
   Value bounded = m.select(m.less(magnitude, m.real(10)), magnitude, m.real(10));
   Reduced reduced = reduceExp(m, m.add(bounded, bounded), plain);
   Value power = scaleNormal(m, expOfRest(m, reduced.rest), reduced.word);
-  Value divisor = m.add(power, m.real(1));
-  Value half = reciprocal ? reciprocal(divisor) : Value();
-  Value large = m.subtract(m.real(1), half ? m.add(half, half) : m.divide(m.real(2), divisor));
+  Value large = m.subtract(m.real(1), m.divide(m.real(2), m.add(power, m.real(1))));
   Value isSmall = m.compare(arith::CmpFPredicate::ULT, magnitude, m.real(0.625)); // or NaN, which the polynomial keeps
   return m.withSignOf(m.select(isSmall, small, large), x);
 }

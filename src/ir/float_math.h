@@ -81,8 +81,7 @@ Value inlineExpNormal(MathOps &m, Value x);
 Value inlineExp2Normal(MathOps &m, Value x);
 Value inlineLog(MathOps &m, Value x);
 Value inlineLog2(MathOps &m, Value x);
-/// `reciprocal`: creates 1 / y, rounded, of a y from 2 to 2^30; null: by a division.
-Value inlineTanh(MathOps &m, Value x, llvm::function_ref<Value(Value y)> reciprocal = nullptr);
+Value inlineTanh(MathOps &m, Value x);
 Value inlineErf(MathOps &m, Value x);
 
 /// Creates the whole number next to x, toward zero.
