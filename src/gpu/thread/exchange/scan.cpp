@@ -1,6 +1,6 @@
-// A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps.
-// Before bit k, each element holds the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the
-// group's total. Then
+// A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps. The
+// lowest ones that belong to registers are a run, whose elements are combined one after another. Before any other bit k, each element holds
+// the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the group's total. Then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
 // A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what
@@ -78,22 +78,27 @@ static std::map<int64_t, ThreadValues> totalsOfWarp(ThreadContext &t, Operation 
   return others;
 }
 
-/// Handles the lowest bits while they are register bits: values are combined at once. Returns the number of these bits.
+/// Handles the lowest bits while they are register bits: each element is combined with the one before it. Returns the number of these bits.
 static FailureOr<size_t> scanRuns(ThreadContext &t, Scan &scan, ArrayRef<AxisBit> order) {
   size_t next = 0;
+  for (; next < order.size() && order[next].axis == Axis::reg; ++next)
+    scan.runMask |= int64_t(1) << order[next].bit;
+  auto offsetOf = [&](int64_t position) { // of an element of a run, in registers
+    int64_t offset = 0;
+    for (size_t i = 0; i < next; ++i)
+      offset |= (position >> i & 1) << order[i].bit;
+    return scan.reverse ? scan.runMask ^ offset : offset;
+  };
   int64_t registers = static_cast<int64_t>(scan.held.size());
-  for (; next < order.size() && order[next].axis == Axis::reg; ++next) {
-    int64_t bit = int64_t(1) << order[next].bit;
-    for (int64_t reg = 0; reg < registers; ++reg) {
-      bool upper = bool(reg & bit) != scan.reverse;
-      if (!upper) continue;
-      int64_t lastOfLower = ((reg & ~scan.runMask) | (scan.reverse ? 0 : scan.runMask)) ^ bit;
-      FailureOr<ThreadValues> both =
-          combine(t, scan.region(), scan.held[static_cast<size_t>(lastOfLower)], scan.held[static_cast<size_t>(reg)]);
+  for (int64_t position = 1; position < int64_t(1) << next; ++position) {
+    int64_t before = offsetOf(position - 1), offset = offsetOf(position);
+    for (int64_t run = 0; run < registers; ++run) {
+      if (run & scan.runMask) continue;
+      ThreadValues &mine = scan.held[static_cast<size_t>(run | offset)];
+      FailureOr<ThreadValues> both = combine(t, scan.region(), scan.held[static_cast<size_t>(run | before)], mine);
       if (failed(both)) return failure();
-      scan.held[static_cast<size_t>(reg)] = *both;
+      mine = *both;
     }
-    scan.runMask |= bit;
   }
   for (int64_t reg = 0; reg < registers; ++reg) {
     if (reg & scan.runMask) continue;
