@@ -32,6 +32,7 @@ def build(folder):
     """The library, for H200, other GPUs from sm_80 on, and CPUs, next to the runtime library."""
     import tilewright
     package = pathlib.Path(tilewright.__file__).absolute().parent
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "scale.py").write_text(KERNEL)
     runtime = subprocess.run([sys.executable, "-m", "tilewright", "--runtime"], check=True, capture_output=True, text=True).stdout.strip()
     command = [package.parents[1] / "bin" / "tilewright"] if (package.parents[1] / "bin" / "tilewright").exists() else [sys.executable, "-m", "tilewright"]
