@@ -254,13 +254,13 @@ private:
     low = m.add(m.subtract(high, sum), low);
     // y log2 x, and 2^ of it
     Value product = m.multiply(sum, y);
-    Value more = m.multiplyAdd(low, y, m.multiplyAdd(sum, y, negate(product)));
-    more = m.select(m.less(m.absolute(product), m.real(512)), more, m.real(0));
+    Value more = m.select(m.less(m.absolute(product), m.real(512)), m.multiply(low, y), m.real(0));
     constexpr double range = 252;
     Value part = m.multiplyAdd(product, m.real(1 / range), m.real(0.5));
     part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
     Value shifted = m.multiplyAdd(part, m.real(range), m.real(roundsToWhole + 127 - range / 2));
-    Value rest = m.add(m.subtract(product, m.subtract(shifted, m.real(roundsToWhole + 127))), more);
+    // Not the rounded product and what it lost: code generation may fuse a multiplication and a sum, and would count that twice.
+    Value rest = m.add(m.multiplyAdd(sum, y, m.subtract(m.real(roundsToWhole + 127), shifted)), more);
     Value power = m.multiply(exp2(rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
 
     Value isPlain = both(isPositiveFinite(x), m.less(m.absolute(y), m.real(infinity)));
