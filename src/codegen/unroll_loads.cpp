@@ -9,6 +9,7 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/LoopRotationUtils.h"
@@ -30,6 +31,16 @@ struct Body {
 };
 } // namespace
 
+/// True if the assembly, which a kernel's author may have written, defines a label: "again:", but not "L1::evict_last". It may occur once.
+static bool hasLabel(const CallBase &call) {
+  const auto *code = dyn_cast<InlineAsm>(call.getCalledOperand());
+  for (StringRef rest = code ? code->getAsmString() : StringRef(); rest.contains(':');) {
+    rest = rest.drop_front(rest.find(':') + 1);
+    if (!rest.consume_front(":")) return true;
+  }
+  return false;
+}
+
 /// Nothing, if iterations must stay apart: a loop that stores, or in which threads meet.
 static std::optional<Body> bodyOf(const Loop &loop, const DataLayout &layout) {
   Body body;
@@ -37,7 +48,7 @@ static std::optional<Body> bodyOf(const Loop &loop, const DataLayout &layout) {
     for (const Instruction &instruction : *block) {
       if (instruction.isDebugOrPseudoInst()) continue;
       const auto *call = dyn_cast<CallBase>(&instruction);
-      if (instruction.mayWriteToMemory() || (call && call->isConvergent())) return std::nullopt;
+      if (instruction.mayWriteToMemory() || (call && (call->isConvergent() || hasLabel(*call)))) return std::nullopt;
       ++body.instructions;
       if (instruction.mayReadFromMemory())
         body.registers += static_cast<int64_t>(divideCeil(layout.getTypeSizeInBits(instruction.getType()).getFixedValue(), 32));

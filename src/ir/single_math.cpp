@@ -192,7 +192,7 @@ private:
   Value log2(Value x) { return logOfSpecial(x, logarithm(split(x, rootOfHalf), log2eHigh, log2eLow, 1)); }
   Value log10(Value x) {
     constexpr double log10e = 0.4342944819032518, high = 0.4342944920063019;
-    return logOfSpecial(x, logarithm(split(x, threeQuarters), high, log10e - high, 0.3010299956639812));
+    return logOfSpecial(x, logarithm(split(x, rootOfHalf), high, log10e - high, 0.3010299956639812));
   }
   /// log(1 + x) = k ln 2 + log(1 + f) with f = x 2^-k + (2^-k - 1), whose first part is exact.
   Value plainLog1p(Value x) {
@@ -244,9 +244,9 @@ private:
     Value square = m.multiply(u, u), squareLow = m.multiplyAdd(u, u, negate(square));
     squareLow = m.multiplyAdd(m.add(u, u), lost, squareLow);
     Value tail = m.polynomial(square, {0.12022458761930466, 0.018033839762210846, 0.003216438926756382, 0.0006645744433626533}); // 2^-37
-    Value w = m.multiply(square, tail), wLow = m.multiplyAdd(squareLow, tail, m.multiplyAdd(square, tail, negate(w)));
-    Value slope = m.add(w, m.real(log2eHigh));
-    Value slopeLow = m.add(m.add(m.subtract(m.real(log2eHigh), slope), w), m.add(wLow, m.real(log2eLow)));
+    Value slope = m.multiplyAdd(square, tail, m.real(log2eHigh));
+    Value slopeLow = m.multiplyAdd(square, tail, m.subtract(m.real(log2eHigh), slope));
+    slopeLow = m.add(slopeLow, m.multiplyAdd(squareLow, tail, m.real(log2eLow)));
     Value high = m.multiplyAdd(u, slope, k);
     Value low = m.multiplyAdd(u, slope, m.subtract(k, high));
     low = m.multiplyAdd(u, slopeLow, m.multiplyAdd(lost, slope, low));
@@ -378,9 +378,7 @@ private:
     Value c = part(m.bitOr(m.shiftLeft(m.bitAnd(high, 0xff), 16), m.shiftRight(rest, 16)), 0x1p-48);
     Value d = part(m.bitAnd(rest, 0xffff), 0x1p-64);
     Value tail = m.multiplyAdd(a, halfPiLow, m.multiply(d, m.real(halfPiHigh)));
-    Value sum = m.multiply(a, m.real(halfPiHigh));
-    tail = m.add(tail, m.multiplyAdd(a, halfPiHigh, negate(sum)));
-    Value angle = m.add(sum, m.multiplyAdd(c, halfPiHigh, tail));
+    Value angle = m.multiplyAdd(a, halfPiHigh, m.multiplyAdd(c, halfPiHigh, tail));
     Value negative = isNegative(x);
     return {m.select(negative, negate(angle), angle), m.select(negative, m.subtractWords(m.word(0), quadrant), quadrant)};
   }

@@ -18,8 +18,8 @@ struct SingleInstructions {
 };
 
 /// The function that libm calls `name` ("exp", "atan2"), of f32 scalars; null if it is not implemented here. The maximum errors are those
-/// of CUDA's libdevice: 2 ULP for most, 1 for cbrt, log, log1p and log2 (expm1: 1.1), 3 for sinh, asinh, atanh, atan2 and hypot, 4 for
-/// erfc, pow, tan and acosh.
+/// of CUDA's libdevice: 2 ULP for most, 1 for cbrt, log, log1p and log2 (expm1: 1.3), 3 for sinh, asinh, atanh, atan2 and hypot, 4 for
+/// pow, tan and acosh (erfc: 4.4).
 Value singleFunction(ImplicitLocOpBuilder &b, const SingleInstructions &instructions, llvm::StringRef name, mlir::ValueRange operands);
 
 } // namespace tilewright::floats

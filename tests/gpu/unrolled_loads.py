@@ -1,8 +1,10 @@
-"""LLVM unrolls loops that only load and compute: the loads of several iterations are in flight. Loops that store or synchronize stay."""
+"""LLVM unrolls loops that only load and compute: the loads of several iterations are in flight. Loops that store or synchronize stay, and those whose
+assembly has a label."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=256,BLOCK=512' | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=16,BLOCK=512' | FileCheck %s --check-prefix=FULL
 # RUN: tilewright compile %s --kernel total --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,rows=i32,BLOCK=512' | FileCheck %s --check-prefix=RUNTIME
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=256,BLOCK=512' | FileCheck %s --check-prefix=STORES
+# RUN: tilewright compile %s --kernel labeled --target cuda:sm_90a --emit ptx --signature 'x=*i32:16,out=*i32:16,ROWS=256,BLOCK=128' | FileCheck %s --check-prefix=STORES
 import triton
 import triton.language as tl
 
@@ -44,3 +46,13 @@ def scaled(x, out, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     for row in range(ROWS):
         tl.store(out + row * BLOCK + at, tl.load(x + row * BLOCK + at) * 2)
+
+
+@triton.jit
+def labeled(x, out, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.int32)
+    for row in range(ROWS):
+        v = tl.load(x + row * BLOCK + at)
+        total += tl.inline_asm_elementwise("mov.b32 $0, $1; again: and.b32 $0, $0, 255;", "=r,r", [v], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + at, total)

@@ -537,14 +537,14 @@ def rows_of(ours, theirs):
     """Rows of the models, for tools/results.py; and of generated kernels, one for each program whose kernels have the same names in both files."""
     read = lambda path: {row["name"]: row for row in map(json.loads, open(path)) if row["right"]}
     ours, theirs = read(ours), read(theirs)
-    for name in ours.keys() & theirs.keys():
+    for name in filter(theirs.get, ours):
         mine, other = ours[name], theirs[name]
         row = lambda title, unit, a, b: {"name": title, "size": name, "dtype": "", "unit": unit, "ours": a, "rivals": {"triton": b}}
-        if name.removesuffix(" training") in MODELS:
+        if name.removesuffix(" training") in MODELS and "kernels" in mine:
             yield row("torch.compile", "us", mine["us"], other["us"])
             yield row("torch.compile, kernels", "us", mine["kernels_us"], other["kernels_us"])
             yield row("torch.compile, first call", "s", mine["compile_s"], other["compile_s"])
-        if mine["kernels"] and mine["kernels"].keys() == other["kernels"].keys():
+        if mine.get("kernels") and mine["kernels"].keys() == other["kernels"].keys():
             generated = lambda row: round(sum(launches * each for launches, each in row["kernels"].values()), 2)
             yield row("torch.compile, generated kernels", "us", generated(mine), generated(other))
 
@@ -559,7 +559,7 @@ def main():
     parser.add_argument("-o", "--output")
     arguments = parser.parse_args()
     if arguments.compare:
-        with open(arguments.output or "/dev/stdout", "a") as file:
+        with open(arguments.output or "/dev/stdout", "w") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows_of(*arguments.compare))
         return 0
     import torch._inductor.config as config

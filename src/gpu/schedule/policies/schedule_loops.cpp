@@ -357,17 +357,22 @@ private:
 
 LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, ArrayRef<Policy> policies,
                             function_ref<void(tt::FuncOp)> seeRewritten) {
-  for (int64_t later = 0;;) {
-    OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
-    LoopScheduler scheduler(function, config, target, policies, later);
-    if (failed(scheduler.run())) return failure();
+  OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
+  LoopScheduler first(function, config, target, policies, /*later=*/0);
+  if (failed(first.run())) return failure();
+  // Later steps may add more than fits. Then the depths leave as much space, until they do.
+  for (int64_t later = 0, planned = first.plannedBytes();;) {
     FailureOr<int64_t> bytes = bytesOfRewritten(function, seeRewritten);
-    int64_t planned = scheduler.plannedBytes();
     // Nothing to gain: an error, which the step that reports it will meet again, or no stage that could be given up.
     if (failed(bytes) || *bytes <= target.sharedBytes || *bytes - planned <= later) return success();
     later = *bytes - planned;
-    function.getBody().takeBody(unscheduled->getBody());
-    function->setAttrs((*unscheduled)->getAttrDictionary());
+    OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(unscheduled->clone()));
+    LoopScheduler next(*copy, config, target, policies, later);
+    ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
+    if (failed(next.run())) return success(); // allocate-shared reports that the kernel does not fit
+    planned = next.plannedBytes();
+    function.getBody().takeBody(copy->getBody());
+    function->setAttrs((*copy)->getAttrDictionary());
   }
 }
 

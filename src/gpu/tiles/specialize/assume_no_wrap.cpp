@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -34,8 +35,15 @@ public:
     });
     ttg::relyOn(function, indices.guards());
     SmallVector<Operation *> divisions;
+    DenseMap<Value, int64_t> nested; // divisions in a row that a value is computed by
     function.walk([&](Operation *op) {
-      if (isa<arith::DivSIOp, arith::RemSIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()) && isNotNegative(op))
+      if (op->getNumResults() != 1 || op->getNumRegions() != 0) return;
+      int64_t deepest = 0;
+      for (Value operand : op->getOperands())
+        deepest = std::max(deepest, nested.lookup(operand));
+      bool divides = isa<arith::DivSIOp, arith::RemSIOp>(op);
+      if (int64_t own = deepest + divides; own != 0) nested[op->getResult(0)] = own;
+      if (divides && deepest < maxNestedDivisions && isa<RankedTensorType>(op->getResult(0).getType()) && isNotNegative(op))
         divisions.push_back(op);
     });
     for (Operation *op : divisions) // the analysis holds as long as the function does not change
@@ -43,6 +51,9 @@ public:
   }
 
 private:
+  /// The name of an assumption repeats each operand of a division as often as that occurs.
+  static constexpr int64_t maxNestedDivisions = 4;
+
   /// True if the assumptions about addresses show that neither operand is negative. For a value, no further ones are made.
   bool isNotNegative(Operation *division) {
     address::Indices trial(function, failedGuards);
