@@ -126,7 +126,7 @@ public:
   std::shared_ptr<const JitFunction> asHelper(Diagnostics &diagnostics) const override {
     WithGil gil;
     static constinit PackageMember constexprFunction("runtime.jit", "ConstexprFunction");
-    if (!isMember && !isBuiltin() && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
+    if (!isMember && !isOfLanguage() && PyObject_IsInstance(function.get(), constexprFunction.ptr()) != 1) return nullptr;
     try {
       static constinit PackageMember helper("runtime.jit", "helper_kernel");
       nb::object kernel = helper(nb::handle(function.get()));

@@ -101,3 +101,28 @@ def raw_kernel(x_ptr):
 def test_the_builder_of_upstream_is_refused():
     with pytest.raises(CompilationError, match="builder"):
         raw_kernel[(1, )](np.zeros(1, np.float32))
+
+
+def or_none(mask, value, *, _builder: object = None):
+    """As PyTorch's helpers do: a builtin by its mark alone. Of constants it is called, and of run-time values it becomes the kernel's code."""
+    if isinstance(mask, tl.constexpr) and mask.value is None:
+        return tl.constexpr(None)
+    return value
+
+
+or_none.__triton_builtin__ = True
+
+
+@triton.jit
+def optional_masks(x_ptr, out_ptr, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    mask = at < n
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask, other=or_none(mask, 7)))
+    tl.store(out_ptr + B + at, tl.load(x_ptr + at, None, other=or_none(None, 7)))
+
+
+def test_functions_with_the_mark_alone():
+    x = np.arange(16, dtype=np.float32)
+    out = np.zeros(32, np.float32)
+    optional_masks[(1, )](x, out, 5, 16)
+    np.testing.assert_array_equal(out, [*x[:5], *[7] * 11, *x])
