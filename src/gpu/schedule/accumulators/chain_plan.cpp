@@ -151,18 +151,9 @@ private:
     auto carried = dyn_cast<BlockArgument>(mma.op.getC());
     if (!carried || carried.getOwner() != loop.getBody()) return Failure{"a dot adds to the result of another one"};
     mma.carried = carried.getArgNumber() - loop.getNumInductionVars();
-    if (isReadInLoop(mma.op.getD(), *mma.carried)) return Failure{"threads read a sum in the loop that adds to it"};
+    if (sums.isRead(mma.op.getD())) return Failure{"threads read a sum in the loop that adds to it"};
     mma.storesInit = !tt::isZeros(loop.getTiedLoopInit(carried)->get());
     return {};
-  }
-
-  /// True if the sum has other uses than waits and the next iteration.
-  static bool isReadInLoop(Value sum, unsigned carried) {
-    return llvm::any_of(sum.getUses(), [&](OpOperand &use) {
-      auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
-      if (!wait) return !isa<scf::YieldOp>(use.getOwner()) || use.getOperandNumber() != carried;
-      return isReadInLoop(wait.getResults()[llvm::find(wait.getTiles(), sum) - wait.getTiles().begin()], carried);
-    });
   }
 
   /// Finds where threads need the result, and whether the loop carries it in tensor memory.

@@ -44,6 +44,13 @@ bool TensorAccumulators::isInPlace(OpOperand &use) const {
   return maySupersede(use) && countSuperseding(beforeWaits(use.get())) == 1;
 }
 
+bool TensorAccumulators::isRead(Value value) const {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
+    return wait ? isRead(wait.getResults()[use.getOperandNumber()]) : !isInPlace(use);
+  });
+}
+
 /// Returns the number of uses that may supersede the value, also after waits.
 int64_t TensorAccumulators::countSuperseding(Value value) const {
   int64_t count = 0;

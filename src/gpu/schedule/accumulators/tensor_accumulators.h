@@ -17,6 +17,8 @@ public:
   bool contains(mlir::Value value) const;
   /// True if the use takes the value in its place.
   bool isInPlace(mlir::OpOperand &use) const;
+  /// True if something reads the value, or what waits pass on of it: it has a use that does not take it in its place.
+  bool isRead(mlir::Value value) const;
 
 private:
   bool maySupersede(mlir::OpOperand &use) const;

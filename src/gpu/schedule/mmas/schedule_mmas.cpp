@@ -13,6 +13,7 @@
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/mmas/block_order.h"
 #include "gpu/schedule/mmas/mma_schedule.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -23,52 +24,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include <list>
-
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-/// The operations of a block in an order that is being decided. The block itself stays as it is.
-class BlockOrder {
-public:
-  explicit BlockOrder(Block &block) {
-    for (Operation &op : block)
-      positions[&op] = ops.insert(ops.end(), &op);
-  }
-
-  Operation *next(Operation *op) const {
-    auto it = std::next(positions.lookup(op));
-    return it == ops.end() ? nullptr : *it;
-  }
-  Operation *previous(Operation *op) const {
-    auto it = positions.lookup(op);
-    return it == ops.begin() ? nullptr : *std::prev(it);
-  }
-  bool isBefore(Operation *first, Operation *second) const {
-    while (first && first != second)
-      first = next(first);
-    return first;
-  }
-
-  void moveBefore(Operation *op, Operation *position) { move(op, positions.lookup(position)); }
-  void moveAfter(Operation *op, Operation *position) { move(op, std::next(positions.lookup(position))); }
-  bool hasMoved(Operation *op) const { return moved.contains(op); }
-  const std::list<Operation *> &all() const { return ops; }
-
-private:
-  void move(Operation *op, std::list<Operation *>::const_iterator to) {
-    auto from = positions.lookup(op);
-    if (to == from || to == std::next(from)) return;
-    ops.splice(to, ops, from);
-    moved.insert(op);
-  }
-
-  std::list<Operation *> ops;
-  DenseMap<Operation *, std::list<Operation *>::iterator> positions;
-  llvm::SmallPtrSet<Operation *, 8> moved;
-};
 
 /// True if an MMA may be issued, and waited for, on either side of the operation: it says nothing about buffers.
 bool mayPass(Operation *op) {
@@ -76,27 +35,22 @@ bool mayPass(Operation *op) {
   return isMemoryEffectFree(op) || isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::BarrierWaitOp, ttg::LoadSharedOp, tt::LoadOp>(op);
 }
 
-class MmaScheduler {
+/// Issues MMAs, and loads to registers, earlier. What is issued early is held for longer.
+class EarlyMmas {
 public:
-  /// `registers` are there next to all accumulators. `warpSpecialized`: a producer fills circular buffers.
-  MmaScheduler(scf::ForOp loop, int64_t registers, bool warpSpecialized)
-      : loop(loop), block(*loop.getBody()), order(block), registers(registers), warpSpecialized(warpSpecialized) {
+  /// `registers` are there next to all accumulators, less what the loads take.
+  EarlyMmas(scf::ForOp loop, BlockOrder &order, int64_t &registers)
+      : loop(loop), block(*loop.getBody()), order(order), registers(registers) {
     auto schedule = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     refillsBefore = schedule && schedule.drainsAtWait();
   }
 
-  /// What is issued early is held for longer, and what is waited for late keeps the registers of its first operand.
   void run() {
-    SmallVector<ttg::MmaAsyncOp> mmas(block.getOps<ttg::MmaAsyncOp>());
-    if (mmas.size() < 2 || registers < 0) return;
-    for (auto load : block.getOps<tt::LoadOp>())
-      hoistLoad(load);
-    for (ttg::MmaAsyncOp mma : mmas)
+    if (!contains(loop, ProgramOrder::learnsWrites))
+      for (auto load : block.getOps<tt::LoadOp>())
+        hoistLoad(load);
+    for (auto mma : block.getOps<ttg::MmaAsyncOp>())
       issueEarly(mma);
-    SmallVector<ttg::MmaAsyncWaitOp> waits(block.getOps<ttg::MmaAsyncWaitOp>());
-    for (ttg::MmaAsyncWaitOp wait : llvm::reverse(waits))
-      if (operandsOf(wait) <= registers) sinkWait(wait);
-    write();
   }
 
 private:
@@ -104,7 +58,7 @@ private:
   /// while that one runs.
   void hoistLoad(tt::LoadOp load) {
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (held > registers || tt::isVolatileLoad(load) || contains(loop, ProgramOrder::learnsWrites) || !noWriteGuards(load, loop)) return;
+    if (held > registers || tt::isVolatileLoad(load) || !noWriteGuards(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};
@@ -171,6 +125,29 @@ private:
     });
   }
 
+  scf::ForOp loop;
+  Block &block;
+  BlockOrder &order;
+  int64_t &registers;
+  bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
+};
+
+/// Waits for MMAs later. What is waited for late keeps the registers of its first operand.
+class LateWaits {
+public:
+  /// `warpSpecialized`: a producer fills circular buffers.
+  LateWaits(scf::ForOp loop, BlockOrder &order, int64_t registers, bool warpSpecialized)
+      : loop(loop), block(*loop.getBody()), order(order), registers(registers), warpSpecialized(warpSpecialized) {}
+
+  /// Returns the edges from MMAs, and from arithmetic between them, to the waits at which they end.
+  SmallVector<MmaEdge> run() {
+    SmallVector<ttg::MmaAsyncWaitOp> waits(block.getOps<ttg::MmaAsyncWaitOp>());
+    for (ttg::MmaAsyncWaitOp wait : llvm::reverse(waits))
+      if (operandsOf(wait) <= registers) sinkWait(wait);
+    return std::move(edges);
+  }
+
+private:
   /// Registers that the MMAs which the wait lets through read their first operands from.
   static int64_t operandsOf(ttg::MmaAsyncWaitOp wait) {
     int64_t operands = 0;
@@ -257,32 +234,40 @@ private:
     return nullptr;
   }
 
-  void write() {
-    llvm::SmallPtrSet<Operation *, 8> named;
-    for (Operation *op : order.all())
-      if (order.hasMoved(op)) {
-        named.insert(op);
-        if (Operation *before = order.previous(op)) named.insert(before);
-      }
-    for (const MmaEdge &edge : edges)
-      named.insert({edge.op, edge.until});
-    if (named.empty()) return;
-    MmaSchedule schedule{loop, {}, std::move(edges)};
-    for (Operation *op : order.all())
-      if (named.contains(op)) schedule.ops.push_back({op, order.hasMoved(op)});
-    writeMmaSchedule(schedule);
-  }
-
   scf::ForOp loop;
   Block &block;
-  BlockOrder order;
-  int64_t registers;
-  bool warpSpecialized;
-  bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
+  BlockOrder &order;
+  const int64_t registers;
+  const bool warpSpecialized;
   DenseMap<Operation *, int64_t> pending;
   llvm::SmallPtrSet<Operation *, 4> merged;
   SmallVector<MmaEdge> edges;
 };
+
+/// Names what moves, what it stands after, and the ends of edges.
+MmaSchedule scheduleOf(scf::ForOp loop, const BlockOrder &order, SmallVector<MmaEdge> edges) {
+  llvm::SmallPtrSet<Operation *, 8> named;
+  for (Operation *op : order.all())
+    if (order.hasMoved(op)) {
+      named.insert(op);
+      if (Operation *before = order.previous(op)) named.insert(before);
+    }
+  for (const MmaEdge &edge : edges)
+    named.insert({edge.op, edge.until});
+  MmaSchedule schedule{loop, {}, std::move(edges)};
+  for (Operation *op : order.all())
+    if (named.contains(op)) schedule.ops.push_back({op, order.hasMoved(op)});
+  return schedule;
+}
+
+void scheduleLoop(scf::ForOp loop, int64_t registers, bool warpSpecialized) {
+  auto mmas = loop.getBody()->getOps<ttg::MmaAsyncOp>();
+  if (std::distance(mmas.begin(), mmas.end()) < 2 || registers < 0) return;
+  BlockOrder order(*loop.getBody());
+  EarlyMmas(loop, order, registers).run();
+  MmaSchedule schedule = scheduleOf(loop, order, LateWaits(loop, order, registers, warpSpecialized).run());
+  if (!schedule.ops.empty()) writeMmaSchedule(schedule);
+}
 
 } // namespace
 
@@ -292,7 +277,7 @@ LogicalResult scheduleMmas(ModuleOp module) {
     int64_t available = registersForTiles(config, target, warpSpecialized);
     function.walk([&](scf::ForOp loop) {
       if (!hasOperandPartition(loop)) // its order is chosen
-        MmaScheduler(loop, available - accumulatorsOf(loop), warpSpecialized).run();
+        scheduleLoop(loop, available - accumulatorsOf(loop), warpSpecialized);
     });
     return success();
   });
