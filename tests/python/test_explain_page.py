@@ -101,14 +101,14 @@ def test_a_timeline_shows_work_of_other_iterations(tmp_path):
 
 
 def test_copies_of_one_loop_have_the_distances_of_its_schedule():
-    """Threads read one operand from its stage before the barrier of an iteration, the MMA reads the other one after it: four and two iterations."""
+    """Threads read one operand from its stage before the barrier of an iteration, the MMA reads the other one after it: four and three iterations."""
     source = ROOT / "tests" / "gpu" / "scales_by_words.py"
     done = subprocess.run([COMMAND, "explain", f"{source}:scaled", "--target", "cuda:sm_90a", "--num-warps", "8", "--num-stages", "4", "--json", "--signature",
                            "a=*u8:16,s=*u8:16,b=*bf16:16,out=*fp32:16,K=i32:16,stride=i32:16"], capture_output=True, text=True, check=True)
     (timeline,) = json.loads(done.stdout)["timelines"]
     text = source.read_text().splitlines()
     copies = {text[event["line"] - 1].split()[0]: event["prefetch_distance"] for event in timeline["events"] if event["worker"] == "copies"}
-    assert timeline["stages"] == 4 and copies == {"x": 4, "y": 2}
+    assert timeline["stages"] == 4 and copies == {"x": 4, "y": 3}
 
 
 def test_spilled_registers_are_told_by_line():
