@@ -233,7 +233,9 @@ LogicalResult Tcgen05MmaOp::verify() {
   if (!getScales() && a[1] != second[0]) return emitOpError("a has ") << a[1] << " columns, but b has " << second[0] << " rows";
   int64_t rows = a[0], columns = second[1] * (getPaired() ? 2 : 1);
   if (getPaired() && rows < gpu::tensorMemoryLanes) rows *= 2, columns /= 2; // the second half of the columns is in the later lanes
-  if (getD().getType().getShape() != ArrayRef<int64_t>({rows, columns})) return emitOpError("d must be ") << rows << "x" << columns;
+  ArrayRef<int64_t> d = getD().getType().getShape();                         // of scaled operands, fewer rows may count: the MMA has 128
+  bool hasRows = d[0] == rows || (getScales() && d[0] < rows);
+  if (!hasRows || d[1] != columns) return emitOpError("d must be ") << rows << "x" << columns;
   if (!getBarriers() != !getIssued()) return emitOpError("an MMA has barriers and a number, or neither");
   for (Value ofScales : {Value(getAScale()), Value(getBScale()), Value(getScaleColumns())})
     if (!ofScales != !getScales()) return emitOpError("scaled operands have scales, and columns for these");
