@@ -98,18 +98,25 @@ private:
 
   // ---- exponentials
 
-  /// e^x * 2^shift = 2^n 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. n + shift is first clamped to
-  /// -126..126, as a fraction of that range, so that ptxas emits fma.sat. Beyond the range the rest grows instead, so that overflow,
-  /// denormals, infinities and NaN are right.
-  Value scaledExp(Value x, int64_t shift) {
-    double range = 252, least = 126 + static_cast<double>(shift), bias = roundsToWhole + 127 + static_cast<double>(shift);
-    Value part = m.multiplyAdd(x, m.real(log2e / range), m.real(least / range));
+  static constexpr double exponentBias = roundsToWhole + 127;
+  /// n + exponentBias + shift with the whole number n next to scale * x, whose exponent n + shift is first clamped to -126..126: as a
+  /// fraction of that range, so that ptxas emits fma.sat.
+  Value biasedWhole(Value x, double scale, int64_t shift) {
+    double range = 252, least = 126 + static_cast<double>(shift);
+    Value part = m.multiplyAdd(x, m.real(scale / range), m.real(least / range));
     part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
-    Value shifted = m.multiplyAdd(part, m.real(range), m.real(bias - least)); // n + 127 + shift in the low bits
-    Value whole = m.subtract(shifted, m.real(bias));
+    return m.multiplyAdd(part, m.real(range), m.real(exponentBias + static_cast<double>(shift) - least));
+  }
+  /// 2^(n + shift)
+  Value powerOf(Value biased) { return m.fromBits(m.shiftLeft(m.bits(biased), m.fraction)); }
+
+  /// e^x * 2^shift = 2^(n + shift) 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Beyond the range of n the
+  /// rest grows instead, so that overflow, denormals, infinities and NaN are right.
+  Value scaledExp(Value x, int64_t shift) {
+    Value biased = biasedWhole(x, log2e, shift), whole = m.subtract(biased, m.real(exponentBias + static_cast<double>(shift)));
     Value rest = m.multiplyAdd(x, m.real(log2eHigh), negate(whole));
     rest = m.multiplyAdd(x, m.real(log2eLow), rest);
-    return m.multiply(exp2(rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
+    return m.multiply(exp2(rest), powerOf(biased));
   }
   Value exp(Value x) { return scaledExp(x, 0); }
 
@@ -124,7 +131,7 @@ private:
     Value series = m.polynomial(rest, {0.5, 0.16666670143604279, 0.041666533797979355, 0.008332010358572006, 0.0013921955833211541,
                                        0.00020926420984324068}); // 2^-31.6
     series = m.multiplyAdd(m.multiply(rest, rest), series, rest);
-    Value power = m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction));
+    Value power = powerOf(shifted);
     Value half = m.multiplyAdd(power, series, m.subtract(power, m.real(0.5)));
     return signOf(x, m.add(half, half));
   }
@@ -255,13 +262,10 @@ private:
     // y log2 x, and 2^ of it
     Value product = m.multiply(sum, y);
     Value more = m.select(m.less(m.absolute(product), m.real(512)), m.multiply(low, y), m.real(0));
-    constexpr double range = 252;
-    Value part = m.multiplyAdd(product, m.real(1 / range), m.real(0.5));
-    part = arith::MinNumFOp::create(b, arith::MaxNumFOp::create(b, part, m.real(0)), m.real(1));
-    Value shifted = m.multiplyAdd(part, m.real(range), m.real(roundsToWhole + 127 - range / 2));
+    Value biased = biasedWhole(product, 1, 0);
     // Not the rounded product and what it lost: code generation may fuse a multiplication and a sum, and would count that twice.
-    Value rest = m.add(m.multiplyAdd(sum, y, m.subtract(m.real(roundsToWhole + 127), shifted)), more);
-    Value power = m.multiply(exp2(rest), m.fromBits(m.shiftLeft(m.bits(shifted), m.fraction)));
+    Value rest = m.add(m.multiplyAdd(sum, y, m.subtract(m.real(exponentBias), biased)), more);
+    Value power = m.multiply(exp2(rest), powerOf(biased));
 
     Value isPlain = both(isPositiveFinite(x), m.less(m.absolute(y), m.real(infinity)));
     auto branch = scf::IfOp::create(b, TypeRange{m.realType}, isPlain, /*withElseRegion=*/true);
