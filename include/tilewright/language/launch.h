@@ -270,6 +270,16 @@ template <typename... P> struct parameter_list<std::tuple<P...>> {
     ((parameter<P>::fits(arguments) || misfit >= 0 || (misfit = index, false), ++index), ...);
     return {{parameter<P>::convert(stream, arguments)...}};
   }
+  template <typename G, typename... A>
+  static Result<void> launch(lazy_kernel &kernel, const recording &how, const G &grid, const Stream &stream, A &...arguments) {
+    if constexpr (takes<A...>()) {
+      int misfit = -1;
+      auto list = convert(misfit, stream, arguments...);
+      return kernel.launch(how, grid, stream, list, misfit);
+    } else {
+      return {};
+    }
+  }
 };
 
 /// Calls the kernel function with its parameters.
@@ -294,18 +304,12 @@ public:
   /// Runs the grid. On a CPU, it returns when the programs are done; on a GPU, when the launch is queued. An error has the line of C++ that
   /// it is about.
   template <typename... A> Result<void> launch(Grid grid, const Stream &stream, A &&...arguments) {
-    int misfit = -1;
-    if constexpr (parameters::template takes<A...>()) {
-      auto list = parameters::convert(misfit, stream, arguments...);
-      return lazy.launch(how(), grid, stream, list, misfit);
-    } else {
-      return {};
-    }
+    return parameters::launch(lazy, how(), grid, stream, arguments...);
   }
   /// Returns the kernel, compiled for these arguments on a CPU, as text of a stage: "ast", "tt", "loops", "llvm" or "asm".
   template <typename... A> Result<std::string> emit(const char *stage, A &&...arguments) {
-    int misfit = -1;
     if constexpr (parameters::template takes<A...>()) {
+      int misfit = -1;
       auto list = parameters::convert(misfit, cpu, arguments...);
       return lazy.emit(how(), stage, list, misfit);
     } else {

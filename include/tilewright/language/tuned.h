@@ -67,14 +67,8 @@ public:
   template <typename G, typename... A>
     requires std::is_invocable_r_v<Grid, G &, const config &>
   Result<void> launch(G grid_of, const Stream &stream, A &&...arguments) {
-    int misfit = -1;
     auto grid = [&](Meta meta) { return grid_of(Configs[static_cast<size_t>(meta[config_name])]); };
-    if constexpr (parameters::template takes<A...>()) {
-      auto list = parameters::convert(misfit, stream, arguments...);
-      return lazy.launch(how(), grid, stream, list, misfit);
-    } else {
-      return {};
-    }
+    return parameters::launch(lazy, how(), grid, stream, arguments...);
   }
   const Result<Kernel> &built() { return lazy.built(how()); }
   /// A module with this kernel, for TILEWRIGHT_EXPORT. The caller frees it. Null after an error.
