@@ -1,4 +1,4 @@
-"""RUN: tilewright compile %s --kernel both --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,*fp32:16,i32:16,D=64,M=128' --target cuda:sm_100a \
+"""RUN: tilewright compile %S/../python/test_chain_partition.py --kernel last_in_place --signature '*fp16:16,*fp16:16,*fp16:16,*fp32:16,*fp32:16,i32:16,D=64,M=128' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-stages 2 --until place-accumulators | FileCheck %s
 
 Of three dots, the last one accumulates in place, as in the backward pass of attention. A warp of its own issues them, and no MMA has to end in
@@ -20,24 +20,6 @@ READ: threads read a sum in the loop that adds to it
 
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def both(q_ptr, k_ptr, x_ptr, first_ptr, second_ptr, rows, D: tl.constexpr, M: tl.constexpr):
-    q_map = tl.make_tensor_descriptor(q_ptr, [rows, D], [D, 1], [M, D])
-    k_map = tl.make_tensor_descriptor(k_ptr, [rows, D], [D, 1], [M, D])
-    x_map = tl.make_tensor_descriptor(x_ptr, [rows, M], [M, 1], [M, M])
-    i = tl.arange(0, M)
-    q = q_map.load([tl.program_id(0) * M, 0])
-    first = tl.zeros((M, M), tl.float32)
-    second = tl.zeros((M, M), tl.float32)
-    for n in range(0, rows, M):
-        p = tl.exp2(tl.dot(q, k_map.load([n, 0]).T)).to(tl.float16)
-        x = x_map.load([n, 0])
-        first = tl.dot(x, p, first)
-        second = tl.dot(p * p, x, second)
-    tl.store(first_ptr + i[:, None] * M + i[None, :], first)
-    tl.store(second_ptr + i[:, None] * M + i[None, :], second)
 
 
 @triton.jit

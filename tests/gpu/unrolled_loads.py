@@ -2,7 +2,7 @@
 assembly has a label."""
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=256,BLOCK=512' | FileCheck %s --check-prefix=KNOWN
 # RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=16,BLOCK=512' | FileCheck %s --check-prefix=FULL
-# RUN: tilewright compile %s --kernel total --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,rows=i32,BLOCK=512' | FileCheck %s --check-prefix=RUNTIME
+# RUN: tilewright compile %s --kernel columns --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=i32,BLOCK=512' | FileCheck %s --check-prefix=RUNTIME
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,out=*fp32:16,ROWS=256,BLOCK=512' | FileCheck %s --check-prefix=STORES
 # RUN: tilewright compile %s --kernel labeled --target cuda:sm_90a --emit ptx --signature 'x=*i32:16,out=*i32:16,ROWS=256,BLOCK=128' | FileCheck %s --check-prefix=STORES
 import triton
@@ -18,23 +18,14 @@ import triton.language as tl
 # FULL-NOT: $L__BB0
 # FULL-COUNT-16: ld.global
 # FULL-NOT: ld.global
-@triton.jit
-def columns(x, out, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    total = tl.zeros((BLOCK,), tl.float32)
-    for row in range(ROWS):
-        total += tl.load(x + row * BLOCK + at)
-    tl.store(out + at, total)
-
-
 # A second loop has the iterations that are left.
 # RUNTIME-COUNT-9: ld.global
 # RUNTIME-NOT: ld.global
 @triton.jit
-def total(x, out, rows, BLOCK: tl.constexpr):
+def columns(x, out, ROWS, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
-    for row in range(rows):
+    for row in range(ROWS):
         total += tl.load(x + row * BLOCK + at)
     tl.store(out + at, total)
 

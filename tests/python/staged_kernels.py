@@ -15,23 +15,17 @@ def attention(q_ptr, k_ptr, v_ptr, out_ptr, scale, rows, D: tl.constexpr, M: tl.
     m = tl.full((M,), float("-inf"), tl.float32)
     l = tl.zeros((M,), tl.float32)
     acc = tl.zeros((M, D), tl.float32)
-    for n in range(0, start, N):
-        s = tl.dot(q, k_map.load([n, 0]).T) * scale
-        new = tl.maximum(m, tl.max(s, 1))
-        p = tl.exp2(s - new[:, None])
-        alpha = tl.exp2(m - new)
-        l = l * alpha + tl.sum(p, 1)
-        acc = tl.dot(p.to(tl.float16), v_map.load([n, 0]), acc * alpha[:, None])
-        m = new
-    for n in range(start, start + M, N):
-        s = tl.dot(q, k_map.load([n, 0]).T) * scale
-        s = tl.where(start + tl.arange(0, M)[:, None] >= n + tl.arange(0, N)[None, :], s, float("-inf"))
-        new = tl.maximum(m, tl.max(s, 1))
-        p = tl.exp2(s - new[:, None])
-        alpha = tl.exp2(m - new)
-        l = l * alpha + tl.sum(p, 1)
-        acc = tl.dot(p.to(tl.float16), v_map.load([n, 0]), acc * alpha[:, None])
-        m = new
+    for masked in tl.static_range(2):
+        for n in range(start if masked else 0, start + M if masked else start, N):
+            s = tl.dot(q, k_map.load([n, 0]).T) * scale
+            if masked:
+                s = tl.where(start + tl.arange(0, M)[:, None] >= n + tl.arange(0, N)[None, :], s, float("-inf"))
+            new = tl.maximum(m, tl.max(s, 1))
+            p = tl.exp2(s - new[:, None])
+            alpha = tl.exp2(m - new)
+            l = l * alpha + tl.sum(p, 1)
+            acc = tl.dot(p.to(tl.float16), v_map.load([n, 0]), acc * alpha[:, None])
+            m = new
     o_map.store([start, 0], (acc / l[:, None]).to(tl.float16))
 
 

@@ -1,4 +1,4 @@
-"""A request for more stages never makes a kernel too large: what compiles with fewer of them compiles with the most that fit."""
+"""A request for more stages never makes a kernel too large: what compiles with one compiles with any number."""
 
 import pathlib
 import subprocess
@@ -30,7 +30,5 @@ def refusal(case, target, stages):
 def test_more_stages_are_not_refused(case, target):
     if case[3] > 1 and target in ("sm_80", "sm_120a"):
         case = (*case[:3], 1)
-    fewest = refusal(case, target, 1)
-    assert not fewest or "out of resource: shared memory" in fewest
-    for stages in (2, 3, 5, 8, 12, 60):
-        assert fewest or not refusal(case, target, stages), stages
+    for stages in (1, 2, 3, 5, 8, 12, 60):
+        assert not refusal(case, target, stages), stages

@@ -147,7 +147,6 @@ TEST_F(Barriers, eachExemptionSavesSomething) {
   }
 }
 
-/// A row that is wrong removes a barrier between threads that exchange elements.
 /// Counts the pairs of accesses that the analysis meets and that are not ordered yet.
 int64_t unorderedPairs = 0;
 constexpr Exemption counted[] = {{"counted", {}, [](const PendingAccess &, const SharedAccess &) {
@@ -196,6 +195,7 @@ TEST_F(Barriers, unrolledLoops) {
   EXPECT_LT(many, 3 * few) << few;
 }
 
+/// A row that is wrong removes a barrier between threads that exchange elements.
 TEST_F(Barriers, wrongExemption) {
   std::string body = loadTile("u", "x") +
                      "%a = ttg.alloc : !buffer\nttg.store_shared %u, %a : !tile, !buffer\n"

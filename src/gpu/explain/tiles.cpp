@@ -4,7 +4,6 @@
 #include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
-#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/kernel_target.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"

@@ -105,8 +105,8 @@ SmallVector<tt::LoadOp> LoopIterations::loads(ValueRange values) {
 
 Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
   Value by = increment(carried);
-  if (by == carried || iterations == 0) return start;
   assert(by && "only what has an increment has a closed form");
+  if (by == carried) return start;
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
   bool advancesPointers = isa<tt::PointerType>(getElementTypeOrSelf(start.getType()));
@@ -117,11 +117,12 @@ Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried,
 }
 
 Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, Clones &clones, const Origin &origin, int64_t iterations) {
-  if (argument != loop.getInductionVar()) {
-    if (increment(argument) || iterations == 0) return advanced(b, origin.start(argument), argument, iterations);
+  bool isNumber = argument == loop.getInductionVar();
+  if (iterations == 0) return isNumber ? origin.number : origin.start(argument);
+  if (!isNumber) {
+    if (increment(argument)) return advanced(b, origin.start(argument), argument, iterations);
     return clone(b, loop.getTiedLoopYieldedValue(argument)->get(), clones, origin, iterations - 1);
   }
-  if (iterations == 0) return origin.number;
   Location loc = loop.getLoc();
   Value step = loop.getStep();
   Value way = b.createOrFold<arith::MulIOp>(loc, step, constantLike(b, loc, step.getType(), iterations));
@@ -139,15 +140,13 @@ Value LoopIterations::clone(OpBuilder &b, Value value, Clones &clones, const Ori
   IRMapping operands;
   for (Value operand : op->getOperands())
     operands.map(operand, clone(b, operand, clones, origin, iterations));
-  Value exists = isa<tt::LoadOp>(op) ? origin.exists(b, iterations) : Value();
-  auto *copy = b.clone(*op, operands);
-  if (exists) {
-    auto load = cast<tt::LoadOp>(copy);
-    b.setInsertionPoint(load);
-    if (load.getMask()) exists = b.createOrFold<arith::AndIOp>(load.getLoc(), exists, load.getMask());
-    load.getMaskMutable().assign(exists);
-    b.setInsertionPointAfter(load);
+  Value mask;
+  if (auto load = dyn_cast<tt::LoadOp>(op)) {
+    mask = origin.exists(b, iterations);
+    if (mask && load.getMask()) mask = b.createOrFold<arith::AndIOp>(load.getLoc(), mask, operands.lookup(load.getMask()));
   }
+  Operation *copy = b.clone(*op, operands);
+  if (mask) cast<tt::LoadOp>(copy).getMaskMutable().assign(mask);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     clones[{iterations, from}] = to;
   return clones.lookup({iterations, value});

@@ -21,9 +21,9 @@ std::optional<Value> ttg::writtenPointer(Operation *op) {
   if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return op->getOperand(0);
   if (auto store = dyn_cast<ttg::DescriptorStoreOp>(op)) return tensorOf(store.getMap());
   if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return tensorOf(store.getMap());
-  if (isa<tt::PrintOp, tt::AssertOp>(op)) return std::nullopt; // they write no tensor
-  bool mayWrite = isa<tt::TTDialect>(op->getDialect()) && !isa<tt::LoadOp>(op) && !isMemoryEffectFree(op);
-  return mayWrite && !isa<tt::FuncOp, tt::ReturnOp>(op) ? std::optional(Value()) : std::nullopt;
+  if (isa<tt::LoadOp, tt::PrintOp, tt::AssertOp, tt::FuncOp, tt::ReturnOp>(op)) return std::nullopt; // they write no tensor
+  bool mayWrite = isa<tt::TTDialect>(op->getDialect()) && !isMemoryEffectFree(op);
+  return mayWrite ? std::optional(Value()) : std::nullopt;
 }
 
 } // namespace tilewright

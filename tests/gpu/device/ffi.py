@@ -141,7 +141,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         library = pathlib.Path(options.library).absolute() if options.library else build(pathlib.Path(folder))
-        entry = ctypes.CDLL(str(library)).__getattr__("__tvm_ffi_scale")
+        entry = getattr(ctypes.CDLL(str(library)), "__tvm_ffi_scale")
         if not options.cpu:
             driver = Driver()
             x, out = driver.tensor([float(i % 1000) for i in range(COUNT)]), driver.tensor([0.0] * COUNT)

@@ -202,6 +202,9 @@ def mixer(device, small):
     return nn.Sequential(Mix(), mlp, Mix(), nn.LayerNorm(width)), [torch.randn(4 if small else 16, tokens, width, device=device)]
 
 
+MODELS = list(PROGRAMS)
+
+
 # ---- patterns
 
 
@@ -528,9 +531,6 @@ def run(name, train, device, small):
     row = {"name": name + (" training" if train else ""), "right": worst < (2e-2 if half else 2e-3), "error": worst, "compile_s": round(seconds, 2)}
     row |= {"us": round(microseconds(lambda: call(compiled), device), 1), "eager_us": round(microseconds(lambda: call(function), device), 1)}
     return row if device == "cpu" else row | kernel_times(lambda: call(compiled))
-
-
-MODELS = ("resnet", "vgg", "mobilenet", "densenet", "inception", "unet", "vit", "gpt", "convnext", "mixer")
 
 
 def rows_of(ours, theirs):

@@ -3,8 +3,6 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace mlir;
 
 namespace tilewright::gpu {

@@ -80,7 +80,8 @@ void assignToMmas(mlir::Operation *op);
 ttg::BarrierWaitOp waitForResults(mlir::OpBuilder &b, mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity,
                                   bool perWarpGroup = false);
 
-/// Starts an MMA of these operands with the scales of `mma`, in these columns, and with its pair. By default a commit follows.
+/// Starts an MMA of these operands with the scales of `mma`, in these columns, and paired as it is. Unless the caller adds barriers, a
+/// commit must follow.
 ttg::Tcgen05MmaOp startMma(mlir::OpBuilder &b, ttg::MmaAsyncOp mma, mlir::Value first, mlir::Value second, mlir::Value d,
                            mlir::Value accumulate, mlir::Value scaleColumns = {});
 

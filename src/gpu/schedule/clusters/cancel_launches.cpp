@@ -127,7 +127,7 @@ static FailureOr<Attempt> attempt(tt::FuncOp function, ttg::ConfigAttr config, c
     made.mmaWarp = plan ? Result<void>() : Result<void>(Failure{plan.error()});
   };
   if (failed(scheduleCopy(function, config, target, rewrite, see, seeRewritten))) return failure();
-  made.loops.resize(loopsWithMmas(function).size()); // none if there is no schedule
+  made.loops.resize(loopsWithMmas(function).size()); // of one stage each if there is no schedule
   return made;
 }
 

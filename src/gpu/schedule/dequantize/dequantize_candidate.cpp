@@ -42,11 +42,11 @@ private:
     for (Operation &op : c.loop.getBody()->without_terminator()) {
       if (op.getNumRegions() != 0) return Failure{"its loop has a branch or another loop"};
       if (!isKnown(&op)) return Failure{"its loop has '" + op.getName().getStringRef().str() + "'"};
-      if (isa<ttg::DescriptorLoadOp>(op))
+      if (isa<ttg::DescriptorLoadOp>(op)) {
         if (Result<void> prefetch = checkPrefetch(&op, {}, c.loop, /*mayCopyAsync=*/false); !prefetch)
           return Failure{"a copy cannot be prefetched: " + prefetch.error()};
-      if (isa<ttg::DescriptorLoadOp>(op) && !LoopIterations(c.loop).loads(op.getOperands()).empty())
-        return Failure{"the address of a copy is loaded"};
+        if (!LoopIterations(c.loop).loads(op.getOperands()).empty()) return Failure{"the address of a copy is loaded"};
+      }
       auto found = dyn_cast<ttg::MmaAsyncOp>(op);
       if (found && c.mma) return Failure{"its loop has several dots"};
       if (found) c.mma = found;

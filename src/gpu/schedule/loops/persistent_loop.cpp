@@ -43,7 +43,7 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
   if (matchPattern(tiles.getStep(), m_Constant(&step)) && !step.getValue().isStrictlyPositive()) return {};
   for (const CircularBuffer &circular : schedule.circularBuffers)
     if (!circular.tma || circular.threadsRead) return {};
-  // It may wait until others have written what is loaded, or have a second loop with its own circular buffers.
+  // The loop over tiles must not wait until others have written what is loaded, nor have a second loop, with its own circular buffers.
   auto isOwn = [&](scf::ForOp other) { return loop->isAncestor(other) ? WalkResult::advance() : WalkResult::interrupt(); };
   bool waits = contains(tiles, ProgramOrder::atomic | ProgramOrder::learnsWrites | ProgramOrder::waits);
   if (waits || tiles.getBody()->walk(isOwn).wasInterrupted()) return {};

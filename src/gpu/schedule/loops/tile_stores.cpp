@@ -61,13 +61,11 @@ static bool hasBoxes(ttg::BufferType type) {
   return box && box->order == Dims{1, 0} && box->spanBytes != 0 && box->box[1] / storingGroups * box->spanBytes % swizzleAlignment == 0;
 }
 
-/// Returns the launch guards under which rows through both maps are the same rows, or never overlap. Null if they may overlap.
-static std::optional<LaunchGuards> sameRowsGuards(Value map, Value other) {
-  ttg::TensorMapAttr x = ttg::tensorMapOf(map), y = ttg::tensorMapOf(other);
+/// Returns the launch guards under which rows of both stores are the same rows, or never overlap. Null if they may overlap.
+static std::optional<LaunchGuards> sameRowsGuards(ttg::TmaStoreOp store, ttg::TmaStoreOp other) {
+  ttg::TensorMapAttr x = ttg::tensorMapOf(store.getMap()), y = ttg::tensorMapOf(other.getMap());
   if (x.getBase() != y.getBase()) {
-    Block *kernel = cast<BlockArgument>(map).getOwner();
-    auto baseOf = [&](ttg::TensorMapAttr recipe) { return kernel->getArgument(static_cast<unsigned>(recipe.getBase())); };
-    std::optional<LaunchGuard> guard = ttg::noAliasGuard(baseOf(x), baseOf(y));
+    std::optional<LaunchGuard> guard = ttg::noAliasGuard(*ttg::writtenPointer(store), *ttg::writtenPointer(other));
     return guard ? std::optional(LaunchGuards{*guard}) : std::nullopt;
   }
   bool isSame = x.getOffset() == y.getOffset() && x.getDims() == y.getDims() && x.getStrides() == y.getStrides();
@@ -101,7 +99,7 @@ std::optional<LaunchGuards> perWarpGroupGuards(scf::ForOp tiles) {
     for (Operation *user : each.store.getMap().getUsers())
       if (auto store = dyn_cast<ttg::TmaStoreOp>(user); !store || store.getBuffer().getType() != type) return {};
     for (TileStore other : ArrayRef(stores).take_front(number)) {
-      std::optional<LaunchGuards> rows = sameRowsGuards(other.store.getMap(), each.store.getMap());
+      std::optional<LaunchGuards> rows = sameRowsGuards(other.store, each.store);
       if (!rows) return {};
       llvm::append_range(guards, *rows);
     }

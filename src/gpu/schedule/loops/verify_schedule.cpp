@@ -7,7 +7,6 @@
 #include "gpu/schedule/loops/loop_schedule.h"
 
 #include "gpu/cost_model/hardware.h"
-#include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"

@@ -38,19 +38,21 @@ bool mayPass(Operation *op) {
 /// Issues MMAs, and loads to registers, earlier. What is issued early is held for longer.
 class EarlyMmas {
 public:
-  /// `registers` are there next to all accumulators, less what the loads take.
-  EarlyMmas(scf::ForOp loop, BlockOrder &order, int64_t &registers)
+  /// `registers` are there next to all accumulators.
+  EarlyMmas(scf::ForOp loop, BlockOrder &order, int64_t registers)
       : loop(loop), block(*loop.getBody()), order(order), registers(registers) {
     auto schedule = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName);
     refillsBefore = schedule && schedule.drainsAtWait();
   }
 
-  void run() {
+  /// Returns the registers that the loads leave.
+  int64_t run() {
     if (!contains(loop, ProgramOrder::learnsWrites))
       for (auto load : block.getOps<tt::LoadOp>())
         hoistLoad(load);
     for (auto mma : block.getOps<ttg::MmaAsyncOp>())
       issueEarly(mma);
+    return registers;
   }
 
 private:
@@ -128,7 +130,7 @@ private:
   scf::ForOp loop;
   Block &block;
   BlockOrder &order;
-  int64_t &registers;
+  int64_t registers;
   bool refillsBefore = false; ///< refills fill stages of the iteration before: its last MMA stays in flight until a wait of this one
 };
 
@@ -264,8 +266,8 @@ void scheduleLoop(scf::ForOp loop, int64_t registers, bool warpSpecialized) {
   auto mmas = loop.getBody()->getOps<ttg::MmaAsyncOp>();
   if (std::distance(mmas.begin(), mmas.end()) < 2 || registers < 0) return;
   BlockOrder order(*loop.getBody());
-  EarlyMmas(loop, order, registers).run();
-  MmaSchedule schedule = scheduleOf(loop, order, LateWaits(loop, order, registers, warpSpecialized).run());
+  int64_t left = EarlyMmas(loop, order, registers).run();
+  MmaSchedule schedule = scheduleOf(loop, order, LateWaits(loop, order, left, warpSpecialized).run());
   if (!schedule.ops.empty()) writeMmaSchedule(schedule);
 }
 

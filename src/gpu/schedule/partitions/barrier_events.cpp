@@ -65,7 +65,7 @@ std::pair<Value, Value> stageOf(Value buffer, const Barriers &barriers) {
 }
 
 /// True if an operation reads buffers.
-bool isRead(Operation *op) {
+bool readsBuffers(Operation *op) {
   return isa<ttg::LoadSharedOp, ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op);
 }
 
@@ -81,7 +81,7 @@ public:
   Relevant(tt::FuncOp function, const Barriers &barriers) {
     function.walk([&](Operation *op) {
       bool reads = false;
-      if (isRead(op))
+      if (readsBuffers(op))
         for (Value operand : op->getOperands())
           if (Value index = stageOf(operand, barriers).first) {
             reads = true;
@@ -105,7 +105,7 @@ public:
   }
   bool contains(Operation *op) const { return decides.contains(op); }
   bool contains(Value value) const { return seen.contains(value); }
-  /// True if waits or arrivals are in a relevant operation.
+  /// True if the operation is an event or a read of a stage, or has one inside.
   bool hasEvents(Operation *op) const { return around.contains(op); }
 
 private:
@@ -139,7 +139,7 @@ private:
     if (decides.insert(result.getOwner()).second && result.getOwner()->getNumRegions() == 0) needOperands(result.getOwner());
   }
 
-  DenseSet<Operation *> decides, around; ///< and those of them that are events, or have some
+  DenseSet<Operation *> decides, around; ///< and those of them that are events or reads, or have some
   DenseSet<Value> seen;
   SmallVector<Value> needed;
   DenseMap<Block *, SmallVector<Operation *>> ofBlock;
@@ -162,7 +162,7 @@ Scalars boundsOf(tt::FuncOp function, const Relevant &relevant, const Launch &la
   return scalars;
 }
 
-/// Lists the waits and arrivals of a warp group.
+/// Lists the waits, arrivals and reads of a warp group.
 class Program {
 public:
   Program(const WarpGroup &group, const Barriers &barriers, const Relevant &relevant, Launch launch, Scalars scalars,
@@ -183,9 +183,9 @@ private:
   }
 
   bool runOperation(Operation *op) {
-    if (isRead(op) && isOfGroup(op)) read(op);
+    if (readsBuffers(op) && isOfGroup(op)) read(op);
     if (isEvent(op)) return !isOfGroup(op) || runEvent(op);
-    if (isRead(op)) return true;
+    if (readsBuffers(op)) return true;
     bool runs = relevant.hasEvents(op);
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && runs) return runLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op); branch && runs) return runBranch(branch);

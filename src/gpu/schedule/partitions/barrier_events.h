@@ -47,7 +47,7 @@ struct Barriers {
   size_t ofConsumers;
 };
 
-/// Calls `use` for each launch with the waits and arrivals of each warp group, in the order of its program, until it returns false. Returns
+/// Calls `use` for each launch with the events of each warp group, in the order of its program, until it returns false. Returns
 /// the operation that depends on data, or is of more iterations than can be listed; null if there is none.
 mlir::Operation *listEvents(tt::FuncOp function, llvm::ArrayRef<WarpGroup> groups, const Barriers &barriers,
                             llvm::ArrayRef<Launch> launches, llvm::function_ref<bool(llvm::ArrayRef<std::vector<Event>>)> use);

@@ -1,5 +1,6 @@
-// Partitions learn from mbarriers when a tile may be read or overwritten. A mistake there is a hang or a wrong number, so the programs of
-// partitions prove themselves before specialize-warps separates them. The rules are stated independently of the steps that place barriers:
+// Partitions learn from mbarriers when a tile may be read or overwritten. A mistake there is a hang or a wrong number. So with
+// TILEWRIGHT_VERIFY_BARRIERS=1 the programs of partitions prove themselves before specialize-warps separates them. The rules are stated
+// independently of the steps that place barriers:
 //   1. Warps arrive at each barrier that is waited for, and wait at each at which warps arrive.
 //   2. Each wait ends, whichever warp group is late.
 //   3. While a warp group has yet to wait for a phase, the next phase does not complete, however late the group is: parity tells a phase
@@ -7,10 +8,10 @@
 //   4. All phases of a barrier have the same arrivals of the same warp groups.
 //   5. Each barrier has been allocated, and no phase stays incomplete at the kernel's end.
 //   6. While a warp group reads a stage, no copy of a later phase than it has waited for has started.
-// Each warp group of each CTA becomes the list of its waits and arrivals in a small launch: loops of unknown bounds have 0, 1 or several
-// iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the late one,
-// which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits depend on
-// data is not verified, nor are the barriers of ttg.clc_program.
+// Each warp group of each CTA becomes the list of its waits, arrivals and reads in a small launch: loops of unknown bounds have 0, 1 or
+// several iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the
+// late one, which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits
+// depend on data is not verified, nor are the barriers of ttg.clc_program.
 #include "gpu/schedule/partitions/verify_barriers.h"
 
 #include "gpu/cost_model/hardware.h"

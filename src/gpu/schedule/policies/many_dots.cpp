@@ -1,5 +1,6 @@
 // Three dots or more, the last of which accumulates in place, as in attention's backward pass. The last MMA stays in flight until the next
-// iteration waits for its first one. (A warp that only issues tcgen05.mma does not wait: its commits release stages.) With S stages:
+// iteration waits for its first one. (A warp that only issues tcgen05.mma does not wait: its commits release stages, and another policy
+// serves it.) With S stages:
 //   issue MMA 1 of i    wait for it and for the last MMA of i-1    release the stages of i-1    copy i+S-1    ...    issue the last MMA of
 //   i
 #include "gpu/cost_model/accumulators.h"

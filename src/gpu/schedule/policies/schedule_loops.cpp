@@ -20,6 +20,7 @@
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 using namespace mlir;
 

@@ -3,7 +3,8 @@
 //   three or more dots:  ...    wait for the last MMA    release the stages of i    copy i+S
 // A barrier between more than two MMAs would keep those from running at the same time.
 //   mma.sync:            read operands of dot 1    dot 1    release its stage of i    copy it ...
-// A barrier before dot 1 would be the earlier release. But then a thread holds all that it multiplies: only if its registers suffice.
+// A barrier before dot 1 would release it earlier, but then a thread holds all that it multiplies. So it stands there only if the registers
+// suffice.
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/policies/policies.h"

@@ -1,6 +1,6 @@
-// A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps. The
-// lowest ones that belong to registers are a run, whose elements are combined one after another. Before any other bit k, each element holds
-// the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the group's total. Then
+// A scan processes the bits of the coordinate along its dimension from the lowest on. A bit may belong to registers, lanes or warps.
+// Those below the lowest bit of lanes or warps are a run, whose elements are combined one after another. Before any other bit k, each
+// element holds the combination of its aligned group of 2^k elements up to itself. Every thread of a group knows the group's total. Then
 //     in the upper group of each pair:  value = combine(total of the lower group, value)
 //     in both:                          total = combine(lower total, upper total)
 // A total comes from another register, by a butterfly shuffle, or from another warp through shared memory. Values are updated late: what
