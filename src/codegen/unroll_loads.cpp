@@ -27,6 +27,7 @@ namespace {
 /// What an iteration has.
 struct Body {
   int64_t instructions = 0;
+  int64_t constants = 0; ///< of the instructions, those that fold to constants once each iteration has code of its own
   int64_t registers = 0; ///< 32-bit registers that the loads write
 };
 } // namespace
@@ -41,25 +42,51 @@ static bool hasLabel(const CallBase &call) {
   return false;
 }
 
+/// Returns how many instructions compute constants once each iteration has code of its own: from constants, and from values that
+/// iterations carry and that start as constants.
+static int64_t countConstants(const Loop &loop) {
+  const BasicBlock *preheader = loop.getLoopPreheader(), *latch = loop.getLoopLatch(), *header = loop.getHeader();
+  if (!preheader || !latch) return 0;
+  SmallVector<const PHINode *> carried; // supposed to be constant in each iteration
+  for (const PHINode &phi : header->phis())
+    if (isa<Constant>(phi.getIncomingValueForBlock(preheader))) carried.push_back(&phi);
+  while (true) {
+    SmallPtrSet<const Value *, 32> constants(carried.begin(), carried.end());
+    auto isConstant = [&](const Value *value) { return isa<Constant>(value) || constants.contains(value); };
+    int64_t count = 0;
+    for (const BasicBlock *block : loop.blocks())
+      for (const Instruction &instruction : *block) {
+        if (isa<PHINode>(instruction) ? block == header : isa<CallBase>(instruction) || instruction.isTerminator()) continue;
+        if (instruction.mayReadOrWriteMemory() || !llvm::all_of(instruction.operand_values(), isConstant)) continue;
+        constants.insert(&instruction);
+        count += !isa<PHINode>(instruction);
+      }
+    size_t supposed = carried.size();
+    llvm::erase_if(carried, [&](const PHINode *phi) { return !isConstant(phi->getIncomingValueForBlock(latch)); });
+    if (carried.size() == supposed) return count;
+  }
+}
+
 /// Nothing, if iterations must stay apart: a loop that stores, or in which threads meet.
 static std::optional<Body> bodyOf(const Loop &loop, const DataLayout &layout) {
   Body body;
   for (const BasicBlock *block : loop.blocks())
     for (const Instruction &instruction : *block) {
-      if (instruction.isDebugOrPseudoInst()) continue;
+      if (instruction.isDebugOrPseudoInst() || isa<PHINode>(instruction)) continue;
       const auto *call = dyn_cast<CallBase>(&instruction);
       if (instruction.mayWriteToMemory() || (call && (call->isConvergent() || hasLabel(*call)))) return std::nullopt;
       ++body.instructions;
       if (instruction.mayReadFromMemory())
         body.registers += static_cast<int64_t>(divideCeil(layout.getTypeSizeInBits(instruction.getType()).getFixedValue(), 32));
     }
+  body.constants = countConstants(loop);
   return body;
 }
 
 /// How many iterations become one: all of them, or a power of two. `trips` is their number, or 0 if it is known at run time.
 static unsigned countFor(const Body &body, unsigned trips) {
+  if (trips && trips * (body.instructions - body.constants) <= gpu::maxUnrolledInstructions) return trips;
   int64_t copies = gpu::maxUnrolledInstructions / body.instructions;
-  if (trips && trips <= copies) return trips;
   int64_t count = std::min({copies, gpu::maxUnrolledRegisters / body.registers, gpu::maxUnrolledIterations});
   return count ? std::bit_floor(static_cast<unsigned>(count)) : 1;
 }

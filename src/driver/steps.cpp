@@ -292,8 +292,10 @@ constexpr Step steps[] = {
      "fold and canonicalize; eliminate common and dead code; hoist loop invariants"},
     {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
      "replace loop-carried tiles that move by a uniform amount by one scalar"},
+    {"fold-comparisons", Machine::any, foldComparisons, nullptr, "",
+     "replace comparisons that hold for all elements of a tile in every launch"},
     {"simplify-again", Machine::any, simplify, nullptr, "",
-     "add the carried scalars to the bases of their pointers"},
+     "add the carried scalars to the bases of their pointers, and drop masks that are true"},
 
     // CPUs: loops of vectors
     {"lower-to-loops", Machine::cpu, nullptr, toLoops, "tt. tile",

@@ -210,7 +210,7 @@ tt.func public @copies(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %
 // A persistent loop: mbarriers are initialized once, and stage and parity continue from tile to tile. The result is stored through a buffer. The
 // first tile's copies are before both loops.
 // CHECK-LABEL: tt.func public @persistent
-// CHECK: ttg.alloc_barriers {{.*}}: <3>
+// CHECK: ttg.alloc_barriers {{.*}}: <4>
 // CHECK: scf.if
 // CHECK: ttg.barrier_expect
 // CHECK: scf.for {{.*}} iter_args(%[[slot:.*]] = {{.*}}, %[[parity:.*]] = {{.*}}) -> (i32, i32)

@@ -23,7 +23,7 @@ import triton.language as tl
 # PAIRS: Dots
 # PAIRS: 64x128 e2m1 * 128x64 e2m1 -> 64x64 f32: mma.sync m16n8k64 mxf4nvf4, A, B and scales in registers
 # EXPLAIN: Loops
-# EXPLAIN: 3 stages
+# EXPLAIN: {{3|4}} stages
 # EXPLAIN: Buffers in shared memory
 # EXPLAIN: read in L{{[0-9]+}} as 8x8 matrices
 # WITHOUT: Dots

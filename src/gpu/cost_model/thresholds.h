@@ -36,6 +36,8 @@ constexpr int64_t registersOfOwnAddress = 4; ///< of an element of a load of wor
 constexpr int64_t operandParts = 4;         ///< of the K extent of an operand that threads compute for an MMA
 constexpr int64_t partsBeforeMma = 3;       ///< of these, after which the MMA starts
 constexpr int64_t maxMmasInFlight = 16;     ///< of tcgen05; before a further one stands a wait
+constexpr int64_t coveringBytes = 65536;    ///< of copies in flight, which cover the latency of memory
+constexpr int64_t maxFreeStages = 6;        ///< of a circular buffer that is deeper than num_stages
 constexpr int64_t minCrossTileStages = 3;   ///< enough to keep a circular buffer across tiles
 constexpr int64_t minDequantizedStages = 3; ///< of copied and of dequantized tiles
 constexpr int64_t stagesWithoutWaiting = 3; ///< of a buffer that threads fill for MMAs, so that no thread waits for readers
@@ -75,7 +77,7 @@ constexpr int64_t clusterAccessCost = 16;    ///< an element that is loaded or s
 constexpr int64_t clusterSliceCost = 10;     ///< a slice of a tile that a CTA holds
 
 // ---- the code of a thread
-constexpr int64_t minPartsToShare = 16;           ///< lanes share the reading of partial values from so many on
+constexpr int64_t minCombinedOperations = 16;     ///< lanes share the combination of partial values that takes so many operations
 constexpr int64_t maxReservedBytes = 8192;        ///< scratch memory that stays reserved after an exchange between CTAs, to save a barrier
 constexpr int64_t minDescriptorsToRecompute = 16; ///< loop-invariant descriptors, from which on each iteration computes them
 constexpr int64_t maxMultiplyAdds = 512;          ///< multiply-adds of a dot in one iteration of its loop, at most

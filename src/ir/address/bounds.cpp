@@ -60,6 +60,13 @@ struct Indices::Bounds {
     return made;
   }
 
+  /// The last value of an induction variable whose loop has constant bounds and runs.
+  static std::optional<int64_t> lastOf(std::optional<int64_t> from, std::optional<int64_t> to, std::optional<int64_t> step) {
+    int64_t distance = 0;
+    if (!from || !to || !step || *step <= 0 || *from >= *to || llvm::SubOverflow(*to, *from, distance)) return std::nullopt;
+    return *from + (distance - 1) / *step * *step;
+  }
+
   int64_t makeAtom(int64_t factor) {
     if (indices.isArgument(factor)) return push(Kind::slot, factor, 0);
     Atom atom = indices.atomAt(factor); // a copy, because bounding it may create atoms
@@ -71,7 +78,10 @@ struct Indices::Bounds {
     case Indices::Kind::value: return nodes.size() > enough ? ofType(atom.value.getType()) : ofValue(atom.value, atom.dims);
     case Indices::Kind::induction: {
       auto loop = cast<scf::ForOp>(atom.loop);
-      int64_t lower = ofPolynomial(indices.scalar(loop.getLowerBound())), upper = ofPolynomial(indices.scalar(loop.getUpperBound()));
+      Polynomial from = indices.scalar(loop.getLowerBound()), to = indices.scalar(loop.getUpperBound());
+      if (std::optional<int64_t> last = lastOf(from.constant(), to.constant(), indices.scalar(loop.getStep()).constant()))
+        return between(*from.constant(), *last);
+      int64_t lower = ofPolynomial(from), upper = ofPolynomial(to);
       return push(Kind::counter, lower, upper);
     }
     case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));

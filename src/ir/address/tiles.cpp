@@ -267,4 +267,11 @@ Result<Mask> Indices::mask(Value tile, ArrayRef<int64_t> dims) {
   return parts;
 }
 
+bool Indices::isProven(Value tile) {
+  SmallVector<int64_t> dims = ownDims(tile), extents = extentsOf(tile, dims);
+  Result<Mask> parts = mask(tile, dims);
+  return parts && parts->conditions.empty() &&
+         llvm::all_of(parts->conjuncts, [&](const Conjunct &each) { return isProven(each, extents, INT64_MIN, -1); });
+}
+
 } // namespace tilewright::address

@@ -13,6 +13,7 @@
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/partitions/warp_specialization.h"
+#include "gpu/schedule/policies/free_stages.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/policies/shared_budget.h"
 #include "gpu/ttg/copied_boxes.h"
@@ -47,6 +48,7 @@ public:
     isKernelWarpSpecialized = function->hasAttr(ttg::operandRegistersName) || choosePartitions();
     for (scf::ForOp loop : loops)
       if (failed(scheduleLoop(loop))) return failure();
+    addFreeStages(decided, budget, {config, target}, policies);
     chooseWaitingWarps();
     for (const LoopSchedule &schedule : decided)
       if (Result<void> valid = verify(schedule); !valid) return bug(schedule.loop, "its schedule is invalid: " + valid.error());

@@ -32,10 +32,14 @@ int64_t barriersOf(const LoopSchedule &schedule) {
   return mbarrierBytes * schedule.stages * (barriers + static_cast<int64_t>(releases.size()));
 }
 
-bool SharedBudget::fits(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
+int64_t SharedBudget::bytesWith(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
   SmallVector<DeeperBuffer> all(reserved);
   llvm::append_range(all, more);
-  return planShared(function, all).bytes + reservedBarriers + barriers + later <= target.sharedBytes;
+  return planShared(function, all).bytes + reservedBarriers + barriers;
+}
+
+bool SharedBudget::fits(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
+  return bytesWith(more, barriers) + later <= target.sharedBytes;
 }
 
 void SharedBudget::reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers) {

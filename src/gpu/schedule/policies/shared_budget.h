@@ -27,7 +27,9 @@ public:
   bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
   void reserve(llvm::ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0);
   /// The bytes of what has been reserved, and of all other buffers.
-  int64_t bytes() const { return planShared(function, reserved).bytes + reservedBarriers; }
+  int64_t bytes() const { return bytesWith({}); }
+  /// The same with these buffers, which replace reserved ones of the same tiles, and with barriers of so many bytes.
+  int64_t bytesWith(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
 
 private:
   tt::FuncOp function;

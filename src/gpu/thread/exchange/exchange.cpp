@@ -289,10 +289,12 @@ static Value indexOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMa
 
 /// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
 /// reads the part of one warp, and a second butterfly combines the values. A row over 32 warps takes 1 load and 5 shuffles instead of 32
-/// loads. Few parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not.
-static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount) {
+/// loads. Few parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not, unless combining two
+/// takes many operations, as in Welford's mean and variance.
+static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount, Block &region) {
   uint64_t sharing = 0;
-  for (int64_t bit = 0; bit < laneBits && partCount >= minPartsToShare; ++bit)
+  int64_t operations = partCount * static_cast<int64_t>(llvm::range_size(region.without_terminator()));
+  for (int64_t bit = 0; bit < laneBits && operations >= minCombinedOperations; ++bit)
     if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
   return sharing;
 }
@@ -384,7 +386,8 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgRed
     argReduceOfWarps(t, *choice.pick, choice.isNumberUsed, parts, held);
     return success();
   }
-  return readWarps(t, op.getCombineOp().front(), choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount), held);
+  Block &region = op.getCombineOp().front();
+  return readWarps(t, region, choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount, region), held);
 }
 
 static LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {

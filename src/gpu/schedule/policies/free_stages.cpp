@@ -1,0 +1,113 @@
+// More stages than num_stages, where they take shared memory that nothing else can use. How many CTAs share an SM depends on their
+// registers and on their shared memory. A kernel of 128 threads with 64 accumulators each takes over 90 registers of a thread, so at most 5
+// CTAs share an SM of 227 KiB, and each may have 45 KiB:
+//   num_stages = 2, stages of 8 KiB:    16 KiB  ->  5 stages, 40 KiB
+// A deeper buffer pays while more bytes in flight cover more of the latency (`coveringBytes`). A loop with num_stages of its own
+// (tl.range) keeps that number.
+#include "gpu/schedule/policies/free_stages.h"
+
+#include "gpu/cost_model/accumulators.h"
+#include "gpu/cost_model/registers.h"
+#include "gpu/cost_model/thresholds.h"
+#include "gpu/ttg/copied_boxes.h"
+#include "support/target.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Returns the registers of a thread that tiles take throughout a loop, at least.
+int64_t registersOfLoop(scf::ForOp loop) {
+  int64_t carried = 0;
+  for (Value argument : loop.getRegionIterArgs())
+    if (isa<RankedTensorType>(argument.getType()) && !isInTensorMemory(argument.getType())) carried += registersOf(argument.getType());
+  return std::max(carried, accumulatorsOf(loop, /*loadedSums=*/true));
+}
+
+/// True if all dots of a loop add to sums that it carries. Other loops compute between their dots, and that covers the latency of copies.
+bool onlyAccumulates(scf::ForOp loop) {
+  bool accumulates = true;
+  loop.walk([&](Operation *op) {
+    if (auto dot = dyn_cast<tt::DotOp>(op)) accumulates &= isa<BlockArgument>(dot.getC());
+    if (auto mma = dyn_cast<ttg::MmaAsyncOp>(op)) accumulates &= accumulatesInPlace(mma, loop);
+  });
+  return accumulates;
+}
+
+class FreeStages {
+public:
+  FreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const PolicyContext &context, ArrayRef<Policy> policies)
+      : schedules(schedules), budget(budget), context(context), policies(policies) {}
+
+  void run() {
+    if (context.target.tcgen05) return; // tensor memory, too, limits the CTAs there
+    ctas = std::min(ctasByThreads(), ctasByShared(budget.bytes()));
+    for (LoopSchedule &schedule : schedules)
+      if (mayDeepen(schedule)) deepen(schedule);
+  }
+
+private:
+  /// Returns how many CTAs the threads and registers of an SM suffice for, at most.
+  int64_t ctasByThreads() const {
+    const GpuTarget &target = context.target;
+    int64_t warps = context.config.getWarps(), threads = warps << laneBits, registers = 0;
+    if (llvm::any_of(schedules, [](const LoopSchedule &schedule) { return schedule.warpSpecialized; }))
+      return partitionRegisters(warps, target, producerRegisters).ctas;
+    for (const LoopSchedule &schedule : schedules)
+      registers = std::max(registers, registersOfLoop(schedule.loop));
+    int64_t ofThread =
+        std::min(registers + otherRegistersNextToSums, availableRegisters(threads, context.config.getMaxRegisters(), target));
+    return std::min(ctasByRegisters(threads, ofThread, target), target.threadsPerSM / threads);
+  }
+
+  int64_t ctasByShared(int64_t bytes) const { return (context.target.sharedBytes + reservedSharedBytes) / (bytes + reservedSharedBytes); }
+
+  /// True for the only loop that uses its circular buffers, if it has as many stages as requested for the kernel. If threads compute
+  /// operands, copies wait for them, too.
+  bool mayDeepen(const LoopSchedule &schedule) const {
+    if (schedule.circularBuffers.empty() || !schedule.computed.empty() || schedule.continues) return false;
+    if (schedule.stages < std::max<int64_t>(schedule.requested, 2) || scf::ForOp(schedule.loop)->hasAttr(tt::numStagesName)) return false;
+    if (!onlyAccumulates(schedule.loop)) return false;
+    return llvm::none_of(schedules, [&](const LoopSchedule &other) { return other.continues == schedule.loop; });
+  }
+
+  void deepen(LoopSchedule &schedule) {
+    int64_t bytesOfStage = 0, current = barriersOf(schedule);
+    for (const Copy &copy : schedule.copies())
+      bytesOfStage += stageBytes(copy.alloc);
+    scf::ForOp loop = schedule.loop;
+    auto around = schedule.crossTile ? cast<scf::ForOp>(loop->getParentOp()) : loop;
+    for (int64_t stages = coveringStages(bytesOfStage); stages > schedule.stages; --stages) {
+      LoopSchedule deeper = schedule;
+      applyPolicies(deeper, stages, context, policies);
+      SmallVector<DeeperBuffer> buffers = buffersOf(deeper, stages, around);
+      int64_t barriers = barriersOf(deeper) - current;
+      if (!budget.fits(buffers, barriers) || ctasByShared(budget.bytesWith(buffers, barriers)) < ctas) continue;
+      budget.reserve(buffers, barriers);
+      schedule = std::move(deeper);
+      return;
+    }
+  }
+
+  /// Returns the depth with which `coveringBytes` are in flight: while one stage is read, and the next one has arrived.
+  static int64_t coveringStages(int64_t bytesOfStage) {
+    return std::min(maxFreeStages, 2 + static_cast<int64_t>(llvm::divideCeil(coveringBytes, bytesOfStage)));
+  }
+
+  MutableArrayRef<LoopSchedule> schedules;
+  SharedBudget &budget;
+  const PolicyContext &context;
+  ArrayRef<Policy> policies;
+  int64_t ctas = 1; ///< that share an SM without further stages
+};
+
+} // namespace
+
+void addFreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const PolicyContext &context, ArrayRef<Policy> policies) {
+  FreeStages(schedules, budget, context, policies).run();
+}
+
+} // namespace tilewright::gpu

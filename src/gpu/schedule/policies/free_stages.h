@@ -1,0 +1,14 @@
+// Stages beyond num_stages that cost nothing.
+#pragma once
+
+#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/policies/shared_budget.h"
+
+namespace tilewright::gpu {
+
+/// Makes the circular buffers of scheduled loops deeper than num_stages, where no CTA fewer fits on an SM than without: up to the depth
+/// with which the copies in flight cover the latency of memory. `budget` holds what all loops have reserved, and gets what is added.
+void addFreeStages(llvm::MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const PolicyContext &context,
+                   llvm::ArrayRef<Policy> policies);
+
+} // namespace tilewright::gpu

@@ -1,0 +1,28 @@
+"""Circular buffers deeper than num_stages, where no CTA fewer fits on an SM. 8 warps with 64 sums each take so many registers that two CTAs share an SM,
+and each has space for 6 stages of 16 KiB. With half as many sums more of them share it, and each has space for 4 stages of 12 KiB."""
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=SIX
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,64,128,0' | FileCheck %s --check-prefix=FOUR
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 1 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=NONE
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,2' | FileCheck %s --check-prefix=OWN
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=FIVE
+import triton
+import triton.language as tl
+
+
+# A buffer of n stages has index_stage n - 1.
+# SIX: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 5
+# FOUR: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 3
+# FIVE: #ttg.loop_schedule<policy "copy-async" requested 2 index_stage 4
+# NONE: reason "num_stages is 1"
+# OWN: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 1
+@triton.jit
+def mm(a, b, c, K, M: tl.constexpr, N: tl.constexpr, STAGES: tl.constexpr):
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, 32)
+    sums = tl.zeros((M, N), tl.float32)
+    if STAGES:
+        for start in tl.range(0, K, 32, num_stages=STAGES):
+            sums = tl.dot(tl.load(a + i[:, None] * K + (start + k)), tl.load(b + (start + k[:, None]) * N + j), sums)
+    else:
+        for start in range(0, K, 32):
+            sums = tl.dot(tl.load(a + i[:, None] * K + (start + k)), tl.load(b + (start + k[:, None]) * N + j), sums)
+    tl.store(c + i[:, None] * N + j, sums.to(tl.float16))
