@@ -58,7 +58,8 @@ tt.func public @matmul(%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>) {
   %cp = tt.addptr %cp2, %js : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
   %mcol = tt.splat %m : i32 -> tensor<16x1xi32>
   %inrow = arith.cmpi slt, %owns, %mcol : tensor<16x1xi32>
-  %incol = arith.cmpi slt, %j, %ns : tensor<1x16xi32>
+  %column = tt.expand_dims %own {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %incol = arith.cmpi slt, %column, %ns : tensor<1x16xi32>
   %inrows = tt.broadcast %inrow : tensor<16x1xi1> -> tensor<16x16xi1>
   %incols = tt.broadcast %incol : tensor<1x16xi1> -> tensor<16x16xi1>
   %mask = arith.andi %inrows, %incols : tensor<16x16xi1>

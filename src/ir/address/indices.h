@@ -64,7 +64,8 @@ public:
   bool isProven(const Polynomial &value, int64_t low, int64_t high);
   /// True only if all elements of the mask are true in every launch.
   bool isProven(mlir::Value mask);
-  /// Proves that the value is in [low, high], or assumes it: then `guards` contains the assumption. False if an ordinary launch would not satisfy it.
+  /// Proves that the value is in [low, high], or assumes it: then `guards` contains the assumption. False if an ordinary launch would not
+  /// satisfy it.
   bool assume(const Polynomial &value, int64_t low, int64_t high);
   bool isNonNegative(const Polynomial &value) { return isProven(value, 0, INT64_MAX); }
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
