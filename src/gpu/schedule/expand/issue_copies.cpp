@@ -2,10 +2,10 @@
 //   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p }
 //   after:  start the copies of iterations 0 .. S-2
 //           for %i { wait for the copy of i    ttg.mma_async %stage    start the copy of i + S-1 }
+#include "gpu/machine/cluster_rank.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/copied_boxes.h"
 
