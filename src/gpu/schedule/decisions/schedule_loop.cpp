@@ -69,8 +69,8 @@ static std::string reasonForStages(const LoopSchedule &schedule) {
                                       : "none of its loads can be pipelined";
 }
 
-/// Chooses the depth of the buffers, and whether the circular buffers are those of an earlier loop, or stay in use across tiles. Returns the
-/// stages of the circular buffers.
+/// Chooses the depth of the buffers, and whether the circular buffers are those of an earlier loop, or stay in use across tiles. Returns
+/// the stages of the circular buffers.
 static int64_t scheduleBuffers(LoopDecision &decision, const KernelLoops &kernel, const EarlierLoops &earlier) {
   LoopSchedule &schedule = decision.schedule;
   std::optional<SmallVector<DeeperBuffer>> continued;

@@ -43,7 +43,7 @@ struct LoopDecision {
 /// What earlier loops leave to later ones.
 struct EarlierLoops {
   explicit EarlierLoops(SharedBudget budget) : budget(std::move(budget)) {}
-  SharedBudget budget;                                                       ///< shared memory with their buffers
+  SharedBudget budget;                                                        ///< shared memory with their buffers
   llvm::SmallPtrSet<mlir::Operation *, 4> storesInFlight, storesPerWarpGroup; ///< loops whose TMA stores stay in flight, and how
   std::optional<LoopSchedule> left; ///< the last one with a producer, if the next one may continue with its buffers
 
@@ -80,8 +80,8 @@ int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, mlir::
 bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, const SharedBudget &budget);
 /// Lets the copies of a loop without a producer continue in the next iteration of the persistent loop around it.
 CrossTile prefetchAcrossTiles(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier);
-/// The same for a loop with a producer, of `stages` stages: it fills the circular buffers for the next tile while this one is stored, if the
-/// bytes of these buffers have no other use meanwhile.
+/// The same for a loop with a producer, of `stages` stages: it fills the circular buffers for the next tile while this one is stored, if
+/// the bytes of these buffers have no other use meanwhile.
 CrossTile keepStagesAcrossTiles(const LoopSchedule &schedule, int64_t stages, const KernelLoops &kernel, const EarlierLoops &earlier);
 /// If a loop with a producer may continue with the circular buffers that the loop before it has left: returns what is in use up to this
 /// loop, all of which fits. Null if it may not.
