@@ -87,6 +87,21 @@ LogicalResult startFirst(const Expansion &e, OpBuilder &b, const StageState &fir
   return success();
 }
 
+SmallVector<CarriedAhead> carryForCopies(LoopSchedule &schedule) {
+  llvm::SetVector<int64_t> distances;
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    distances.insert(circular.distance);
+  SmallVector<CarriedAhead> ahead;
+  for (int64_t distance : distances) {
+    SmallVector<Value> operands;
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      if (circular.distance == distance) llvm::append_range(operands, circular.operands());
+    SmallVector<BlockArgument> scalars = LoopIterations(schedule.loop).recurrences(operands);
+    if (distance > 1 && !scalars.empty()) schedule.loop = carryAhead(schedule.loop, scalars, distance, ahead);
+  }
+  return ahead;
+}
+
 LogicalResult prologue(const Expansion &e) {
   OpBuilder b(e.schedule.loop);
   LoopIterations iterations(e.schedule.loop);
@@ -99,7 +114,7 @@ LogicalResult prologue(const Expansion &e) {
 
 /// Starts the copies of later iterations that stand after `place`, at the insertion point.
 static LogicalResult copyLater(const Expansion &e, OpBuilder &b, Operation *place) {
-  LoopIterations iterations(e.schedule.loop);
+  LoopIterations iterations(e.schedule.loop, e.ahead);
   DenseMap<int64_t, Value> existing, targets; // by distance
   for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
     if (circular.copyAfter != place) continue;
