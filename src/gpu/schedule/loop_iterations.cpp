@@ -49,10 +49,10 @@ Value LoopIterations::increment(BlockArgument carried) {
   return stays ? by : Value();
 }
 
-LoopIterations::LoopIterations(scf::ForOp loop, ArrayRef<CarriedAhead> ahead) : loop(loop) {
+LoopIterations::LoopIterations(scf::ForOp loop, ArrayRef<LaterScalar> scalars) : loop(loop) {
   ValueRange carried = loop.getRegionIterArgs();
-  for (const CarriedAhead &each : ahead)
-    ofPresent[{each.iterations, carried[each.carried]}] = carried[each.ahead];
+  for (const LaterScalar &each : scalars)
+    ofPresent[{each.iterations, carried[each.carried]}] = carried[each.later];
 }
 
 bool LoopIterations::canClone(Value value) {
@@ -270,17 +270,17 @@ void appendYielded(scf::ForOp loop, ValueRange values) {
   yield->insertOperands(yield->getNumOperands(), values);
 }
 
-scf::ForOp carryAhead(scf::ForOp loop, ArrayRef<BlockArgument> scalars, int64_t iterations, SmallVectorImpl<CarriedAhead> &ahead) {
+scf::ForOp carryLater(scf::ForOp loop, ArrayRef<BlockArgument> scalars, int64_t iterations, SmallVectorImpl<LaterScalar> &made) {
   OpBuilder b(loop);
-  SmallVector<CarriedAhead> added;
+  SmallVector<LaterScalar> added;
   for (auto [number, scalar] : llvm::enumerate(scalars))
     added.push_back({scalar.getArgNumber() - 1, loop.getNumRegionIterArgs() + static_cast<unsigned>(number), iterations});
   SmallVector<Value> values(scalars.begin(), scalars.end());
   scf::ForOp fresh = withMoreCarried(loop, LoopIterations(loop).ofIteration(b, values, iterations));
   b.setInsertionPointToStart(fresh.getBody()); // what it loads is on its way during the iteration
-  SmallVector<Value> steps = llvm::map_to_vector(added, [&](const CarriedAhead &each) { return fresh.getYieldedValues()[each.carried]; });
+  SmallVector<Value> steps = llvm::map_to_vector(added, [&](const LaterScalar &each) { return fresh.getYieldedValues()[each.carried]; });
   appendYielded(fresh, LoopIterations(fresh, added).later(b, steps, iterations));
-  llvm::append_range(ahead, added);
+  llvm::append_range(made, added);
   return fresh;
 }
 

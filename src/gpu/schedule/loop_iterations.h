@@ -11,8 +11,8 @@ namespace tilewright::gpu {
 
 /// A scalar that a loop carries, as it will be so many iterations later, which the loop carries as well. Both are indices of carried
 /// values.
-struct CarriedAhead {
-  unsigned carried = 0, ahead = 0;
+struct LaterScalar {
+  unsigned carried = 0, later = 0;
   int64_t iterations = 0;
 };
 
@@ -22,7 +22,7 @@ struct CarriedAhead {
 /// What has been computed is not computed again, where it can be used.
 class LoopIterations {
 public:
-  explicit LoopIterations(mlir::scf::ForOp loop, llvm::ArrayRef<CarriedAhead> ahead = {});
+  explicit LoopIterations(mlir::scf::ForOp loop, llvm::ArrayRef<LaterScalar> scalars = {});
   bool canClone(mlir::Value value);
   /// The loads of the loop that are cloned for `values`, all of which can be cloned. Nothing may write what they read meanwhile.
   llvm::SmallVector<tt::LoadOp> loads(mlir::ValueRange values);
@@ -63,9 +63,9 @@ private:
 };
 
 /// Lets the loop carry, next to each of these scalars, what it will be `iterations` later. So an iteration computes one step, not as many
-/// as that. Returns the new loop; `ahead` gets the carried values.
-mlir::scf::ForOp carryAhead(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::BlockArgument> scalars, int64_t iterations,
-                            llvm::SmallVectorImpl<CarriedAhead> &ahead);
+/// as that. Returns the new loop; `made` gets them.
+mlir::scf::ForOp carryLater(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::BlockArgument> scalars, int64_t iterations,
+                            llvm::SmallVectorImpl<LaterScalar> &made);
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// The same; the condition passes the new values on.

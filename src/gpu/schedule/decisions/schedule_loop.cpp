@@ -35,7 +35,7 @@ static void shareAmongCtas(LoopSchedule &schedule, const KernelLoops &kernel) {
 }
 
 /// Takes that back: without circular buffers, each CTA copies for itself.
-static void keepApart(const LoopSchedule &schedule) {
+static void copyAlone(const LoopSchedule &schedule) {
   for (Copy copy : schedule.copies())
     copy.alloc.setLifetime(ttg::Lifetime::uses);
 }
@@ -99,7 +99,7 @@ FailureOr<LoopDecision> scheduleLoop(const LoopSchedule &found, const KernelLoop
   schedule.warpSpecialized = kernel.warpSpecialized && (schedule.operandPartition || !onlyPartition);
   if (schedule.warpSpecialized && kernel.context.config.getCtas() != 1) shareAmongCtas(schedule, kernel);
   int64_t stages = scheduleBuffers(decision, kernel, earlier);
-  if (stages < 2) keepApart(schedule);
+  if (stages < 2) copyAlone(schedule);
   if (schedule.operandPartition && stages < 2)
     return bug(schedule.loop, "the circular buffers of its operand partition do not fit in shared memory"), failure();
   if (schedule.requested > 1 && (stages > 1 || !decision.copies))

@@ -39,7 +39,7 @@ struct Expansion {
   const LoopBuffers &buffers;
   StageState first;                        ///< the stage of the first iteration
   StageState stage;                        ///< and of an iteration, which the loop carries
-  llvm::ArrayRef<CarriedAhead> ahead = {}; ///< scalars of later iterations, which the loop carries as well
+  llvm::ArrayRef<LaterScalar> scalars = {}; ///< scalars of later iterations, which the loop carries as well
 
   mlir::Location loc() const { return mlir::scf::ForOp(schedule.loop).getLoc(); }
   mlir::OpBuilder builder() const { return mlir::OpBuilder(config.getContext()); }
@@ -85,7 +85,7 @@ mlir::LogicalResult startFirst(const Expansion &e, mlir::OpBuilder &b, const Sta
                                llvm::function_ref<mlir::Value(int64_t)> existsAt,
                                llvm::function_ref<llvm::SmallVector<mlir::Value>(size_t, int64_t)> operandsAt);
 /// Lets the loop carry the scalars of later iterations that its copies need, and that would otherwise be computed step by step in each.
-llvm::SmallVector<CarriedAhead> carryForCopies(LoopSchedule &schedule);
+llvm::SmallVector<LaterScalar> carryForCopies(LoopSchedule &schedule);
 /// Starts the copies of the first iterations before the loop.
 mlir::LogicalResult prologue(const Expansion &e);
 /// Starts the copies of later iterations in the loop: those at the top go to stages that the previous iteration has released. `drained` is

@@ -87,19 +87,19 @@ LogicalResult startFirst(const Expansion &e, OpBuilder &b, const StageState &fir
   return success();
 }
 
-SmallVector<CarriedAhead> carryForCopies(LoopSchedule &schedule) {
+SmallVector<LaterScalar> carryForCopies(LoopSchedule &schedule) {
   llvm::SetVector<int64_t> distances;
   for (const CircularBuffer &circular : schedule.circularBuffers)
     distances.insert(circular.distance);
-  SmallVector<CarriedAhead> ahead;
+  SmallVector<LaterScalar> made;
   for (int64_t distance : distances) {
     SmallVector<Value> operands;
     for (const CircularBuffer &circular : schedule.circularBuffers)
       if (circular.distance == distance) llvm::append_range(operands, circular.operands());
     SmallVector<BlockArgument> scalars = LoopIterations(schedule.loop).recurrences(operands);
-    if (distance > 1 && !scalars.empty()) schedule.loop = carryAhead(schedule.loop, scalars, distance, ahead);
+    if (distance > 1 && !scalars.empty()) schedule.loop = carryLater(schedule.loop, scalars, distance, made);
   }
-  return ahead;
+  return made;
 }
 
 LogicalResult prologue(const Expansion &e) {
@@ -114,7 +114,7 @@ LogicalResult prologue(const Expansion &e) {
 
 /// Starts the copies of later iterations that stand after `place`, at the insertion point.
 static LogicalResult copyLater(const Expansion &e, OpBuilder &b, Operation *place) {
-  LoopIterations iterations(e.schedule.loop, e.ahead);
+  LoopIterations iterations(e.schedule.loop, e.scalars);
   DenseMap<int64_t, Value> existing, targets; // by distance
   for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
     if (circular.copyAfter != place) continue;
