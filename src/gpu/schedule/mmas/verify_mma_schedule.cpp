@@ -39,6 +39,14 @@ static bool mayWrite(Operation *op, ttg::MmaAsyncOp mma, int64_t distance = 0) {
   });
 }
 
+/// True if threads write what an MMA reads. Then a fence makes it visible.
+static bool readsThreads(ttg::MmaAsyncOp mma, scf::ForOp loop) {
+  return llvm::any_of(mma.buffers(), [&](Value buffer) {
+    ttg::AllocOp alloc = allocOf(buffer);
+    return alloc && llvm::any_of(writersIn(loop, alloc), llvm::IsaPred<ttg::StoreSharedOp>);
+  });
+}
+
 /// Checks an operation that moves before the wait at which MMAs end.
 static Result<void> checkBeforeWait(Operation *op, ttg::MmaAsyncWaitOp wait, scf::ForOp loop) {
   for (Value tile : wait.getTiles()) {
@@ -59,12 +67,12 @@ static Result<void> checkSwap(Operation *first, Operation *second, scf::ForOp lo
   if (isa<ttg::BarrierWaitOp, ttg::CopyWaitOp>(first) && isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(second))
     return Failure{"a copy is read before the wait for it"};
   auto wait = dyn_cast<ttg::BarrierWaitOp>(second);
-  bool isOwn = wait && isa<ttg::BarrierArriveOp>(first) && wait.getBarriers().getType().getCount() == 1;
-  if (isOwn) return Failure{"a copy to the only stage is waited for before that is released"};
-  if (auto mma = dyn_cast<ttg::MmaAsyncOp>(second); mma && mayWrite(first, mma))
+  if (wait && isa<ttg::BarrierArriveOp>(first) && wait.getBarriers().getType().getCount() == 1)
+    return Failure{"a copy to the only stage is waited for before that is released"};
+  auto early = dyn_cast<ttg::MmaAsyncOp>(second), late = dyn_cast<ttg::MmaAsyncOp>(first);
+  if (early && (mayWrite(first, early) || (isa<ttg::FenceAsyncOp>(first) && readsThreads(early, loop))))
     return Failure{"an MMA starts before its operand is written"};
-  if (auto mma = dyn_cast<ttg::MmaAsyncOp>(first); mma && (isa<ttg::BarrierArriveOp>(second) || mayWrite(second, mma)))
-    return Failure{"an MMA starts after its stage is released"};
+  if (late && (isa<ttg::BarrierArriveOp>(second) || mayWrite(second, late))) return Failure{"an MMA starts after its stage is released"};
   if (auto ends = dyn_cast<ttg::MmaAsyncWaitOp>(first))
     if (Result<void> valid = checkBeforeWait(second, ends, loop); !valid) return valid;
   auto load = dyn_cast<tt::LoadOp>(second);
