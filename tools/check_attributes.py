@@ -28,13 +28,14 @@ STEPS_OF = {
     SCHEDULE + "staging/stageable.cpp": {"stage-rows"},
     SCHEDULE + "partitions/operand_partition.cpp": {"partition-dequantize", "schedule-loops", "pipeline-loops"},
     SCHEDULE + "partitions/warp_specialization.cpp": {"partition-dequantize", "schedule-loops"},
+    SCHEDULE + "mmas/early_mmas.cpp": {"schedule-mmas"},
     SCHEDULE + "mmas/mma_schedule.cpp": {"schedule-mmas", "overlap-mmas"},
     SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
 }
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
            SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
-           SCHEDULE + "loops/": {"schedule-loops", "pipeline-loops"}, SCHEDULE + "policies/": {"schedule-loops"},
+           SCHEDULE + "loops/": {"schedule-loops", "pipeline-loops"}, SCHEDULE + "policies/": {"schedule-loops"}, SCHEDULE + "decisions/": {"schedule-loops"},
            SCHEDULE + "accumulators/": {"place-accumulators"}, "src/gpu/ttg/": {ANY}}
 
 

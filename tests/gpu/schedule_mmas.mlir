@@ -29,6 +29,15 @@
 // RUN: not tilewright opt %t.distance.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=UNTIL
 // RUN: sed '/ttg.mma_schedule<ops/s/distance 0/distance 1/' %t.mlir > %t.previous.mlir
 // RUN: not tilewright opt %t.previous.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=PREVIOUS
+// RUN: sed '/ttg.mma_schedule<ops/s/<7 moves true>, <8 moves true>/<8 moves true>, <7 moves true>/' %t.mlir > %t.use.mlir
+// RUN: not tilewright opt %t.use.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=USE
+// RUN: sed '/ttg.mma_schedule<ops/s/<6 moves true>, <7 moves true>, <8 moves true>/<7 moves true>, <8 moves true>, <6 moves true>/' %t.mlir > %t.arrival.mlir
+// RUN: not tilewright opt %t.arrival.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=ARRIVAL
+// RUN: sed -e '/ttg.mma_schedule<ops/s/, <15 moves true>/, <99>, <15 moves true>/' -e 's/{ttg.iteration_offset = 1/{ttg.id = 99 : i64, ttg.iteration_offset = 1/' %t.mlir > %t.refill.mlir
+// RUN: not tilewright opt %t.refill.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=REFILL
+// USE: ttg.mma_schedule: an operation uses a result that is not yet there
+// ARRIVAL: ttg.mma_schedule: a copy is read before the wait for it
+// REFILL: ttg.mma_schedule: a stage is released while an MMA reads it
 // PREVIOUS: its schedule is invalid: no wait ends the MMA
 // ID: ttg.mma_schedule: the loop has no operation, or several, with the number 99
 // UNTIL: ttg.mma_schedule: an edge does not lead from an MMA or arithmetic to a wait

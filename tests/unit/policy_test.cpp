@@ -4,7 +4,7 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/decisions/attempts.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -68,7 +68,7 @@ protected:
   /// The loop's loads of tiles, and those outside all loops, after pipeline-loops with these policies.
   std::pair<int64_t, int64_t> pipeline(llvm::ArrayRef<Policy> policies) {
     ttg::ConfigAttr config = ttg::configOf(function);
-    EXPECT_TRUE(mlir::succeeded(scheduleLoops(function, config, *gpuTarget(config.getTarget().getValue()), policies)));
+    EXPECT_TRUE(mlir::succeeded(scheduleLoops(function, {config, *gpuTarget(config.getTarget().getValue())}, policies)));
     function.walk([&](mlir::scf::ForOp loop) { made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName); });
     EXPECT_TRUE(mlir::succeeded(pipelineLoops(*module)));
     int64_t inside = 0, outside = 0;
@@ -124,7 +124,7 @@ TEST_F(PolicyTest, bugOfAttemptIsReported) {
   };
   ttg::ConfigAttr config = ttg::configOf(function);
   EXPECT_TRUE(
-      mlir::failed(scheduleCopy(function, config, *gpuTarget(config.getTarget().getValue()), rewrite, [&](tt::FuncOp) { ++seen; })));
+      mlir::failed(scheduleCopy(function, {config, *gpuTarget(config.getTarget().getValue())}, rewrite, [&](tt::FuncOp) { ++seen; })));
   EXPECT_EQ(seen, 0);
   EXPECT_EQ(reported, 1);
 }

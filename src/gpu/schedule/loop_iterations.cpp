@@ -49,6 +49,12 @@ Value LoopIterations::increment(BlockArgument carried) {
   return stays ? by : Value();
 }
 
+LoopIterations::LoopIterations(scf::ForOp loop, ArrayRef<LaterScalar> scalars) : loop(loop) {
+  ValueRange carried = loop.getRegionIterArgs();
+  for (const LaterScalar &each : scalars)
+    ofPresent[{each.iterations, carried[each.carried]}] = carried[each.later];
+}
+
 bool LoopIterations::canClone(Value value) {
   llvm::DenseSet<Value> seen;
   return canClone(value, seen);
@@ -103,6 +109,15 @@ SmallVector<tt::LoadOp> LoopIterations::loads(ValueRange values) {
   return loads;
 }
 
+SmallVector<BlockArgument> LoopIterations::recurrences(ValueRange values) {
+  SmallVector<BlockArgument> carried;
+  for (Value value : dependencies(values))
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar() && !increment(argument))
+      carried.push_back(argument);
+  return carried;
+}
+
 Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
   Value by = increment(carried);
   assert(by && "only what has an increment has a closed form");
@@ -116,12 +131,12 @@ Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried,
   return tt::AddPtrOp::create(b, loc, start.getType(), start, by);
 }
 
-Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, Clones &clones, const Origin &origin, int64_t iterations) {
+Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, const Origin &origin, int64_t iterations) {
   bool isNumber = argument == loop.getInductionVar();
   if (iterations == 0) return isNumber ? origin.number : origin.start(argument);
   if (!isNumber) {
     if (increment(argument)) return advanced(b, origin.start(argument), argument, iterations);
-    return clone(b, loop.getTiedLoopYieldedValue(argument)->get(), clones, origin, iterations - 1);
+    return clone(b, loop.getTiedLoopYieldedValue(argument)->get(), origin, iterations - 1);
   }
   Location loc = loop.getLoc();
   Value step = loop.getStep();
@@ -129,17 +144,25 @@ Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, Clones &c
   return b.createOrFold<arith::AddIOp>(loc, origin.number, way);
 }
 
-Value LoopIterations::clone(OpBuilder &b, Value value, Clones &clones, const Origin &origin, int64_t iterations) {
+/// True if a value that has been computed before is surely known at the insertion point.
+static bool isKnownAt(OpBuilder &b, Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (!op) return value != nullptr;
+  if (op->getBlock() != b.getInsertionBlock()) return false;
+  return b.getInsertionPoint() == b.getInsertionBlock()->end() || op->isBeforeInBlock(&*b.getInsertionPoint());
+}
+
+Value LoopIterations::clone(OpBuilder &b, Value value, const Origin &origin, int64_t iterations) {
   if (loop.isDefinedOutsideOfLoop(value)) return value;
-  if (Value known = clones.lookup({iterations, value})) return known;
+  if (Value known = origin.clones.lookup({iterations, value}); isKnownAt(b, known)) return known;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Value result = argumentOf(b, argument, clones, origin, iterations);
-    return clones[{iterations, value}] = result;
+    Value result = argumentOf(b, argument, origin, iterations);
+    return origin.clones[{iterations, value}] = result;
   }
   Operation *op = value.getDefiningOp();
   IRMapping operands;
   for (Value operand : op->getOperands())
-    operands.map(operand, clone(b, operand, clones, origin, iterations));
+    operands.map(operand, clone(b, operand, origin, iterations));
   Value mask;
   if (auto load = dyn_cast<tt::LoadOp>(op)) {
     mask = origin.exists(b, iterations);
@@ -148,24 +171,23 @@ Value LoopIterations::clone(OpBuilder &b, Value value, Clones &clones, const Ori
   Operation *copy = b.clone(*op, operands);
   if (mask) cast<tt::LoadOp>(copy).getMaskMutable().assign(mask);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
-    clones[{iterations, from}] = to;
-  return clones.lookup({iterations, value});
+    origin.clones[{iterations, from}] = to;
+  return origin.clones.lookup({iterations, value});
 }
 
 SmallVector<Value> LoopIterations::cloneAt(OpBuilder &b, ValueRange values, const Origin &origin, int64_t iterations) {
-  Clones clones;
-  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, clones, origin, iterations); });
+  return llvm::map_to_vector(values, [&](Value value) { return clone(b, value, origin, iterations); });
 }
 
 SmallVector<Value> LoopIterations::later(OpBuilder &b, ValueRange values, int64_t iterations) {
   auto exists = [&](OpBuilder &at, int64_t number) { return number == 0 ? Value() : existsLater(at, number); };
-  return cloneAt(b, values, {loop.getInductionVar(), [](BlockArgument carried) { return carried; }, exists}, iterations);
+  return cloneAt(b, values, {loop.getInductionVar(), [](BlockArgument carried) { return carried; }, exists, ofPresent}, iterations);
 }
 
 SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, int64_t iteration) {
   auto init = [&](BlockArgument carried) { return loop.getTiedLoopInit(carried)->get(); };
   auto exists = [&](OpBuilder &at, int64_t number) { return existsIteration(at, number); };
-  return cloneAt(b, values, {loop.getLowerBound(), init, exists}, iteration);
+  return cloneAt(b, values, {loop.getLowerBound(), init, exists, ofFirst}, iteration);
 }
 
 /// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
@@ -246,6 +268,20 @@ scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
 void appendYielded(scf::ForOp loop, ValueRange values) {
   Operation *yield = loop.getBody()->getTerminator();
   yield->insertOperands(yield->getNumOperands(), values);
+}
+
+scf::ForOp carryLater(scf::ForOp loop, ArrayRef<BlockArgument> scalars, int64_t iterations, SmallVectorImpl<LaterScalar> &made) {
+  OpBuilder b(loop);
+  SmallVector<LaterScalar> added;
+  for (auto [number, scalar] : llvm::enumerate(scalars))
+    added.push_back({scalar.getArgNumber() - 1, loop.getNumRegionIterArgs() + static_cast<unsigned>(number), iterations});
+  SmallVector<Value> values(scalars.begin(), scalars.end());
+  scf::ForOp fresh = withMoreCarried(loop, LoopIterations(loop).ofIteration(b, values, iterations));
+  b.setInsertionPointToStart(fresh.getBody()); // what it loads is on its way during the iteration
+  SmallVector<Value> steps = llvm::map_to_vector(added, [&](const LaterScalar &each) { return fresh.getYieldedValues()[each.carried]; });
+  appendYielded(fresh, LoopIterations(fresh, added).later(b, steps, iterations));
+  llvm::append_range(made, added);
+  return fresh;
 }
 
 scf::IfOp withMoreResults(scf::IfOp branch, TypeRange more) {

@@ -9,12 +9,20 @@
 
 namespace tilewright::gpu {
 
+/// A scalar that a loop carries, as it will be so many iterations later, which the loop carries as well. Both are indices of carried
+/// values.
+struct LaterScalar {
+  unsigned carried = 0, later = 0;
+  int64_t iterations = 0;
+};
+
 /// The same arithmetic for another iteration of a loop: clones what a value is computed from, with the induction variable and loop-carried
 /// values as they will be then: carried + iterations * increment, where the loop adds the same amount every iteration; a scalar that
 /// changes otherwise is computed iteration by iteration. Loads of scalars are cloned, too, with a mask: whether their iteration exists.
+/// What has been computed is not computed again, where it can be used.
 class LoopIterations {
 public:
-  explicit LoopIterations(mlir::scf::ForOp loop) : loop(loop) {}
+  explicit LoopIterations(mlir::scf::ForOp loop, llvm::ArrayRef<LaterScalar> scalars = {});
   bool canClone(mlir::Value value);
   /// The loads of the loop that are cloned for `values`, all of which can be cloned. Nothing may write what they read meanwhile.
   llvm::SmallVector<tt::LoadOp> loads(mlir::ValueRange values);
@@ -25,6 +33,8 @@ public:
   llvm::SmallVector<mlir::Value> later(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iterations);
   /// Before the loop, of its iteration number `iteration`.
   llvm::SmallVector<mlir::Value> ofIteration(mlir::OpBuilder &b, mlir::ValueRange values, int64_t iteration);
+  /// The scalars that the loop carries, that `values` of another iteration depend on, and that are computed iteration by iteration.
+  llvm::SmallVector<mlir::BlockArgument> recurrences(mlir::ValueRange values);
   /// Returns whether that iteration exists, as an i1.
   mlir::Value existsLater(mlir::OpBuilder &b, int64_t iterations);
   mlir::Value existsIteration(mlir::OpBuilder &b, int64_t iteration);
@@ -41,15 +51,21 @@ private:
     mlir::Value number;                                                 ///< the induction variable there
     llvm::function_ref<mlir::Value(mlir::BlockArgument)> start;         ///< what is carried there
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, int64_t)> exists; ///< whether there is an iteration so many later; null: there is
+    Clones &clones;                                                     ///< what has been computed
   };
-  mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, Clones &clones, const Origin &origin, int64_t iterations);
-  mlir::Value argumentOf(mlir::OpBuilder &b, mlir::BlockArgument argument, Clones &clones, const Origin &origin, int64_t iterations);
+  mlir::Value clone(mlir::OpBuilder &b, mlir::Value value, const Origin &origin, int64_t iterations);
+  mlir::Value argumentOf(mlir::OpBuilder &b, mlir::BlockArgument argument, const Origin &origin, int64_t iterations);
   llvm::SmallVector<mlir::Value> cloneAt(mlir::OpBuilder &b, mlir::ValueRange values, const Origin &origin, int64_t iterations);
   /// The values of the loop that `values` depend on, in all iterations, and the values outside.
   llvm::SetVector<mlir::Value> dependencies(mlir::ValueRange values);
   mlir::scf::ForOp loop;
+  Clones ofFirst, ofPresent; ///< counted from the first iteration, and from the present one
 };
 
+/// Lets the loop carry, next to each of these scalars, what it will be `iterations` later. So an iteration computes one step, not as many
+/// as that. Returns the new loop; `made` gets them.
+mlir::scf::ForOp carryLater(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::BlockArgument> scalars, int64_t iterations,
+                            llvm::SmallVectorImpl<LaterScalar> &made);
 /// The loop with more carried values; the caller appends what is yielded for them. The old one is gone.
 mlir::scf::ForOp withMoreCarried(mlir::scf::ForOp loop, mlir::ValueRange inits);
 /// The same; the condition passes the new values on.

@@ -6,8 +6,8 @@
 // asks, and all get the response. So only its threads wait until all warps have read a response, and the warps arrive at its barriers.
 #include "gpu/schedule/program_loop.h"
 #include "gpu/cost_model/hardware.h"
+#include "gpu/machine/cluster_rank.h"
 #include "gpu/machine/mbarrier_scope.h"
-#include "gpu/schedule/loops/multicast.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 

@@ -1,6 +1,8 @@
 // See buffer_accesses.h.
 #include "gpu/ttg/buffer_accesses.h"
 
+#include "ir/slice.h"
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -12,6 +14,10 @@ ttg::AllocOp allocOf(Value buffer) {
     buffer = op->getOperand(0);
   }
   return {};
+}
+
+ttg::StageOp stageOf(Value buffer) {
+  return tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
 }
 
 static void collectAccesses(Value buffer, SmallVectorImpl<Operation *> &accesses) {

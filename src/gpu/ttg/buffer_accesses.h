@@ -7,6 +7,8 @@ namespace tilewright::gpu {
 
 /// Returns the alloc that stages and views refer to; null for anything else.
 ttg::AllocOp allocOf(mlir::Value buffer);
+/// Returns the stage of a circular buffer that a buffer, or a view of it, is; null for anything else.
+ttg::StageOp stageOf(mlir::Value buffer);
 /// Returns every operation that reads or writes the buffer.
 llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
 /// Returns every operation in `within` that writes the buffer.

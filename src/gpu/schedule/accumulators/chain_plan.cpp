@@ -34,10 +34,6 @@ RankedTensorType operandInRegisters(const ChainedMma &mma) {
   return dyn_cast<RankedTensorType>(ttg::MmaAsyncOp(mma.op).getA().getType());
 }
 
-ttg::StageOp stageOf(Value buffer) {
-  return tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
-}
-
 bool isCarriedOrInvariant(scf::ForOp loop, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   bool isCarried = argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();

@@ -16,6 +16,7 @@
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/schedule/stage_index.h"
+#include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
 #include "support/target.h"
@@ -55,7 +56,7 @@ namespace {
 Value stageIndexOf(ttg::MmaAsyncOp mma) {
   Value index;
   for (Value buffer : mma.buffers()) {
-    auto stage = tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
+    ttg::StageOp stage = stageOf(buffer);
     if (!stage || (index && index != stage.getIndex())) return {};
     index = stage.getIndex();
   }

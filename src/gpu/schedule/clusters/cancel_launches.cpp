@@ -9,10 +9,9 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/place_accumulators.h"
+#include "gpu/schedule/clusters/attempt.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_loops.h"
-#include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/program_loop.h"
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
@@ -92,43 +91,24 @@ static void loopOverPrograms(tt::FuncOp function, ttg::ConfigAttr config) {
 
 //===--------------------------------------------------------------------------------------------------------- the decision
 
-namespace {
 /// What the schedule of a loop with MMAs says.
 struct Pipeline {
   int64_t stages = 1;
   bool warpSpecialized = false, crossTile = false;
 };
 
-/// What later steps make of a copy of the kernel.
-struct Attempt {
-  SmallVector<Pipeline> loops; ///< those with MMAs, but for the program loop
-  Result<void> mmaWarp = Failure{"its loops get no schedule"};
-};
-} // namespace
-
-static FailureOr<Attempt> attempt(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, bool programLoop) {
-  Attempt made;
-  auto rewrite = [&](tt::FuncOp copy) {
-    if (programLoop) loopOverPrograms(copy, config);
-    return true;
-  };
-  auto see = [&](tt::FuncOp copy) {
-    for (Operation *op : loopsWithMmas(copy)) {
-      auto loop = cast<scf::ForOp>(op);
-      if (clcProgramOf(loop)) continue; // an MMA outside of loops is in this one
-      Pipeline &pipeline = made.loops.emplace_back();
-      if (!loop->hasAttr(ttg::loopScheduleName)) continue;
-      if (FailureOr<LoopSchedule> schedule = readSchedule(loop); succeeded(schedule))
-        pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
-    }
-  };
-  auto seeRewritten = [&](tt::FuncOp copy) {
-    Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
-    made.mmaWarp = plan ? Result<void>() : Result<void>(Failure{plan.error()});
-  };
-  if (failed(scheduleCopy(function, config, target, rewrite, see, seeRewritten))) return failure();
-  made.loops.resize(loopsWithMmas(function).size()); // of one stage each if there is no schedule
-  return made;
+/// Returns the schedules of a kernel's loops with MMAs, but for the program loop.
+static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function) {
+  SmallVector<Pipeline> loops;
+  for (Operation *op : loopsWithMmas(function)) {
+    auto loop = cast<scf::ForOp>(op);
+    if (clcProgramOf(loop)) continue; // an MMA outside of loops is in this one
+    Pipeline &pipeline = loops.emplace_back();
+    if (!loop->hasAttr(ttg::loopScheduleName)) continue;
+    if (FailureOr<LoopSchedule> schedule = readSchedule(loop); succeeded(schedule))
+      pipeline = {schedule->stages, schedule->warpSpecialized, schedule->crossTile};
+  }
+  return loops;
 }
 
 static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
@@ -141,12 +121,17 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
   return dots;
 }
 
-/// Returns why copies and MMAs of the next program would not run ahead, or why that would not pay.
-static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after) {
-  for (auto [loop, without, with] : llvm::zip(loopsWithMmas(function), before.loops, after.loops)) {
-    if (!with.warpSpecialized || with.stages < 2) return Failure{"no warp of its own starts the copies"};
-    if (!with.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
-    if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), without.stages, with.stages}))
+/// Returns why a program loop is not possible, why copies and MMAs of the next program would not run ahead in it, or why that would not pay.
+static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after, const GpuTarget &target) {
+  if (!after.copy.function || !after.copy.bytes) return Failure{"its loops get no schedule"};
+  if (*after.copy.bytes > target.sharedBytes) return Failure{"the program loop does not fit in shared memory"};
+  SmallVector<Pipeline> withLoop = pipelinesOf(*after.copy.function), without;
+  if (before.copy.function) without = pipelinesOf(*before.copy.function);
+  without.resize(withLoop.size()); // of one stage each if there is no schedule
+  for (auto [loop, old, now] : llvm::zip(loopsWithMmas(function), without, withLoop)) {
+    if (!now.warpSpecialized || now.stages < 2) return Failure{"no warp of its own starts the copies"};
+    if (!now.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
+    if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), old.stages, now.stages}))
       return Failure{"the stages next to the stored tile are too few"};
   }
   if (before.mmaWarp && !after.mmaWarp) return Failure{"no warp of its own would multiply: " + after.mmaWarp.error()};
@@ -158,10 +143,10 @@ static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config,
   if (!target.tcgen05 || !target.launchControl || loops.empty()) return success();
   Result<void> planned = check(function);
   if (planned) {
-    FailureOr<Attempt> before = attempt(function, config, target, /*programLoop=*/false);
-    FailureOr<Attempt> after = attempt(function, config, target, /*programLoop=*/true);
+    FailureOr<Attempt> before = attempt(function, {config, target}, [](tt::FuncOp) { return true; });
+    FailureOr<Attempt> after = attempt(function, {config, target}, [&](tt::FuncOp copy) { return loopOverPrograms(copy, config), true; });
     if (failed(before) || failed(after)) return failure();
-    planned = compareSchedules(function, *before, *after);
+    planned = compareSchedules(function, *before, *after, target);
   }
   if (planned) loopOverPrograms(function, config);
   std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"

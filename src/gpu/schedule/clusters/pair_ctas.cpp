@@ -11,11 +11,10 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/place_accumulators.h"
 #include "gpu/schedule/buffers.h"
+#include "gpu/schedule/clusters/attempt.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"
-#include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
@@ -206,19 +205,12 @@ private:
 
 } // namespace
 
-/// `planned`: why a copy of the kernel, with pairs and pipelined, gets no warp that multiplies for both CTAs.
-static LogicalResult planPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, Result<void> &planned) {
-  planned = Failure{"its loops get no schedule"};
-  auto rewrite = [&](tt::FuncOp copy) {
-    Pairer pairer(copy, config);
-    if (!pairer.plan()) return false;
-    pairer.apply();
-    return true;
-  };
-  return scheduleCopy(function, config, target, rewrite, /*see=*/nullptr, [&](tt::FuncOp copy) {
-    Result<MmaPartitionPlan> plan = planMmaPartition(copy, config, target);
-    planned = plan ? Result<void>() : Result<void>(Failure{plan.error()});
-  });
+/// Pairs the CTAs of a copy of the kernel. False if that is impossible.
+static bool pair(tt::FuncOp copy, ttg::ConfigAttr config) {
+  Pairer pairer(copy, config);
+  if (!pairer.plan()) return false;
+  pairer.apply();
+  return true;
 }
 
 static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
@@ -226,7 +218,11 @@ static LogicalResult pairCtas(tt::FuncOp function, ttg::ConfigAttr config, const
   if (!target.tcgen05 || !target.ctaPairs || config.getCtas() != ctasOfPair || loops.empty()) return success();
   Pairer pairer(function, config);
   Result<void> planned = pairer.plan();
-  if (planned && failed(planPartition(function, config, target, planned))) return failure();
+  if (planned) {
+    FailureOr<Attempt> paired = attempt(function, {config, target}, [&](tt::FuncOp copy) { return pair(copy, config); });
+    if (failed(paired)) return failure();
+    planned = paired->mmaWarp;
+  }
   if (planned) pairer.apply();
   std::string text = planned ? "the two CTAs multiply together (cta_group::2), and each copies half of the second operand"
                              : "each CTA multiplies by itself: " + planned.error();

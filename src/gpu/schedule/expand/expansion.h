@@ -2,6 +2,7 @@
 // what does not change while they run. What one of them makes, the next one gets as an argument.
 #pragma once
 
+#include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/stage_index.h"
 
@@ -36,8 +37,9 @@ struct Expansion {
   ttg::ConfigAttr config;
   const LoopSchedule &schedule;
   const LoopBuffers &buffers;
-  StageState first; ///< the stage of the first iteration
-  StageState stage; ///< and of an iteration, which the loop carries
+  StageState first;                        ///< the stage of the first iteration
+  StageState stage;                        ///< and of an iteration, which the loop carries
+  llvm::ArrayRef<LaterScalar> scalars = {}; ///< scalars of later iterations, which the loop carries as well
 
   mlir::Location loc() const { return mlir::scf::ForOp(schedule.loop).getLoc(); }
   mlir::OpBuilder builder() const { return mlir::OpBuilder(config.getContext()); }
@@ -82,6 +84,8 @@ mlir::FailureOr<llvm::SmallVector<mlir::Operation *>> issueCopies(const Expansio
 mlir::LogicalResult startFirst(const Expansion &e, mlir::OpBuilder &b, const StageState &first,
                                llvm::function_ref<mlir::Value(int64_t)> existsAt,
                                llvm::function_ref<llvm::SmallVector<mlir::Value>(size_t, int64_t)> operandsAt);
+/// Lets the loop carry the scalars of later iterations that its copies need, and that would otherwise be computed step by step in each.
+llvm::SmallVector<LaterScalar> carryForCopies(LoopSchedule &schedule);
 /// Starts the copies of the first iterations before the loop.
 mlir::LogicalResult prologue(const Expansion &e);
 /// Starts the copies of later iterations in the loop: those at the top go to stages that the previous iteration has released. `drained` is

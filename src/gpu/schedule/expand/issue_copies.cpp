@@ -2,10 +2,10 @@
 //   before: for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p }
 //   after:  start the copies of iterations 0 .. S-2
 //           for %i { wait for the copy of i    ttg.mma_async %stage    start the copy of i + S-1 }
+#include "gpu/machine/cluster_rank.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
-#include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/copied_boxes.h"
 
@@ -87,6 +87,21 @@ LogicalResult startFirst(const Expansion &e, OpBuilder &b, const StageState &fir
   return success();
 }
 
+SmallVector<LaterScalar> carryForCopies(LoopSchedule &schedule) {
+  llvm::SetVector<int64_t> distances;
+  for (const CircularBuffer &circular : schedule.circularBuffers)
+    distances.insert(circular.distance);
+  SmallVector<LaterScalar> made;
+  for (int64_t distance : distances) {
+    SmallVector<Value> operands;
+    for (const CircularBuffer &circular : schedule.circularBuffers)
+      if (circular.distance == distance) llvm::append_range(operands, circular.operands());
+    SmallVector<BlockArgument> scalars = LoopIterations(schedule.loop).recurrences(operands);
+    if (distance > 1 && !scalars.empty()) schedule.loop = carryLater(schedule.loop, scalars, distance, made);
+  }
+  return made;
+}
+
 LogicalResult prologue(const Expansion &e) {
   OpBuilder b(e.schedule.loop);
   LoopIterations iterations(e.schedule.loop);
@@ -99,7 +114,7 @@ LogicalResult prologue(const Expansion &e) {
 
 /// Starts the copies of later iterations that stand after `place`, at the insertion point.
 static LogicalResult copyLater(const Expansion &e, OpBuilder &b, Operation *place) {
-  LoopIterations iterations(e.schedule.loop);
+  LoopIterations iterations(e.schedule.loop, e.scalars);
   DenseMap<int64_t, Value> existing, targets; // by distance
   for (auto [index, circular] : llvm::enumerate(e.schedule.circularBuffers)) {
     if (circular.copyAfter != place) continue;

@@ -191,9 +191,11 @@ private:
 
   /// Rewrites a loop with these buffers. `first`: the state of its first iteration. Returns that of the iteration after the last one.
   FailureOr<StageState> expand(LoopSchedule &schedule, const LoopBuffers &buffers, const StageState &first) {
+    SmallVector<LaterScalar> scalars;
+    if (!schedule.warpSpecialized) scalars = carryForCopies(schedule); // a producer runs ahead itself
     schedule.loop = withMoreCarried(schedule.loop, first.values());
     StageState stage(schedule.loop.getRegionIterArgs().take_back(2), schedule.stages);
-    Expansion e{function, config, schedule, buffers, first, stage};
+    Expansion e{function, config, schedule, buffers, first, stage, scalars};
     FailureOr<ExpandedIteration> iteration = schedule.warpSpecialized ? expandPartitions(e) : expandCopies(e);
     if (failed(iteration)) return failure();
     FailureOr<StageState> after = advance(e, schedule, *iteration);

@@ -7,10 +7,8 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/program_order.h"
-#include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -59,11 +57,6 @@ static bool needOrder(Operation *first, Operation *second) {
   if (!isa<tt::StoreOp>(first) && !isa<tt::StoreOp>(second)) return false;
   if (first == second) return first->getParentOfType<scf::ForOp>() != nullptr;
   return !ttg::noAliasGuard(first->getOperand(0), second->getOperand(0)); // which lower-to-threads then relies on
-}
-
-Value isFirstCta(OpBuilder &b, Location loc) {
-  Value rank = ptx::ClusterRankOp::create(b, loc, b.getI32Type());
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, i32Constant(b, loc, 0));
 }
 
 bool ctasMayNeedBarrier(tt::FuncOp function) {

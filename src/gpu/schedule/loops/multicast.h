@@ -13,7 +13,5 @@ bool isSameInAllCtas(ttg::DescriptorLoadOp load);
 std::optional<BoxParts> multicastParts(const CircularBuffer &circular, const Copy &copy, ttg::ConfigAttr config, bool paired);
 /// True if the CTAs of a program may need a barrier on the way: then they cannot fill one another's stages.
 bool ctasMayNeedBarrier(tt::FuncOp function);
-/// Returns an i1, whether this is the first CTA of its cluster. In a pair, that one starts the MMAs of both.
-mlir::Value isFirstCta(mlir::OpBuilder &b, mlir::Location loc);
 
 } // namespace tilewright::gpu

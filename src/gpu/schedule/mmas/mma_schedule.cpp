@@ -35,6 +35,7 @@ FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
     if (!ends || edge.getDistance() < 0 || !until) return fail("an edge does not lead from an MMA or arithmetic to a wait");
     schedule.edges.push_back({op, until, edge.getDistance()});
   }
+  if (Result<void> valid = verify(schedule); !valid) return fail(valid.error());
   loop->removeAttr(ttg::mmaScheduleName);
   for (Operation &op : *loop.getBody())
     op.removeAttr(ttg::idName);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/schedule/mma_waits.h"
+#include "support/result.h"
 
 namespace tilewright::gpu {
 
@@ -13,10 +14,13 @@ struct MmaSchedule {
   llvm::SmallVector<MmaEdge> edges;                          ///< in the order of the waits that have had these operations before
 };
 
+/// Checks that an iteration in the new order computes the same: no operation uses a result before it is there, or a buffer before it is
+/// written, or after it is released (verify_mma_schedule.cpp).
+Result<void> verify(const MmaSchedule &schedule);
 /// Writes the schedule as an attribute of its loop, with `ttg.id` on the operations that it names.
 void writeMmaSchedule(const MmaSchedule &schedule);
 /// Reads the schedule back, and removes it and the ids. Reports an error if it names an operation that the loop does not have, or an edge
-/// that does not lead from an MMA or arithmetic to a wait.
+/// that does not lead from an MMA or arithmetic to a wait, or if verify() fails.
 mlir::FailureOr<MmaSchedule> takeMmaSchedule(mlir::scf::ForOp loop);
 
 } // namespace tilewright::gpu

@@ -57,9 +57,9 @@ private:
 };
 
 /// The index of a buffer's stage, and the barriers at which its copies arrive; null if it has none.
-std::pair<Value, Value> stageOf(Value buffer, const Barriers &barriers) {
+std::pair<Value, Value> copiedStage(Value buffer, const Barriers &barriers) {
   ttg::AllocOp alloc = isa<ttg::BufferType>(buffer.getType()) ? allocOf(buffer) : ttg::AllocOp();
-  auto stage = tt::lookThrough<ttg::ViewOp>(buffer).getDefiningOp<ttg::StageOp>();
+  ttg::StageOp stage = stageOf(buffer);
   Value full = alloc && stage ? barriers.full.lookup(alloc) : Value();
   return full ? std::pair<Value, Value>(stage.getIndex(), full) : std::pair<Value, Value>();
 }
@@ -83,7 +83,7 @@ public:
       bool reads = false;
       if (readsBuffers(op))
         for (Value operand : op->getOperands())
-          if (Value index = stageOf(operand, barriers).first) {
+          if (Value index = copiedStage(operand, barriers).first) {
             reads = true;
             if (seen.insert(index).second) needed.push_back(index);
           }
@@ -242,7 +242,7 @@ private:
 
   void read(Operation *op) {
     for (Value operand : op->getOperands())
-      if (auto [index, full] = stageOf(operand, barriers); full)
+      if (auto [index, full] = copiedStage(operand, barriers); full)
         at(full, scalars.of(index), [&](size_t barrier) { events.push_back({op, Event::Kind::read, barrier}); });
   }
 

@@ -77,7 +77,7 @@ LogicalResult fillByPartition(const LoopSchedule &schedule, const StageState &st
 /// True if the operation reads a stage of one of the buffers.
 static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
   return isa<ttg::LoadSharedOp, ttg::MmaAsyncOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-           auto stage = tt::lookThrough<ttg::ViewOp>(operand).getDefiningOp<ttg::StageOp>();
+           ttg::StageOp stage = stageOf(operand);
            return stage && llvm::is_contained(buffers, stage->getOperand(0));
          });
 }

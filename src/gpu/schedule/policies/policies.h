@@ -22,24 +22,8 @@ struct Policy {
 
 /// The policies of the compiler. The first one that suits a loop schedules it.
 llvm::ArrayRef<Policy> allPolicies();
-/// Schedules all loops of a kernel with these policies, as the step schedule-loops does. `seeRewritten` gets a copy of the kernel, as
-/// place-accumulators will find it.
-mlir::LogicalResult scheduleLoops(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, llvm::ArrayRef<Policy> policies,
-                                  llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
 /// Schedules the loop with circular buffers of `stages` stages. Forgets what has been scheduled before.
 void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &context, llvm::ArrayRef<Policy> policies = allPolicies());
-
-//===------------------------------------------------------------------------------------------------- attempts (attempts.cpp)
-
-/// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators, which rewrite a copy of it.
-/// `see` gets the copy before the last of them. Fails if one of them does. Errors of the attempt are not reported.
-mlir::FailureOr<int64_t> bytesOfRewritten(tt::FuncOp function, llvm::function_ref<void(tt::FuncOp)> see = nullptr);
-/// Schedules the loops of a copy of the kernel, after `rewrite` has changed it. If that returns true and there is a schedule, `see` gets
-/// the copy, and `seeRewritten` another one as scheduleLoops has it. So a step knows what later ones would do with its decision. Refusals
-/// of the attempt are not reported. A bug is, and fails.
-mlir::LogicalResult scheduleCopy(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target,
-                                 llvm::function_ref<bool(tt::FuncOp)> rewrite, llvm::function_ref<void(tt::FuncOp)> see,
-                                 llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
 
 //===--------------------------------------------------------------------------------------------------------- for policies
 

@@ -2,8 +2,8 @@
 //   before: wait for stage i    mma_async %stage    mma_async_wait 1: MMA i - 1 is over    tma_load of i + 2, to the stage of MMA i - 1
 //   after:  wait for stage i    mma_async %stage    mma_async_wait 1    cta_barrier    tma_load
 // barrier_analysis.cpp finds the accesses that need one. A barrier stands before the later access, in the innermost block that has both
-// accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first, then those of one
-// iteration, whose barriers often order those of different iterations as well.
+// accesses: for an access before a loop, no barrier is inserted in the loop. Accesses of inner loops come first. In a loop those of one
+// iteration come first, whose barriers often order those of different iterations as well.
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_memory/barrier_analysis.h"
 #include "ir/refusal.h"
@@ -46,67 +46,70 @@ struct Unordered {
   }
 };
 
+/// The kind of a pair. Pairs of an earlier kind are ordered first: their barriers often order those of a later kind as well.
+struct PairKind {
+  bool isMismatched = false; ///< a TMA store can use barriers of other accesses; an access that needs the producer in one comes last, too
+  bool onlyFence = false;
+  auto operator<=>(const PairKind &) const = default;
+};
 /// What decides which pair is ordered first: the least key.
-using Key = std::tuple<bool, int64_t, bool, bool, bool, int64_t>;
+using Key = std::tuple<bool, int64_t, PairKind, bool, int64_t>;
 
-/// Inserts one barrier after another. A barrier changes nothing before it, so the analysis continues from there. It goes on only until no
-/// later pair can come first: in straight-line code, up to the first pair.
+/// Inserts one barrier after another: first for the accesses of inner loops, which need no barrier of an outer one. Each loop is analyzed
+/// by itself, and the whole kernel once at the end.
 class Inserter {
 public:
   Inserter(tt::FuncOp function, ArrayRef<Exemption> exempt)
       : function(function), body(function.getBody().front()), rules(function, function->hasAttr(ttg::warpSpecializedName), exempt),
         b(function.getContext()) {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) { numbers[op] = int64_t(numbers.size()); });
-    int64_t loops = 0;
-    for (Operation &op : llvm::reverse(body)) {
-      op.walk([&](Operation *inner) { loops = std::max(loops, loopsAround(inner)); });
-      loopsFrom[&op] = loops;
-    }
   }
 
   LogicalResult run() {
-    orderIterations();
-    position = &body.front();
-    for (int64_t changes = maxChanges(); changes > 0; --changes) {
-      std::optional<Unordered> next = nextUnordered();
-      if (!next) return success();
-      if (next->need.wait)
-        return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
-      analyzeFrom(order(*next));
-    }
-    return bug(function, "no barriers order its accesses to shared memory");
+    SmallVector<LoopLikeOpInterface> loops;
+    function.walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); }); // inner ones first
+    for (LoopLikeOpInterface loop : loops)
+      if (failed(orderIn(loop, llvm::map_to_vector(loop.getLoopRegions(), [](Region *region) { return &region->front(); }))))
+        return failure();
+    return orderIn(nullptr, &body);
   }
 
 private:
   /// For each access a barrier, a fence, other partitions in the barrier, and a wait before it.
   int64_t maxChanges() const { return 4 * int64_t(numbers.size()); }
 
-  /// Orders the accesses of one iteration of the innermost loops, as far as these come before all other pairs. An iteration is
-  /// straight-line code, so the analysis continues from each new barrier. That of the whole kernel has to go through the loop again.
-  void orderIterations() {
-    int64_t depth = loopsFrom.lookup(&body.front());
-    SmallVector<Block *> iterations;
-    function.walk([&](LoopLikeOpInterface loop) {
-      for (Region *region : loop.getLoopRegions())
-        if (loopsAround(loop) + 1 == depth) iterations.push_back(&region->front());
-    });
-    for (Block *iteration : iterations)
-      orderIteration(*iteration);
-    states.clear();
+  /// Orders the accesses of a loop, whose iteration these blocks are, as far as a barrier in the loop but in none of its inner loops can do
+  /// that. Without a loop, orders what is left in the kernel.
+  LogicalResult orderIn(Operation *loop, ArrayRef<Block *> iteration) {
+    PairKind kind;
+    for (int64_t changes = maxChanges(); changes > 0; --changes) {
+      for (Block *block : iteration)
+        orderWithin(*block, loop, kind);
+      std::optional<Unordered> next = firstUnordered(loop);
+      if (!next) return success();
+      if (next->need.wait)
+        return bug(next->later.op, "it may access shared memory before an asynchronous access to the same bytes has ended");
+      kind = kindOf(*next);
+      order(*next);
+    }
+    return bug(function, "no barriers order its accesses to shared memory");
   }
 
-  void orderIteration(Block &iteration) {
+  /// Orders the accesses of one iteration, up to this kind of pairs. An iteration is straight-line code, so the analysis continues from
+  /// each new barrier.
+  void orderWithin(Block &iteration, Operation *loop, PairKind last) {
+    states.clear();
     PendingAccesses pending;
     int64_t changes = 0;
     for (Operation *op = &iteration.front(); op && changes <= maxChanges();) {
       states[op] = pending;
-      SmallVector<Unordered> found;
-      visitUnordered(op, rules, cache, pending, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
-        Unordered each(earlier, later, need);
-        if (!need.wait && !isMismatched(each) && needsBarrier(need) && !each.isCarried) found.push_back(each);
+      std::optional<Unordered> first;
+      visit(op, pending, [&](const Unordered &each) {
+        bool isMeant = !each.need.wait && !each.isCarried && loopAround(each.position) == loop;
+        if (isMeant && kindOf(each) <= last) keepFirst(first, each);
       });
-      op = found.empty() ? op->getNextNode() : iteration.findAncestorOpInBlock(*order(*firstOf(found)));
-      if (found.empty()) continue;
+      op = first ? iteration.findAncestorOpInBlock(*order(*first)) : op->getNextNode();
+      if (!first) continue;
       pending = stateBefore(op);
       ++changes;
     }
@@ -119,54 +122,37 @@ private:
     return states.find(op)->second;
   }
 
-  /// Lets the analysis of the kernel's body continue from an operation on, or from the one around it. What stands before has not changed.
-  void analyzeFrom(Operation *changed) {
-    position = body.findAncestorOpInBlock(*changed);
-    state = stateBefore(position);
-    while (!unordered.empty() && !body.findAncestorOpInBlock(*unordered.back().later.op)->isBeforeInBlock(position))
-      unordered.pop_back();
+  /// Returns the pair that is ordered next: of those that a barrier in the loop orders, or of the kernel if there is no loop.
+  std::optional<Unordered> firstUnordered(Operation *loop) {
+    std::optional<Unordered> first;
+    auto see = [&](const Unordered &each) {
+      if (!loop || (!each.need.wait && loopAround(each.position) == loop)) keepFirst(first, each);
+    };
+    PendingAccesses state;
+    if (loop) return visit(loop, state, see), first;
+    for (Operation &op : body)
+      visit(&op, state, see);
+    return first;
   }
 
-  /// Analyzes one operation of the kernel's body.
-  void analyzeNext() {
-    states[position] = state;
-    SmallVector<Unordered> found;
-    visitUnordered(position, rules, cache, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
-      found.emplace_back(earlier, later, need);
+  void visit(Operation *op, PendingAccesses &state, function_ref<void(const Unordered &)> see) {
+    visitUnordered(op, rules, cache, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
+      see(Unordered(earlier, later, need));
     });
-    if (!found.empty()) unordered.push_back(*firstOf(found));
-    position = position->getNextNode();
   }
 
-  /// Returns the pair that is ordered next, if there is one. A pair that is not yet known is at `position` or later.
-  std::optional<Unordered> nextUnordered() {
-    auto first = size_t(firstOf(unordered) - unordered.begin());
-    while (position && (first == unordered.size() || minKeyFrom(position) < keyOf(unordered[first]))) {
-      size_t known = unordered.size();
-      analyzeNext();
-      if (unordered.size() > known && (first == known || keyOf(unordered[known]) < keyOf(unordered[first]))) first = known;
-    }
-    return first < unordered.size() ? std::optional(unordered[first]) : std::nullopt;
-  }
+  static Operation *loopAround(Operation *op) { return op->getParentOfType<LoopLikeOpInterface>(); }
 
-  Key minKeyFrom(Operation *op) const {
-    while (!numbers.contains(op)) // a barrier or fence
-      op = op->getNextNode();
-    return {true, -loopsFrom.lookup(op), false, false, false, numbers.lookup(op)};
+  static PairKind kindOf(const Unordered &each) {
+    return {(each.earlier.access.accessor == Accessor::tmaStore) != each.need.allWarps, !each.need.barrier && !each.need.allWarps};
   }
-
-  /// A TMA store can use the barriers of other accesses. If the producer takes part, it is the last access that needs a barrier.
-  static bool isMismatched(const Unordered &each) { return (each.earlier.access.accessor == Accessor::tmaStore) != each.need.allWarps; }
-  static bool needsBarrier(BarrierNeed need) { return need.barrier || need.allWarps; }
 
   Key keyOf(const Unordered &each) const {
-    return {!each.need.wait, -loopsAround(each.position),  isMismatched(each), !needsBarrier(each.need),
-            each.isCarried,  numbers.lookup(each.position)};
+    return {!each.need.wait, -loopsAround(each.position), kindOf(each), each.isCarried, numbers.lookup(each.position)};
   }
 
-  /// Returns the pair that is ordered first; the end if there is none.
-  const Unordered *firstOf(ArrayRef<Unordered> pairs) const {
-    return std::min_element(pairs.begin(), pairs.end(), [&](const Unordered &x, const Unordered &y) { return keyOf(x) < keyOf(y); });
+  void keepFirst(std::optional<Unordered> &first, const Unordered &each) const {
+    if (!first || keyOf(each) < keyOf(*first)) first = each;
   }
 
   /// Orders two accesses. Returns the first operation from which on the kernel has changed.
@@ -228,11 +214,7 @@ private:
   OpBuilder b;
   AccessCache cache;
   DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence
-  DenseMap<Operation *, int64_t> loopsFrom;      ///< of each operation of the body: the loops around what is in it, or after it
-  DenseMap<Operation *, PendingAccesses> states; ///< before each operation that has been analyzed
-  Operation *position = nullptr;                 ///< the operation of the body that is analyzed next; null at the end
-  PendingAccesses state;                         ///< before it
-  SmallVector<Unordered> unordered;              ///< of each operation before it at most one pair, in their order
+  DenseMap<Operation *, PendingAccesses> states; ///< before each operation of an iteration that has been analyzed
 };
 
 } // namespace

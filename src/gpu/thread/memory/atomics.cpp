@@ -1,6 +1,7 @@
 // Atomic operations of one thread. Those that the GPU does not have are loops of compare-and-swap:
 //   before: %old = tt.atomic_rmw max, acq_rel, gpu, %p, %v : (!tt.ptr<bf16>, bf16) -> bf16
 //   after:  %old = while (ptx.compare_swap %p, %seen, max(%seen, %v)) != %seen
+#include "gpu/machine/cluster_rank.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory/memory.h"
 #include "ir/refusal.h"
@@ -99,10 +100,7 @@ static LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
 static LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   Type pointer = op.getPtr().getType();
   Value first = performs(t, pointer);
-  if (op->hasAttr(ttg::firstCtaName)) {
-    Value isFirst = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, ptx::ClusterRankOp::create(t.b, t.b.getI32Type()), t.i32(0));
-    first = logicalAnd(t, first, isFirst);
-  }
+  if (op->hasAttr(ttg::firstCtaName)) first = logicalAnd(t, first, isFirstCta(t.b, t.b.getLoc()));
   ptx::Order order = orderOf(op.getSem());
   Type type = scalarType(getElementTypeOrSelf(op.getType())), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
   if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});

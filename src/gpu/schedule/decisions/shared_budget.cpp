@@ -1,4 +1,4 @@
-#include "gpu/schedule/policies/shared_budget.h"
+#include "gpu/schedule/decisions/shared_budget.h"
 
 #include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/buffer_accesses.h"

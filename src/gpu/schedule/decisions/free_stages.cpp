@@ -4,7 +4,7 @@
 //   num_stages = 2, stages of 8 KiB:    16 KiB  ->  5 stages, 40 KiB
 // A deeper buffer pays while more bytes in flight cover more of the latency (`coveringBytes`). A loop with num_stages of its own
 // (tl.range) keeps that number.
-#include "gpu/schedule/policies/free_stages.h"
+#include "gpu/schedule/decisions/free_stages.h"
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/registers.h"

@@ -1,8 +1,8 @@
 // Stages beyond num_stages that cost nothing.
 #pragma once
 
+#include "gpu/schedule/decisions/shared_budget.h"
 #include "gpu/schedule/policies/policies.h"
-#include "gpu/schedule/policies/shared_budget.h"
 
 namespace tilewright::gpu {
 

@@ -1,0 +1,65 @@
+// Steps after schedule-loops add barriers, buffers and scratch memory. So they rewrite a copy of the kernel first. If that takes too much
+// shared memory, the loops are scheduled again, with as many bytes less.
+#include "gpu/schedule/decisions/attempts.h"
+#include "gpu/passes.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators; null if one of them fails.
+/// They rewrite a copy of the kernel, which `see` gets before the last of them. Errors of the attempt are not reported.
+static std::optional<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref<void(tt::FuncOp)> see) {
+  ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
+  OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
+  auto copy = cast<tt::FuncOp>(function->clone());
+  module->push_back(copy);
+  using Step = LogicalResult (*)(ModuleOp);
+  for (Step step : {Step(pipelineLoops), Step(copyUnpipelined), Step(scheduleMmas), Step(overlapMmas)})
+    if (failed(step(*module))) return {};
+  if (see) see(copy);
+  if (failed(placeAccumulators(*module))) return {};
+  return planShared(copy).bytes;
+}
+
+FailureOr<std::optional<int64_t>> scheduleLoops(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies,
+                                                function_ref<void(tt::FuncOp)> seeRewritten) {
+  OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
+  FailureOr<int64_t> planned = scheduleLoopsOnce(function, context, policies, /*later=*/0);
+  if (failed(planned)) return failure();
+  // Later steps may add more than fits. Then the depths leave as much space, until they do.
+  for (int64_t later = 0;;) {
+    std::optional<int64_t> bytes = bytesOfRewritten(function, seeRewritten);
+    // Nothing to gain: an error, which the step that reports it will meet again, or no stage that could be given up.
+    if (!bytes || *bytes <= context.target.sharedBytes || *bytes - *planned <= later) return bytes;
+    later = *bytes - *planned;
+    OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(unscheduled->clone()));
+    ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
+    planned = scheduleLoopsOnce(*copy, context, policies, later);
+    if (failed(planned)) return bytes; // allocate-shared reports that the kernel does not fit
+    function.getBody().takeBody(copy->getBody());
+    function->setAttrs((*copy)->getAttrDictionary());
+  }
+}
+
+FailureOr<ScheduledCopy> scheduleCopy(tt::FuncOp function, const PolicyContext &context, function_ref<bool(tt::FuncOp)> rewrite,
+                                      function_ref<void(tt::FuncOp)> seeRewritten) {
+  bool isBug = false;
+  ScopedDiagnosticHandler unreported(function.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    std::optional<Refusal> refusal = refusalOf(diagnostic);
+    isBug |= refusal && refusal->id == Diag::internalError;
+    return success(!isBug); // the handler around this one reports a bug
+  });
+  OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(function->clone()));
+  if (!rewrite(*copy)) return isBug ? FailureOr<ScheduledCopy>() : ScheduledCopy();
+  FailureOr<std::optional<int64_t>> bytes = scheduleLoops(*copy, context, allPolicies(), seeRewritten);
+  if (isBug) return failure();
+  return succeeded(bytes) ? ScheduledCopy{std::move(copy), *bytes} : ScheduledCopy();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,109 @@
+// Decides the schedule of every loop of a kernel, inner loops first, and writes it on the loop. Nothing else changes, but for marks on
+// buffers that a producer of another CTA fills (`live`, of ttg.alloc):
+//   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
+//   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
+// For the kernel: find the loads of each loop that may run ahead, and decide whether it gets a producer warp. Then schedule one loop after
+// the other (schedule_loop.cpp). Then add stages that cost nothing, decide which warps wait for copies, verify the schedules, and write them.
+#include "gpu/passes.h"
+#include "gpu/schedule/decisions/attempts.h"
+#include "gpu/schedule/decisions/free_stages.h"
+#include "gpu/schedule/decisions/schedule_loop.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/partitions/warp_specialization.h"
+#include "ir/refusal.h"
+#include "support/target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Finds the loads of all loops that may run ahead. Those of a loop that asks for one stage may not.
+static std::vector<LoopSchedule> findLoads(tt::FuncOp function, const PolicyContext &context) {
+  std::vector<LoopSchedule> found;
+  function.walk([&](scf::ForOp loop) { // inner ones first
+    LoopSchedule &schedule = found.emplace_back();
+    schedule.loop = loop;
+    schedule.requested = requestedStages(loop, context.config);
+    if (schedule.requested > 1) static_cast<LoopLoads &>(schedule) = findPrefetchableLoads(loop, context.target.cpAsync);
+  });
+  return found;
+}
+
+/// Returns why no producer warp starts the copies of all loops that have some; null if one does.
+static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, const SharedBudget &budget) {
+  std::vector<LoopSchedule> schedules;
+  bool runsDecoupled = false;
+  for (const LoopSchedule &found : kernel.found) {
+    if (found.circularBuffers.empty()) continue;
+    schedules.push_back(kernel.withPolicy(found, found.requested));
+    runsDecoupled |= mayRunDecoupled(schedules.back(), kernel, budget);
+  }
+  return warpSpecializationObstacle(schedules, runsDecoupled, kernel.context.config, kernel.context.target);
+}
+
+/// Decides whether a producer warp starts the copies of all loops. Records for explain why not.
+static void choosePartitions(KernelLoops &kernel, const SharedBudget &budget) {
+  auto copies = [](const LoopSchedule &found) { return !found.circularBuffers.empty(); };
+  tt::FuncOp function = kernel.function;
+  kernel.warpSpecialized = function->hasAttr(ttg::operandRegistersName);
+  if (kernel.warpSpecialized) return;
+  std::optional<std::string> obstacle = warpSpecializationObstacle(function, kernel.context.config, kernel.context.target);
+  if (!obstacle) obstacle = obstacleToProducer(kernel, budget);
+  kernel.warpSpecialized = !obstacle;
+  if (obstacle && llvm::any_of(kernel.found, copies))
+    function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), *obstacle));
+}
+
+/// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, all warps that wait also
+/// release stages: a warp that waits for no copy may be far ahead.
+static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const GpuTarget &target) {
+  if (!target.tcgen05) return;
+  auto onlyMmasRead = [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; };
+  bool all = llvm::all_of(schedules, [&](const LoopSchedule &each) { return llvm::all_of(each.circularBuffers, onlyMmasRead); });
+  for (LoopSchedule &schedule : schedules)
+    for (CircularBuffer &circular : schedule.circularBuffers)
+      circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : onlyMmasRead(circular));
+}
+
+static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &nextId) {
+  Builder b(function.getContext());
+  for (const UnpipelinedLoad &each : schedule.unpipelined)
+    each.load->setAttr(ttg::notPipelinedName, b.getStringAttr(each.reason));
+  if (schedule.warpSpecialized && schedule.stages > 1) function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
+  bool changes = schedule.stages > 1 || !schedule.computed.empty() || !schedule.registerLoads.empty() || schedule.storesInFlight;
+  if (changes || !schedule.reason.empty()) writeSchedule(schedule, nextId);
+}
+
+FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies, int64_t later) {
+  KernelLoops kernel{function, context, policies, findLoads(function, context)};
+  EarlierLoops earlier(SharedBudget(function, context.target, later));
+  choosePartitions(kernel, earlier.budget);
+  std::vector<LoopSchedule> schedules;
+  for (const LoopSchedule &found : kernel.found) {
+    FailureOr<LoopDecision> decision = scheduleLoop(found, kernel, earlier);
+    if (failed(decision)) return failure();
+    earlier.add(*decision);
+    schedules.push_back(std::move(decision->schedule));
+  }
+  addFreeStages(schedules, earlier.budget, context, policies);
+  chooseWaitingWarps(schedules, context.target);
+  for (LoopSchedule &schedule : schedules) {
+    schedule.storesInFlight = earlier.storesInFlight.contains(schedule.loop);
+    schedule.storesPerWarpGroup = earlier.storesPerWarpGroup.contains(schedule.loop);
+    if (Result<void> valid = verify(schedule); !valid) return bug(schedule.loop, "its schedule is invalid: " + valid.error()), failure();
+  }
+  int64_t nextId = 0;
+  for (const LoopSchedule &schedule : schedules)
+    write(schedule, function, nextId);
+  return earlier.budget.bytes();
+}
+
+LogicalResult scheduleLoops(ModuleOp module) {
+  return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+    return LogicalResult(scheduleLoops(function, {config, target}, allPolicies()));
+  });
+}
+
+} // namespace tilewright::gpu
