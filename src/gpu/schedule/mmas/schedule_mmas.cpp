@@ -10,7 +10,6 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/loop_schedule.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/mmas/block_order.h"
@@ -18,7 +17,7 @@
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tile_equivalence.h"
-#include "ir/volatile_load.h"
+#include "gpu/ttg/written_memory.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -60,7 +59,7 @@ private:
   /// while that one runs.
   void hoistLoad(tt::LoadOp load) {
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (held > registers || tt::isVolatileLoad(load) || !noWriteGuards(load, loop)) return;
+    if (held > registers || !ttg::unwrittenGuards(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};
