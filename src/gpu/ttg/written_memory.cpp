@@ -10,14 +10,16 @@ using namespace mlir;
 
 namespace tilewright {
 
-/// True if the operation writes no tensor, though it has effects. Operations of ttg without a pointer or a tensor map access shared memory,
-/// tensor memory and barriers only.
+/// True if the operation writes no tensor, though it may have effects. Of tiles only operations of tt and ttg do; those of other dialects
+/// compute, order and assume. Operations of ttg without a pointer or a tensor map access shared memory, tensor memory and barriers only.
 static bool writesNoTensor(Operation *op) {
+  bool isTtg = isa_and_nonnull<ttg::TTGDialect>(op->getDialect());
+  if (!isTtg && !isa_and_nonnull<tt::TTDialect>(op->getDialect())) return true;
   if (isa<tt::LoadOp, tt::PrintOp, tt::AssertOp, tt::FuncOp, tt::ReturnOp>(op)) return true;
   if (isa<ttg::CopyAsyncOp, ttg::TmaLoadOp, ttg::DescriptorLoadOp>(op)) return true;
   auto isAddress = [](Type type) { return isa<tt::PointerType, ptx::TensorMapType>(getElementTypeOrSelf(type)); };
-  bool isInCta = isa<ttg::TTGDialect>(op->getDialect()) && llvm::none_of(op->getOperandTypes(), isAddress);
-  return isInCta || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op);
+  if (isTtg && llvm::none_of(op->getOperandTypes(), isAddress)) return true;
+  return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op);
 }
 
 std::optional<Value> ttg::writtenPointer(Operation *op) {
@@ -35,7 +37,9 @@ std::optional<Value> ttg::writtenPointer(Operation *op) {
 Result<LaunchGuards> ttg::unwrittenGuards(tt::LoadOp load, Operation *within) {
   if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
   LaunchGuards guards;
+  bool passesIterations = !isa<tt::FuncOp>(within);
   WalkResult walk = within->walk([&](Operation *op) {
+    if (passesIterations && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
     std::optional<Value> written = writtenPointer(op);
     if (!written) return WalkResult::advance();
     std::optional<LaunchGuard> guard = *written ? noAliasGuard(load.getPtr(), *written) : std::nullopt;
