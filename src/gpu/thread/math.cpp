@@ -282,14 +282,14 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   if (isa<math::AbsFOp>(op)) // of any width, including 8-bit floats: clears the sign, the highest bit
     return lowerElements(t, op, [&](ValueRange x) -> Value {
       auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());
-      Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(t.b, bits, x[0]));
+      Value whole = bitcast(t, bits, x[0]);
       auto constant = [&](const APInt &value) { return t.constant(bits, t.b.getIntegerAttr(bits, value)); };
       Value magnitude = arith::AndIOp::create(t.b, whole, constant(APInt::getSignedMaxValue(bits.getWidth())));
       if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(element)) { // the sign alone is NaN
         Value isNan = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, whole, constant(APInt::getSignedMinValue(bits.getWidth())));
         magnitude = arith::SelectOp::create(t.b, isNan, whole, magnitude);
       }
-      return x[0].getType() == bits ? magnitude : Value(arith::BitcastOp::create(t.b, element, magnitude));
+      return bitcast(t, x[0].getType(), magnitude);
     });
   if (op->hasAttr(ttg::roundedName)) return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
   if (name == "powf") name = "pow";
