@@ -21,6 +21,12 @@ reduction of scales that starts again with each tile stays with the consumers. `
 # RUN: tilewright explain %s --kernel sums --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,out=*fp32:16,rows=*fp32:16,K=i32:16,LEFT=False' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=SECOND
 # RUN: tilewright explain %s --kernel pages --target cuda:sm_90a --signature 'a=*i8:16,b=*i8:16,table=*i32:16,out=*fp32:16,K=i32:16' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=PAGES
 
+# RUN: tilewright explain %s --kernel masked --target cuda:sm_90a --signature 'a=*fp16:16,b=*fp16:16,kept=*i8:16,out=*fp32:16,K=i32:16' --num-warps 8 --num-stages 4 | FileCheck %s --check-prefix=MASKED
+
+# A mask of bytes makes no number wider.
+# MASKED-NOT: dequantize partition
+# MASKED: wgmma
+# MASKED-NOT: dequantize partition
 # NONE-NOT: partition1
 # FIRST: no dequantize partition: its first operand is
 # SECOND: no dequantize partition: its second operand is
@@ -60,6 +66,18 @@ def pages(a, b, table, out, K):
     for start in range(0, K, 64):
         page = tl.load(table + start // 64)
         total = tl.dot(x.load([0, page * 64]).to(tl.float16), y.load([0, page * 64]).to(tl.float16).T, total)
+    tl.store(out + i[:, None] * 128 + j[None, :], total)
+
+
+@triton.jit
+def masked(a, b, kept, out, K):
+    i, j, k = tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + i[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + j[None, :] * K + (start + k)[:, None])
+        z = tl.load(kept + j[None, :] * K + (start + k)[:, None])
+        total = tl.dot(x, tl.where(z != 0, y, 0.0), total)
     tl.store(out + i[:, None] * 128 + j[None, :], total)
 
 

@@ -4,6 +4,8 @@
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,64' | FileCheck %s --check-prefix=MEETS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ttg --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128,*i32' | FileCheck %s --check-prefix=MEETS
 # RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --emit ptx --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32,128,*i32' | FileCheck %s --check-prefix=TELLS
+# RUN: tilewright compile %s --kernel product --target cuda:sm_90a --num-warps 8 --until schedule-loops --signature 'a_ptr=*fp16:16,b_ptr=*fp16:16,out_ptr=*fp16:16,M=i32:16,N=i32:16,K=i32:16,programs=i32,STEP=128,ASSEMBLY=True' > %t.assembly.mlir
+# RUN: sed 's/stores_in_flight true/stores_in_flight true stores_per_warp_group true/' %t.assembly.mlir > %t.asked.mlir && not tilewright opt %t.asked.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ASKED
 # RUN: tilewright compile %s --kernel three --target cuda:sm_90a --num-warps 8 --until stage-tma-transfers --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16,i32' > %t.mlir
 # RUN: tilewright opt %t.mlir --schedule-loops | FileCheck %s --check-prefix=THREE
 # RUN: sed 's/tensor_map<base = 4/tensor_map<base = 3/' %t.mlir | tilewright opt - --schedule-loops | FileCheck %s --check-prefix=SHARED
@@ -38,7 +40,8 @@ import triton.language as tl
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # If a tile's rows need not start at a multiple of 128, stores of two warp groups may overlap in memory, so they stay in order. So does a store that
-# other programs may wait for.
+# other programs may wait for. A schedule may not ask for it either if assembly before the loop may write to memory.
+# ASKED: its schedule is invalid: a warp group does not store rows that it alone holds
 # MEETS-NOT: perWarpGroup
 # MEETS: ttg.tma_store
 # MEETS-NOT: perWarpGroup
@@ -48,7 +51,9 @@ import triton.language as tl
 # TELLS: bar.sync 0;
 # TELLS: atom.global.gpu.acq_rel.add.u32
 @triton.jit
-def product(a_ptr, b_ptr, out_ptr, M, N, K, programs, STEP: tl.constexpr, done_ptr=None):
+def product(a_ptr, b_ptr, out_ptr, M, N, K, programs, STEP: tl.constexpr, done_ptr=None, ASSEMBLY: tl.constexpr = False):
+    if ASSEMBLY:
+        tl.inline_asm_elementwise("st.global.u32 [$1], 0; mov.u32 $0, 0;", "=r,l", [out_ptr], dtype=tl.int32, is_pure=False, pack=1)
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [128, 64])
     b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 128])
     out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [128, 128])

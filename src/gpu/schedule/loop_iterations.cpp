@@ -7,7 +7,6 @@
 #include "gpu/schedule/loop_iterations.h"
 
 #include "ir/refusal.h"
-#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -60,12 +59,6 @@ bool LoopIterations::canClone(Value value) {
   return canClone(value, seen);
 }
 
-/// A load that every thread can repeat.
-static bool isScalarLoad(Operation *op) {
-  auto load = dyn_cast<tt::LoadOp>(op);
-  return load && !isa<RankedTensorType>(load.getType()) && !tt::mayChangeMeanwhile(load);
-}
-
 bool LoopIterations::canClone(Value value, llvm::DenseSet<Value> &seen) {
   if (loop.isDefinedOutsideOfLoop(value) || !seen.insert(value).second)
     return true; // of those seen, one that cannot be cloned ends the search
@@ -75,7 +68,8 @@ bool LoopIterations::canClone(Value value, llvm::DenseSet<Value> &seen) {
     return !isa<RankedTensorType>(argument.getType()) && canClone(loop.getTiedLoopYieldedValue(argument)->get(), seen);
   }
   Operation *op = value.getDefiningOp();
-  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !(isMemoryEffectFree(op) || isScalarLoad(op))) return false;
+  bool isScalarLoad = isa<tt::LoadOp>(op) && !isa<RankedTensorType>(value.getType());
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !(isMemoryEffectFree(op) || isScalarLoad)) return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) { return canClone(operand, seen); });
 }
 

@@ -24,7 +24,8 @@ class LoopIterations {
 public:
   explicit LoopIterations(mlir::scf::ForOp loop, llvm::ArrayRef<LaterScalar> scalars = {});
   bool canClone(mlir::Value value);
-  /// The loads of the loop that are cloned for `values`, all of which can be cloned. Nothing may write what they read meanwhile.
+  /// The loads of the loop that are cloned for `values`, all of which can be cloned. Their caller checks each of them by
+  /// ttg::unwrittenGuards.
   llvm::SmallVector<tt::LoadOp> loads(mlir::ValueRange values);
   /// The values outside the loop that ofIteration and existsIteration compute with: those that `values` depend on in the first iteration,
   /// the bounds and the step, and increments. All of `values` can be cloned.

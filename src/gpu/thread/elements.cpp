@@ -95,8 +95,7 @@ static LogicalResult lowerIntToPtr(ThreadContext &t, tt::IntToPtrOp op) {
 
 static LogicalResult lowerBitcast(ThreadContext &t, tt::BitcastOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
-  return lowerElements(
-      t, op, [&](ValueRange x) -> Value { return x[0].getType() == type ? x[0] : Value(arith::BitcastOp::create(t.b, type, x[0])); });
+  return lowerElements(t, op, [&](ValueRange x) { return bitcast(t, type, x[0]); });
 }
 
 static LogicalResult lowerPreciseDiv(ThreadContext &t, tt::PreciseDivFOp op) {

@@ -108,7 +108,7 @@ LogicalResult lowerFloatConversion(ThreadContext &t, Operation *op, bool towardZ
   return success();
 }
 
-/// Arithmetic of 8-bit floats is done in f32 and rounded.
+/// Arithmetic of 8-bit floats is done in f32 and rounded. Fails, and reports nothing, if `compute` returns null.
 LogicalResult lowerByteFloats(ThreadContext &t, Operation *op, function_ref<Value(ValueRange)> compute) {
   SmallVector<ThreadValues> operands;
   for (Value operand : op->getOperands()) {
@@ -122,7 +122,9 @@ LogicalResult lowerByteFloats(ThreadContext &t, Operation *op, function_ref<Valu
     SmallVector<Value> scalars;
     for (const ThreadValues &parts : operands)
       scalars.push_back(parts[parts.size() == 1 ? 0 : static_cast<size_t>(reg)]);
-    results.push_back(compute(scalars));
+    Value result = compute(scalars);
+    if (!result) return failure();
+    results.push_back(result);
   }
   t.set(op->getResult(0), narrows ? narrowToBytes(t, results, element, /*towardZero=*/false) : results);
   return success();
@@ -280,34 +282,19 @@ LogicalResult lowerMath(ThreadContext &t, Operation *op) {
   if (isa<math::AbsFOp>(op)) // of any width, including 8-bit floats: clears the sign, the highest bit
     return lowerElements(t, op, [&](ValueRange x) -> Value {
       auto bits = t.b.getIntegerType(element.getIntOrFloatBitWidth());
-      Value whole = x[0].getType() == bits ? x[0] : Value(arith::BitcastOp::create(t.b, bits, x[0]));
+      Value whole = bitcast(t, bits, x[0]);
       auto constant = [&](const APInt &value) { return t.constant(bits, t.b.getIntegerAttr(bits, value)); };
       Value magnitude = arith::AndIOp::create(t.b, whole, constant(APInt::getSignedMaxValue(bits.getWidth())));
       if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(element)) { // the sign alone is NaN
         Value isNan = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, whole, constant(APInt::getSignedMinValue(bits.getWidth())));
         magnitude = arith::SelectOp::create(t.b, isNan, whole, magnitude);
       }
-      return x[0].getType() == bits ? magnitude : Value(arith::BitcastOp::create(t.b, element, magnitude));
+      return bitcast(t, x[0].getType(), magnitude);
     });
   if (op->hasAttr(ttg::roundedName)) return lowerElements(t, op, [&](ValueRange x) { return shortExp(t, x[0]); });
   if (name == "powf") name = "pow";
-  if (isByteFloat(element)) {
-    SmallVector<ThreadValues> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(upcastBytes(t, t.get(operand), element));
-    ThreadValues results;
-    for (size_t reg = 0; reg < operands[0].size(); ++reg) {
-      SmallVector<Value> x;
-      for (const ThreadValues &parts : operands)
-        x.push_back(parts[reg]);
-      Value result = mathFunction(t, name, x);
-      if (!result) return notBuilt(op, name);
-      results.push_back(result);
-    }
-    t.set(op->getResult(0), narrowToBytes(t, results, element, /*towardZero=*/false));
-    return success();
-  }
-  LogicalResult result = lowerElements(t, op, [&](ValueRange x) { return mathFunction(t, name, x); });
+  auto compute = [&](ValueRange x) { return mathFunction(t, name, x); };
+  LogicalResult result = isByteFloat(element) ? lowerByteFloats(t, op, compute) : lowerElements(t, op, compute);
   return succeeded(result) ? result : notBuilt(op, name);
 }
 

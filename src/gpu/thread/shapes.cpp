@@ -130,11 +130,7 @@ static LogicalResult lowerSplat(ThreadContext &t, tt::SplatOp op) {
 }
 
 /// Elements keep their row-major index.
-static LogicalResult lowerExpandDims(ThreadContext &t, tt::ExpandDimsOp op) {
-  return mapRegisters(t, op, op.getSrc(), [](uint32_t flat) { return flat; });
-}
-
-static LogicalResult lowerReshape(ThreadContext &t, tt::ReshapeOp op) {
+template <typename Op> static LogicalResult keepIndices(ThreadContext &t, Op op) {
   return mapRegisters(t, op, op.getSrc(), [](uint32_t flat) { return flat; });
 }
 
@@ -160,8 +156,8 @@ static LogicalResult lowerTrans(ThreadContext &t, tt::TransOp op) {
 }
 
 void addShapeLowerings(LoweringTable &table) {
-  addLowerings<lowerConstant, lowerProgramId, lowerProgramCount, lowerWarpId, lowerRange, lowerSplat, lowerUnsplat, lowerExpandDims,
-               lowerReshape, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit>(table);
+  addLowerings<lowerConstant, lowerProgramId, lowerProgramCount, lowerWarpId, lowerRange, lowerSplat, lowerUnsplat,
+               keepIndices<tt::ExpandDimsOp>, keepIndices<tt::ReshapeOp>, lowerBroadcast, lowerTrans, lowerJoin, lowerSplit>(table);
 }
 
 } // namespace tilewright::gpu

@@ -84,13 +84,17 @@ Value fromMemory(ThreadContext &t, Value stored, Type scalar) {
   return arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, stored, t.zero(stored.getType()));
 }
 
+Value bitcast(ThreadContext &t, Type type, Value x) {
+  return x.getType() == type ? x : Value(arith::BitcastOp::create(t.b, type, x));
+}
+
 Value packed(ThreadContext &t, ValueRange values) {
   int64_t bits = 0;
   for (Value value : values)
     bits += value.getType().getIntOrFloatBitWidth();
   Type type = t.b.getIntegerType(static_cast<unsigned>(bits));
   if (values.size() > 1) return ptx::PackOp::create(t.b, type, values);
-  return values[0].getType() == type ? values[0] : Value(arith::BitcastOp::create(t.b, type, values[0]));
+  return bitcast(t, type, values[0]);
 }
 
 ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
@@ -99,7 +103,7 @@ ThreadValues unpacked(ThreadContext &t, Value word, Type element) {
     SmallVector<Type> types(static_cast<size_t>(count), element);
     return ThreadValues(ptx::UnpackOp::create(t.b, types, word).getResults());
   }
-  return {word.getType() == element ? word : Value(arith::BitcastOp::create(t.b, element, word))};
+  return {bitcast(t, element, word)};
 }
 
 Value logicalAnd(ThreadContext &t, Value x, Value y) {

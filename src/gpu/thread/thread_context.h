@@ -83,6 +83,8 @@ ThreadValues gather(ThreadContext &t, mlir::ValueRange values);
 void scatter(ThreadContext &t, mlir::ValueRange values, mlir::ValueRange scalars);
 Value toMemory(ThreadContext &t, Value scalar);
 Value fromMemory(ThreadContext &t, Value stored, Type scalar);
+/// The same bits as another type; the value itself if it has that type.
+Value bitcast(ThreadContext &t, Type type, Value x);
 /// Packs contiguous values of 1 to 8 bytes in total into one integer, the first in the lowest bits; and back.
 Value packed(ThreadContext &t, mlir::ValueRange values);
 ThreadValues unpacked(ThreadContext &t, Value word, Type element);

@@ -20,6 +20,14 @@ bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+SmallVector<Value> valuesOf(Operation *op) {
+  SmallVector<Value> values(op->getResults());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::append_range(values, block.getArguments());
+  return values;
+}
+
 bool isElementwiseOnTiles(Operation *op) {
   if (op->getNumResults() == 0 || !isTile(op->getResult(0))) return false;
   return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, tt::MapElementwiseOp>(op);
@@ -114,12 +122,8 @@ void TileEquivalence::link(Operation *op) {
 
 TileEquivalence::TileEquivalence(tt::FuncOp function, const RematerializableTiles &cheap) {
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Value result : op->getResults())
-      add(result, cheap);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          add(argument, cheap);
+    for (Value value : valuesOf(op))
+      add(value, cheap);
   });
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { link(op); });
   DenseMap<Value, size_t> ofLeader;

@@ -16,6 +16,8 @@
 namespace tilewright::gpu {
 
 bool isTile(mlir::Value value);
+/// Returns the results of an operation and the arguments of its regions.
+llvm::SmallVector<mlir::Value> valuesOf(mlir::Operation *op);
 /// True if all results are tiles, and each element depends only on the elements at the same index of the operands. For inline assembly
 /// these are the elements of the same pack.
 bool isElementwiseOnTiles(mlir::Operation *op);

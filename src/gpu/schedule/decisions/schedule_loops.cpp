@@ -3,7 +3,8 @@
 //   before: scf.for %i { %a = ttg.descriptor_load %map[%i]    ttg.store_shared %a, %p    ttg.mma_async %p ... wait }
 //   after:  the same loop, with ttg.id on its operations and {ttg.loop_schedule = #ttg.loop_schedule<policy "gemm" ...>}
 // For the kernel: find the loads of each loop that may run ahead, and decide whether it gets a producer warp. Then schedule one loop after
-// the other (schedule_loop.cpp). Then add stages that cost nothing, decide which warps wait for copies, verify the schedules, and write them.
+// the other (schedule_loop.cpp). Then add stages that cost nothing, decide which warps wait for copies, verify the schedules, and write
+// them.
 #include "gpu/passes.h"
 #include "gpu/schedule/decisions/attempts.h"
 #include "gpu/schedule/decisions/free_stages.h"

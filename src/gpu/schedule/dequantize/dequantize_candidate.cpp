@@ -8,6 +8,7 @@
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/tile_equivalence.h"
+#include "gpu/ttg/written_memory.h"
 #include "ir/slice.h"
 #include "support/target.h"
 
@@ -115,9 +116,11 @@ private:
     Result<void> result;
     tiles.walk([&](Operation *op) {
       auto load = dyn_cast<tt::LoadOp>(op);
-      std::optional<LaunchGuards> unwritten = load ? noWriteGuards(load, tiles) : LaunchGuards();
-      if (unwritten) llvm::append_range(c.guards, *unwritten);
-      if (!unwritten) result = Failure{"the loop over tiles may store what it loads"};
+      Result<LaunchGuards> unwritten = load ? ttg::unwrittenGuards(load, tiles) : LaunchGuards();
+      if (unwritten)
+        llvm::append_range(c.guards, *unwritten);
+      else
+        result = Failure{"the loop over tiles may store what it loads"};
       if (op->getNumRegions() != 0 && op != tiles && op != c.loop) result = Failure{"the loop over tiles has a branch or another loop"};
       return result ? WalkResult::advance() : WalkResult::interrupt();
     });
@@ -153,15 +156,22 @@ bool isComputedFrom(Value value, Block *body, function_ref<bool(Operation *)> is
   });
 }
 
+/// True if the tile's numbers are those of a loaded tile with narrower ones. Masks and addresses are not among them.
+static bool isUpcast(Value tile, Block *body) {
+  int64_t bits = ttg::memoryBits(tile.getType());
+  return tt::dependsOn(tile, [&](Value source) {
+    Operation *op = source.getDefiningOp();
+    if (!op || op->getBlock() != body || getElementTypeOrSelf(source).isInteger(1)) return tt::Search::skip;
+    if (!isa<tt::LoadOp, ttg::DescriptorLoadOp>(op)) return tt::Search::follow;
+    return isTile(source) && ttg::memoryBits(source.getType()) < bits ? tt::Search::found : tt::Search::skip;
+  });
+}
+
 bool upcastsOperand(scf::ForOp loop) {
   return llvm::any_of(loop.getBody()->getOps<ttg::StoreSharedOp>(), [&](ttg::StoreSharedOp store) {
-    auto isNarrow = [&](Operation *op) {
-      return isa<tt::LoadOp, ttg::DescriptorLoadOp>(op) && isTile(op->getResult(0)) &&
-             ttg::memoryBits(op->getResult(0).getType()) < ttg::memoryBits(store.getSrc().getType());
-    };
     ttg::AllocOp alloc = allocOf(store.getBuffer());
     bool forMma = alloc && llvm::any_of(accessesOf(alloc), llvm::IsaPred<ttg::MmaAsyncOp>);
-    return forMma && isComputedFrom(store.getSrc(), loop.getBody(), isNarrow);
+    return forMma && isUpcast(store.getSrc(), loop.getBody());
   });
 }
 

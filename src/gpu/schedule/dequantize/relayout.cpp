@@ -3,7 +3,6 @@
 #include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/tiles/layouts/layout_plan.h"
 #include "ir/slice.h"
-#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -19,8 +18,7 @@ Relayout::Key Relayout::keyOf(Value tile, const Layout &want) {
 std::optional<Layout> Relayout::layoutOfOperands(Operation *op, const Layout &want) const {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || isa<tt::ElementwiseInlineAsmOp>(op)) return {};
   if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp, ttg::ConvertLayoutOp>(op) || isElementwiseOnTiles(op)) return want;
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return tt::isVolatileLoad(load) ? std::nullopt : std::optional(want);
-  if (isa<ttg::DescriptorLoadOp>(op)) return want;
+  if (isa<tt::LoadOp, ttg::DescriptorLoadOp>(op)) return want;
   return sourceLayout(op, want);
 }
 

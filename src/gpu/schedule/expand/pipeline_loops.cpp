@@ -11,11 +11,11 @@
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operation_ids.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/ttg/written_memory.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -151,7 +151,7 @@ private:
       llvm::append_range(addresses, load->getOperands());
     llvm::append_range(loads, LoopIterations(schedule.loop).loads(addresses));
     for (tt::LoadOp load : loads)
-      ttg::relyOn(function, *noWriteGuards(load, schedule.loop));
+      ttg::relyOn(function, *ttg::unwrittenGuards(load, schedule.loop));
   }
 
   LogicalResult waitLateForStores() {

@@ -8,8 +8,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
-#include "gpu/ttg/tensor_map_recipe.h"
-#include "ir/volatile_load.h"
+#include "gpu/ttg/written_memory.h"
 #include "ir/zeros.h"
 #include "support/target.h"
 
@@ -36,26 +35,11 @@ static int64_t asyncBytes(tt::LoadOp load, ttg::AllocOp alloc) {
   return std::min(inMemory, registersInOrder(vectorAccess(layout, shared)) * shared.elementBytes());
 }
 
-std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, scf::ForOp loop) {
-  LaunchGuards guards;
-  WalkResult walk = loop.walk([&](Operation *op) {
-    if (any(programOrderOf(op) & ProgramOrder::atomic)) return WalkResult::interrupt();
-    std::optional<Value> written = ttg::writtenPointer(op);
-    if (!written) return WalkResult::advance();
-    std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
-    if (!guard) return WalkResult::interrupt();
-    guards.push_back(*guard);
-    return WalkResult::advance();
-  });
-  return walk.wasInterrupted() ? std::nullopt : std::optional(guards);
-}
-
 /// Checks that cp.async can do what the load and the store to its buffer do.
 static Result<void> checkCopyAsync(tt::LoadOp load, ttg::AllocOp alloc, scf::ForOp loop, bool mayCopyAsync) {
   auto tile = cast<RankedTensorType>(load.getType());
   if (!mayCopyAsync) return Failure{"the GPU has no cp.async"};
-  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
-  if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
+  if (Result<LaunchGuards> unwritten = ttg::unwrittenGuards(load, loop); !unwritten) return Failure{unwritten.error()};
   if (load.getOther() && !tt::isZeros(load.getOther())) return Failure{"elements outside of its mask are not 0"};
   if (tile.getElementType() != alloc.getType().getElementType()) return Failure{"the buffer holds elements of another type"};
   if (asyncBytes(load, alloc) < minCopyAsyncBytes) return Failure{"cp.async copies at least 4 bytes"};
@@ -67,9 +51,9 @@ static Result<void> checkEarlier(Operation *load, scf::ForOp loop) {
   LoopIterations iterations(loop);
   if (!llvm::all_of(load->getOperands(), [&](Value operand) { return iterations.canClone(operand); }))
     return Failure{"its address cannot be computed before the iteration"};
-  if (!llvm::all_of(iterations.loads(load->getOperands()), [&](tt::LoadOp each) { return noWriteGuards(each, loop).has_value(); }))
-    return Failure{"the loop may write what its address is loaded from"};
   if (contains(loop, ProgramOrder::learnsWrites)) return Failure{"the loop may wait for data that another program writes"};
+  if (!llvm::all_of(iterations.loads(load->getOperands()), [&](tt::LoadOp each) { return bool(ttg::unwrittenGuards(each, loop)); }))
+    return Failure{"the loop may write what its address is loaded from"};
   return {};
 }
 
@@ -84,8 +68,7 @@ Result<void> checkPrefetch(Operation *load, ttg::AllocOp alloc, scf::ForOp loop,
 
 Result<void> checkRegisterPrefetch(tt::LoadOp load, scf::ForOp loop) {
   if (!isa<RankedTensorType>(load.getType())) return Failure{"it loads no tile"};
-  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
-  if (!noWriteGuards(load, loop)) return Failure{"the loop may write what it reads"};
+  if (Result<LaunchGuards> unwritten = ttg::unwrittenGuards(load, loop); !unwritten) return Failure{unwritten.error()};
   return checkEarlier(load, loop);
 }
 

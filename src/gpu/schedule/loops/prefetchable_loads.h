@@ -17,10 +17,6 @@ int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);
 LoopLoads findPrefetchableLoads(mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Finds the readers of the buffer's copies. False if something else accesses the buffers, or reads do not end within an iteration.
 bool findReaders(CopiedTiles &tiles, mlir::Block *body);
-/// The launch guards under which the loop does not write what `load` reads, so that the load can run ahead. Null if it may write that:
-/// after an atomic operation nothing is known. A load through a tensor map needs none: form-descriptors makes maps only of tensors that the
-/// kernel does not write (tensor_accesses.h).
-std::optional<LaunchGuards> noWriteGuards(tt::LoadOp load, mlir::scf::ForOp loop);
 /// Returns how many bytes the load's bytes move in every iteration, if an aligned word holds those of several whole iterations; nothing if
 /// it does not (load_advance.cpp).
 std::optional<int64_t> bytesOfIteration(tt::LoadOp load, mlir::scf::ForOp loop);

@@ -3,6 +3,7 @@
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tensor_map_recipe.h"
+#include "gpu/ttg/written_memory.h"
 #include "ir/address/divisibility.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -76,13 +77,9 @@ static std::optional<LaunchGuards> sameRowsGuards(ttg::TmaStoreOp store, ttg::Tm
 static bool storesAlone(scf::ForOp tiles, size_t stores) {
   for (Operation *op = tiles->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
     if (!isMemoryEffectFree(op)) return false;
-  size_t found = 0;
-  bool others = false;
-  tiles->getParentOp()->walk([&](Operation *op) {
-    found += isa<ttg::TmaStoreOp>(op);
-    others |= isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(op);
-  });
-  return found == stores && !others;
+  size_t writes = 0;
+  tiles->getParentOp()->walk([&](Operation *op) { writes += ttg::writtenPointer(op).has_value(); });
+  return writes == stores;
 }
 
 std::optional<LaunchGuards> perWarpGroupGuards(scf::ForOp tiles) {

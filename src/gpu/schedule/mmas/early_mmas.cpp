@@ -6,11 +6,10 @@
 // of the next iteration, the stages of the previous iteration are refilled after that wait, and MMAs of this iteration's stages may be
 // issued before.
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mmas/mma_order.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "ir/volatile_load.h"
+#include "gpu/ttg/written_memory.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -46,7 +45,7 @@ private:
   /// while that one runs.
   void hoistLoad(tt::LoadOp load) {
     int64_t held = isa<RankedTensorType>(load.getType()) ? registersOf(load.getType()) : 1;
-    if (held > registers || tt::isVolatileLoad(load) || !noWriteGuards(load, loop)) return;
+    if (held > registers || !ttg::unwrittenGuards(load, loop)) return;
     llvm::SmallPtrSet<Operation *, 8> needed;
     need(load, needed);
     SmallVector<Operation *> moved = {load};

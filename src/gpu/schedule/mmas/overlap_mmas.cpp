@@ -6,9 +6,9 @@
 // it.
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/loop_schedule.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/mmas/mma_schedule.h"
+#include "gpu/ttg/written_memory.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -23,8 +23,8 @@ static LogicalResult moveOperations(const MmaSchedule &schedule) {
   Operation *last = nullptr;
   for (auto [op, moves] : schedule.ops) {
     if (auto load = dyn_cast<tt::LoadOp>(op); load && moves) {
-      std::optional<LaunchGuards> guards = noWriteGuards(load, loop);
-      if (!guards) return load.emitError("its schedule is invalid: the loop may write what the load reads");
+      Result<LaunchGuards> guards = ttg::unwrittenGuards(load, loop);
+      if (!guards) return load.emitError("its schedule is invalid: ") << guards.error();
       ttg::relyOn(loop->getParentOfType<tt::FuncOp>(), *guards);
     }
     if (moves && last)

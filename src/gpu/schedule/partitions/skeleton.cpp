@@ -1,8 +1,7 @@
 #include "gpu/schedule/partitions/skeleton.h"
 
 #include "gpu/schedule/program_loop.h"
-#include "gpu/ttg/tensor_map_recipe.h"
-#include "ir/volatile_load.h"
+#include "gpu/ttg/written_memory.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -57,7 +56,7 @@ void Skeleton::need(Value value) {
   }
 }
 
-/// A warpgroup also loads tiles. One warp loads only scalars that stay the same during the launch.
+/// A warpgroup also loads tiles. One warp loads only scalars that the kernel does not write, under the guards that this adds.
 bool Skeleton::canCompute(Value result) {
   Operation *op = result.getDefiningOp();
   auto load = dyn_cast<tt::LoadOp>(op);
@@ -67,18 +66,10 @@ bool Skeleton::canCompute(Value result) {
          (load && isUnwritten(load));
 }
 
-/// True if no program of the launch writes to the tensor that the load reads, under the guards that this adds.
 bool Skeleton::isUnwritten(tt::LoadOp load) {
-  if (tt::isVolatileLoad(load)) return false;
-  WalkResult walk = load->getParentOfType<tt::FuncOp>().walk([&](Operation *op) {
-    std::optional<Value> written = ttg::writtenPointer(op);
-    if (!written) return WalkResult::advance();
-    std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
-    if (!guard) return WalkResult::interrupt();
-    launchGuards.push_back(*guard);
-    return WalkResult::advance();
-  });
-  return !walk.wasInterrupted();
+  Result<LaunchGuards> guards = ttg::unwrittenGuards(load, load->getParentOfType<tt::FuncOp>());
+  if (guards) llvm::append_range(launchGuards, *guards);
+  return bool(guards);
 }
 
 void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {

@@ -11,7 +11,7 @@
 // Each warp group of each CTA becomes the list of its waits, arrivals and reads in a small launch: loops of unknown bounds have 0, 1 or
 // several iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the
 // late one, which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits
-// depend on data is not verified, nor are the barriers of ttg.clc_program.
+// depend on data, or that has too many of them, is not verified, nor are the barriers of ttg.clc_program.
 #include "gpu/schedule/partitions/verify_barriers.h"
 
 #include "gpu/cost_model/hardware.h"
@@ -182,7 +182,7 @@ LogicalResult verifyBarriers(tt::FuncOp function, ttg::ConfigAttr config, ArrayR
   });
   if (unknown)
     ttg::remark(function, "specialize-warps", unknown->getLoc(),
-                "the mbarriers of the partitions are not verified: a wait or an arrival depends on data");
+                "the mbarriers of the partitions are not verified: a wait or an arrival depends on data, or there are too many");
   return failure(isBroken);
 }
 

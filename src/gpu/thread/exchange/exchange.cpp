@@ -275,16 +275,16 @@ private:
 };
 } // namespace
 
-/// The number of this warp among those along the dimension.
-static Value indexOfWarp(ThreadContext &t, const Layout &layout, uint64_t warpMask) {
-  std::vector<uint32_t> bases(layout.basesOf(Axis::warp).size(), 0);
+/// The bits of `mask` of a number with so many `bits`, compacted: the number of a warp, or a lane, among those that differ in these bits.
+static Value compacted(ThreadContext &t, Value number, int64_t bits, uint64_t mask) {
+  std::vector<uint32_t> bases(static_cast<size_t>(bits), 0);
   uint32_t next = 1;
   for (size_t bit = 0; bit < bases.size(); ++bit)
-    if (warpMask >> bit & 1) {
+    if (mask >> bit & 1) {
       bases[bit] = next;
       next <<= 1;
     }
-  return xorBases(t, t.threads.warp, bases);
+  return xorBases(t, number, bases);
 }
 
 /// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
@@ -297,18 +297,6 @@ static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount, Block &regio
   for (int64_t bit = 0; bit < laneBits && operations >= minCombinedOperations; ++bit)
     if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
   return sharing;
-}
-
-/// The lane's number among the lanes that share: the bits of `sharing`, compacted.
-static Value sharingIndexOfLane(ThreadContext &t, uint64_t sharing) {
-  std::vector<uint32_t> bases(laneBits, 0);
-  uint32_t next = 1;
-  for (int64_t bit = 0; bit < laneBits; ++bit)
-    if (sharing >> bit & 1) {
-      bases[static_cast<size_t>(bit)] = next;
-      next <<= 1;
-    }
-  return xorBases(t, t.threads.lane, bases);
 }
 
 /// Reads the partial values of a result register: of the warp number `part`, which may differ from lane to lane.
@@ -326,7 +314,7 @@ static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t
 static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpPartials &parts, uint64_t sharing,
                                HeldTiles &held) {
   int64_t shares = int64_t(1) << llvm::popcount(sharing);
-  Value share = sharing ? sharingIndexOfLane(t, sharing) : Value();
+  Value share = sharing ? compacted(t, t.threads.lane, laneBits, sharing) : Value();
   for (auto [reg, values] : llvm::enumerate(held)) {
     ThreadValues sum;
     for (int64_t first = 0; first < parts.partCount; first += shares) {
@@ -370,7 +358,7 @@ static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgRed
                                  const ReductionPlan &plan, HeldTiles &held) {
   const Layout &reduced = plan.result;
   WarpPartials parts(t, plan, held.front(), scratch(t, op));
-  Value part = indexOfWarp(t, layout, plan.warpMask);
+  Value part = compacted(t, t.threads.warp, layout.bits(Axis::warp), plan.warpMask);
   // In `reduced`, bits along the dimension distinguish copies. So exactly one lane stores, and each warp along the dimension stores its
   // part.
   uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;

@@ -34,10 +34,6 @@ static Value combined(ImplicitLocOpBuilder &b, tt::RMWOp kind, Value old, Value 
   return value;
 }
 
-static Value sameBits(ThreadContext &t, Type type, Value x) {
-  return x.getType() == type ? x : Value(arith::BitcastOp::create(t.b, type, x));
-}
-
 static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Order order, ptx::Scope scope, Value address, Value value,
                                  Value predicate) {
   Type type = value.getType(), bits = t.b.getIntegerType(type.getIntOrFloatBitWidth());
@@ -53,12 +49,12 @@ static Value atomicByCompareSwap(ThreadContext &t, tt::AtomicRMWOp op, ptx::Orde
   scf::ConditionOp::create(t.b, test->getArgument(1), ValueRange{test->getArgument(0)});
   Block *body = t.b.createBlock(&loop.getAfter(), {}, TypeRange{bits}, {t.b.getLoc()});
   Value seen = body->getArgument(0);
-  Value old = sameBits(t, type, seen);
+  Value old = bitcast(t, type, seen);
   Value found = ptx::CompareSwapOp::create(t.b, bits, order, scope, address, seen,
-                                           sameBits(t, bits, combined(t.b, op.getAtomicRmwOp(), old, value)), Value());
+                                           bitcast(t, bits, combined(t.b, op.getAtomicRmwOp(), old, value)), Value());
   scf::YieldOp::create(t.b, ValueRange{found, arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, found, seen)});
   t.b.setInsertionPointAfter(loop);
-  return sameBits(t, type, loop.getResult(0));
+  return bitcast(t, type, loop.getResult(0));
 }
 
 static constexpr const char *atomicAdvice = "use elements of 16, 32 or 64 bits";
@@ -106,9 +102,9 @@ static LogicalResult lowerCompareSwap(ThreadContext &t, tt::AtomicCASOp op) {
   if (bits.getIntOrFloatBitWidth() < 16) return refuse(op, Diag::notOnGpus, {"an atomic compare-and-swap of 8 bits", atomicAdvice});
   ThreadValues results;
   for (auto [reg, address] : llvm::enumerate(t.get(op.getPtr()))) {
-    Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, sameBits(t, bits, t.get(op.getCmp())[reg]),
-                                           sameBits(t, bits, t.get(op.getVal())[reg]), first);
-    results.push_back(sameBits(t, type, old));
+    Value old = ptx::CompareSwapOp::create(t.b, bits, order, scopeOf(op.getScope()), address, bitcast(t, bits, t.get(op.getCmp())[reg]),
+                                           bitcast(t, bits, t.get(op.getVal())[reg]), first);
+    results.push_back(bitcast(t, type, old));
   }
   t.set(op.getResult(), shareResults(t, op, results, pointer, /*isSynchronized=*/false));
   return success();

@@ -1,7 +1,10 @@
 // The registers of matrix instructions: formats, packed words, and the register of a thread that holds an element.
 #pragma once
 
+#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/thread_context.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <map>
 
@@ -27,6 +30,13 @@ inline std::optional<ptx::Format> accumulatorOf(Type element) {
 /// The CTAs of a tcgen05 operation. All operations of a kernel have the same.
 inline uint32_t ctaGroupOf(bool paired) {
   return paired ? 2 : 1;
+}
+
+/// An address in shared memory in units of 16 bytes, for a descriptor. In a cluster, higher bits of a shared address are the CTA's rank. A
+/// descriptor has other fields there.
+inline Value descriptorStart(ThreadContext &t, Value address) {
+  if (t.kernel.config.getCtas() != 1) address = mlir::arith::AndIOp::create(t.b, address, t.i32((int64_t(1) << descriptorAddressBits) - 1));
+  return mlir::arith::ShRUIOp::create(t.b, address, t.i32(4));
 }
 
 /// Packs elements into the registers of instructions.

@@ -37,14 +37,6 @@ struct OperandMatrix {
 };
 } // namespace
 
-/// The start of a buffer in units of 16 bytes. In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other
-/// fields there.
-static Value descriptorStart(ThreadContext &t, Value buffer) {
-  Value address = t.getScalar(buffer);
-  if (t.kernel.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
-  return arith::ShRUIOp::create(t.b, address, t.i32(4));
-}
-
 /// `kDim`: the K dimension. Nothing if tcgen05.mma cannot read the buffer.
 static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int64_t kDim) {
   OperandMatrix matrix;
@@ -64,7 +56,7 @@ static std::optional<OperandMatrix> matrixOf(ThreadContext &t, Value buffer, int
   descriptor.leading = matrix.alongK ? 16 : static_cast<uint64_t>(matrix.shared.shape[static_cast<size_t>(kDim)]) * span;
   descriptor.stride = swizzleRows * span;
   matrix.bits = encode(descriptor);
-  matrix.start = descriptorStart(t, buffer);
+  matrix.start = descriptorStart(t, t.getScalar(buffer));
   return matrix;
 }
 
@@ -154,7 +146,7 @@ static Scales scalesOf(Value buffer, Value columns, bool isB) {
 static void copyScales(ThreadContext &t, const Scales &scales, uint32_t ctaGroup, Value one) {
   SharedLayout shared = cast<ttg::BufferType>(scales.buffer.getType()).getLayout().layout();
   LinearMap offsets = shared.inverse();
-  Value start = descriptorStart(t, scales.buffer);
+  Value start = descriptorStart(t, t.getScalar(scales.buffer));
   MatrixDescriptor descriptor;
   descriptor.leading = 16;
   descriptor.stride = swizzleRows * 16;

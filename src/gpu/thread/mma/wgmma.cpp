@@ -61,9 +61,7 @@ static std::optional<SharedOperand> sharedOperand(ThreadContext &t, Value buffer
   }
   Value address = arith::AddIOp::create(t.b, t.getScalar(buffer), xorBases(t, t.threads.warp, groups));
   if (zero) address = arith::AddIOp::create(t.b, address, t.getScalar(zero));
-  // In a cluster, higher bits of a shared address are the CTA's rank. A descriptor has other fields there.
-  if (t.kernel.config.getCtas() != 1) address = arith::AndIOp::create(t.b, address, t.i32((1 << descriptorAddressBits) - 1));
-  Value start = arith::AddIOp::create(t.b, arith::ShRUIOp::create(t.b, address, t.i32(4)), t.i32(static_cast<int64_t>(bits & UINT32_MAX)));
+  Value start = arith::AddIOp::create(t.b, descriptorStart(t, address), t.i32(static_cast<int64_t>(bits & UINT32_MAX)));
   return SharedOperand{shared, alongK, bits, start};
 }
 

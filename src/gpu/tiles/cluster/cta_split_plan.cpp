@@ -49,14 +49,6 @@ void CtaSplitPlan::noteShape(Value value) {
   if (isTile(value)) shapes[value] = SmallVector<int64_t>(cast<RankedTensorType>(value.getType()).getShape());
 }
 
-SmallVector<Value> valuesOf(Operation *op) {
-  SmallVector<Value> values(op->getResults());
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      llvm::append_range(values, block.getArguments());
-  return values;
-}
-
 void CtaSplitPlan::collect() {
   for (Value argument : function.getArguments())
     noteShape(argument);

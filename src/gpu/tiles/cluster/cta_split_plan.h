@@ -88,8 +88,6 @@ private:
   llvm::DenseMap<mlir::Value, CtaSplit> chosen; // by class leader
 };
 
-/// Returns the results of an operation and the arguments of its regions.
-llvm::SmallVector<mlir::Value> valuesOf(mlir::Operation *op);
 /// Returns the split of the operand of expand_dims, broadcast or trans for a split of its result.
 CtaSplit sourceSplit(mlir::Operation *op, CtaSplit split);
 

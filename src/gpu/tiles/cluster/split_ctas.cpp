@@ -247,9 +247,8 @@ private:
       if (isTile(operand.get())) operand.set(inSplit(operand.get(), split));
     b.setLoc(op->getLoc());
     for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          if (isTile(argument)) argument.setType(typeIn(cast<RankedTensorType>(argument.getType()), plan.splitOf(argument)));
+      for (Value argument : region.getArguments())
+        if (isTile(argument)) argument.setType(typeIn(cast<RankedTensorType>(argument.getType()), plan.splitOf(argument)));
     for (auto [result, split] : llvm::zip(op->getResults(), its.results))
       if (isTile(result)) {
         result.setType(typeIn(cast<RankedTensorType>(result.getType()), split));

@@ -34,10 +34,7 @@ static bool isPlain(Operation *op) {
 /// True if tiles of an operation with `extent` elements along a dimension may be sliced unevenly along it.
 static bool suits(Operation *op, const UnevenSplit &wanted) {
   SmallVector<Value> tiles(op->getOperands());
-  llvm::append_range(tiles, op->getResults());
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      llvm::append_range(tiles, block.getArguments());
+  llvm::append_range(tiles, valuesOf(op));
   for (Value tile : tiles) {
     auto type = dyn_cast<RankedTensorType>(tile.getType());
     if (type && llvm::is_contained(type.getShape(), wanted.extent) && !isPlain(op)) return false;
