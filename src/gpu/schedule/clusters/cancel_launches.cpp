@@ -9,7 +9,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/place_accumulators.h"
+#include "gpu/schedule/accumulators/mma_plan.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"

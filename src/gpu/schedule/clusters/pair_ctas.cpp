@@ -11,7 +11,7 @@
 #include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/place_accumulators.h"
+#include "gpu/schedule/accumulators/mma_plan.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/mma_loops.h"

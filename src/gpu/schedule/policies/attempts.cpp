@@ -20,7 +20,7 @@ FailureOr<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref<void(tt::F
   for (Step step : {Step(pipelineLoops), Step(copyUnpipelined), Step(scheduleMmas), Step(overlapMmas)})
     if (failed(step(*module))) return failure();
   if (see) see(copy);
-  if (failed(placeAccumulators(*module))) return failure();
+  if (failed(planAccumulators(*module)) || failed(placeAccumulators(*module))) return failure();
   return planShared(copy).bytes;
 }
 
