@@ -45,7 +45,6 @@ bool computesSpecialFunctions(ChainedMma &mma) {
   });
 }
 
-/// Decides all of it.
 class ChainPlanner {
 public:
   ChainPlanner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, Chains chains)
@@ -64,42 +63,38 @@ public:
 private:
   //===--------------------------------------------------------------------------------------------------- tensor memory
 
-  /// Lets operands use the columns of results that threads have loaded before. A warp stores to the rows that it has loaded. Returns the
-  /// early MMA of each operand.
-  DenseMap<Operation *, const ChainedMma *> shareColumns(ChainLoop &its) const {
-    DenseMap<Operation *, const ChainedMma *> shared;
-    llvm::SmallPtrSet<const ChainedMma *, 4> taken;
-    if (plan.rowGroups * warpsOfGroup != config.getWarps()) return shared;
-    for (ChainedMma &mma : its.mmas) {
-      RankedTensorType operand = mma.operandInRegisters();
-      if (!operand) continue;
-      const auto *found = llvm::find_if(its.mmas, [&](ChainedMma &each) {
-        auto *early = std::get_if<EarlyMma>(&each.kind);
-        RankedTensorType result = each.resultType();
-        bool fits = operand.getDimSize(0) == result.getDimSize(0) &&
-                    operand.getDimSize(1) * ttg::elementBits(operand) <= result.getDimSize(1) * registerBits;
-        return early && fits && early->wait->isBeforeInBlock(mma.op) && !taken.contains(&each);
-      });
-      if (found == its.mmas.end()) continue;
-      taken.insert(found);
-      shared[mma.op] = found;
-    }
-    return shared;
+  using Sharing = llvm::SmallPtrSet<const ChainedMma *, 4>; ///< early MMAs in whose columns an operand is
+
+  /// Returns an early MMA in the columns of whose result an operand can be: threads have loaded that before, and a warp stores to the rows
+  /// that it has loaded. Null if there is none.
+  const ChainedMma *resultToShare(ChainLoop &its, ChainedMma &mma, const Sharing &taken) const {
+    RankedTensorType operand = mma.operandInRegisters();
+    const auto *found = llvm::find_if(its.mmas, [&](ChainedMma &each) {
+      auto *early = std::get_if<EarlyMma>(&each.kind);
+      RankedTensorType result = each.resultType();
+      bool fits = operand.getDimSize(0) == result.getDimSize(0) &&
+                  operand.getDimSize(1) * ttg::elementBits(operand) <= result.getDimSize(1) * registerBits;
+      return early && fits && early->wait->isBeforeInBlock(mma.op) && !taken.contains(&each);
+    });
+    return found == its.mmas.end() || plan.rowGroups * warpsOfGroup != config.getWarps() ? nullptr : found;
   }
 
   /// Gives results and operands their columns. Returns the number of columns.
-  static int64_t placeTiles(ChainLoop &its, const DenseMap<Operation *, const ChainedMma *> &shared) {
+  int64_t placeTiles(ChainLoop &its, bool shares) const {
     TensorColumns columns;
+    Sharing taken;
     for (ChainedMma &mma : its.mmas) {
       mma.result = tensorTileOf(mma.resultType(), mma.isEarly() && its.earlyMmas == ttg::EarlyMmas::prefetched ? 2 : 1);
       columns.take(mma.result);
-      RankedTensorType operand = mma.operandInRegisters();
-      if (!operand) continue;
-      const ChainedMma *early = shared.lookup(mma.op);
+      if (!mma.operandInRegisters()) continue;
+      const ChainedMma *early = shares ? resultToShare(its, mma, taken) : nullptr;
       TensorOperand &stored = *mma.late()->operand;
-      stored.tile = operandTile(operand, early ? &early->result : nullptr);
       stored.sharesColumns = early != nullptr;
-      if (!early) columns.take(stored.tile);
+      stored.tile = operandTile(mma.operandInRegisters(), early ? &early->result : nullptr);
+      if (early)
+        taken.insert(early);
+      else
+        columns.take(stored.tile);
     }
     return columns.allocated();
   }
@@ -111,7 +106,7 @@ private:
       its.earlyMmas = ttg::EarlyMmas::in_iteration;
       if (its.copiesCanPrefetch() && (prefetches || plan.rowGroups > 1))
         its.earlyMmas = prefetches ? ttg::EarlyMmas::prefetched : ttg::EarlyMmas::interleaved;
-      plan.columns = std::max(plan.columns, placeTiles(its, shares ? shareColumns(its) : DenseMap<Operation *, const ChainedMma *>()));
+      plan.columns = std::max(plan.columns, placeTiles(its, shares));
     }
     return plan.columns <= limit;
   }
