@@ -33,7 +33,7 @@ Result<void> verify(const AccumulationPlan &plan) {
   ColumnsInUse columns;
   for (const auto &[loop, its] : plan.loops) {
     for (const auto &[number, sum] : its.sums) {
-      if (sum.depth != its.depth()) return Failure{"the sums of a loop have different numbers of tiles"};
+      if (sum.depth < 1 || sum.depth != its.depth()) return Failure{"the sums of a loop have different numbers of tiles"};
       columns.add(sum);
     }
     if (its.scales) columns.add(its.scales.first, setsOfScales * its.scales.columns);
