@@ -100,8 +100,13 @@ llvm::LogicalResult scheduleMmas(mlir::ModuleOp module);
 /// Moves MMAs and waits as `ttg.mma_schedule` says. Reports an error if that names operations which the loop does not have.
 llvm::LogicalResult overlapMmas(mlir::ModuleOp module);
 
-/// Gives the accumulators of MMAs places in tensor memory, on targets with tcgen05. A sum that a loop carries stays there; other values are
-/// loaded where an MMA has ended. Replaces ttg.mma_async and ttg.mma_async_wait. Reports an error if 512 columns do not suffice.
+/// Plans the partition that issues the MMAs of a warp-specialized kernel, on targets with tcgen05: which MMAs wait for threads, and the
+/// columns of tensor memory. Writes the plan as attributes (ttg.mma_partition and others).
+llvm::LogicalResult planAccumulators(mlir::ModuleOp module);
+
+/// Carries the plan out. Without one, the first warp of the threads issues the MMAs. A sum that a loop carries stays in tensor memory;
+/// other values are loaded where an MMA has ended. Replaces ttg.mma_async and ttg.mma_async_wait. Reports an error if 512 columns do not
+/// suffice.
 llvm::LogicalResult placeAccumulators(mlir::ModuleOp module);
 
 /// Assigns `ttg.offset` (bytes in shared memory) to every buffer, barrier and operation with scratch, and `ttg.shared_bytes` to the

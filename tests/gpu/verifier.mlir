@@ -103,3 +103,38 @@ tt.func public @value_of_another_partition(%a: !ttg.buffer<1 x f32, #row>) attri
   ttg.store_shared %x, %a : tensor<128xf32, #tile>, !ttg.buffer<1 x f32, #row>
   tt.return
 }
+
+// -----
+
+// expected-error @below {{an early MMA has no operand that threads store}}
+tt.func public @plan() attributes {plan = #ttg.mma_plan<early result <0> operand <64> parts [16]>} {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{an operand that threads store needs ascending ends of its parts}}
+tt.func public @plan() attributes {plan = #ttg.mma_plan<late result <0> operand <64>>} {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{an operand that threads store needs ascending ends of its parts}}
+tt.func public @plan() attributes {plan = #ttg.mma_plan<late result <0> operand <64> parts [32, 16]>} {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{row groups take turns only to compute an operand that they store}}
+tt.func public @plan() attributes {plan = #ttg.mma_plan<in_place result <0> ping_pong true>} {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{the correction partition changes the sums of rescaled MMAs only}}
+tt.func public @plan() attributes {plan = #ttg.mma_plan<late result <0> correction 0>} {
+  tt.return
+}

@@ -69,7 +69,7 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   }
   found.reason = reason;
   found.dotsInFlight = static_cast<int64_t>(made.getEdges().size());
-  for (StringRef pass : {"partition-dequantize", "pair-ctas", "cancel-launches", "place-accumulators"})
+  for (StringRef pass : {"partition-dequantize", "pair-ctas", "cancel-launches", "plan-accumulators"})
     found.remarks += remarkText(loop, pass);
   found.crossTile = made.getCrossTile(), found.shiftsMma = made.shiftsMma(), found.hasOtherLoads = loads;
   loops.push_back(std::move(found));

@@ -195,6 +195,52 @@ def TTG_MmaSchedule : TTGAttr<"MmaSchedule", "mma_schedule"> {
   let assemblyFormat = "`<` (`ops` ` ` `[` $ops^ `]`)? (`edges` ` ` `[` $edges^ `]`)? `>`";
 }
 
+// ---- the MMA partition, from plan-accumulators to place-accumulators
+
+def TTG_MmaPartitionKind : I32EnumAttr<"MmaPartitionKind",
+  "the loops of a kernel whose MMAs a warp of its own issues: they only accumulate, or threads compute between their dots",
+  [I32EnumAttrCase<"accumulation", 0>, I32EnumAttrCase<"chains", 1>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_MmaPartition : TTGAttr<"MmaPartition", "mma_partition"> {
+  let summary = "the partition that issues a kernel's MMAs. `columns`: the allocation of tensor memory. `rowGroups`: warp groups that have 128 "
+                "rows of all tiles to themselves, with MMAs and barriers of their own";
+  let parameters = (ins EnumParameter<TTG_MmaPartitionKind>:$kind, "int64_t":$columns, DefaultValuedParameter<"int64_t", "1">:$rowGroups);
+  let assemblyFormat = "`<` $kind `columns` $columns (`row_groups` $rowGroups^)? `>`";
+}
+def TTG_EarlyMmas : I32EnumAttr<"EarlyMmas",
+  "when the early MMAs of a loop are issued: in their iteration; an iteration ahead, while threads compute, to the second tile of their "
+  "results; after the late ones of the iteration before, one row group after the other",
+  [I32EnumAttrCase<"in_iteration", 0>, I32EnumAttrCase<"prefetched", 1>, I32EnumAttrCase<"interleaved", 2>]> {
+  let cppNamespace = "::tilewright::ttg";
+  let genSpecializedAttr = 0;
+}
+def TTG_EarlyMmasAttr : EnumAttr<TTGDialect, TTG_EarlyMmas, "early_mmas"> { let assemblyFormat = "`<` $value `>`"; }
+def TTG_MmaRole : I32EnumAttr<"MmaRole",
+  "what an MMA waits for: early, nothing that threads compute in its iteration; late, its operands or what it adds to, and threads load the "
+  "result; in_place, operands of a sum that only MMAs change; rescaled, the sum of the loop that threads change before the MMA adds to it",
+  [I32EnumAttrCase<"early", 0>, I32EnumAttrCase<"late", 1>, I32EnumAttrCase<"in_place", 2>, I32EnumAttrCase<"rescaled", 3>]> {
+  let cppNamespace = "::tilewright::ttg";
+}
+def TTG_TensorSpan : TTGAttr<"TensorSpan", "tensor_span"> {
+  let summary = "the first column of `depth` adjacent tiles in tensor memory";
+  let parameters = (ins "int64_t":$column, DefaultValuedParameter<"int64_t", "1">:$depth);
+  let assemblyFormat = "`<` $column (`depth` $depth^)? `>`";
+}
+def TTG_MmaPlan : TTGAttr<"MmaPlan", "mma_plan"> {
+  let summary = "what the MMA partition does with an MMA. `operand`: operand A, where threads store it, or in the columns of an early MMA's "
+                "result. They store it in parts that end at `parts` (along K), and the MMA starts with the first. `pingPong`: row groups compute it "
+                "one after the other. `correction`: the buffer of the factors by which the correction partition multiplies the sum. `scales`: "
+                "the first column of the scales of its loop";
+  let parameters = (ins EnumParameter<TTG_MmaRole>:$role, "::tilewright::ttg::TensorSpanAttr":$result,
+                        OptionalParameter<"::tilewright::ttg::TensorSpanAttr">:$operand, OptionalArrayRefParameter<"int32_t">:$parts,
+                        DefaultValuedParameter<"bool", "false">:$pingPong, OptionalParameter<"std::optional<int64_t>">:$correction,
+                        OptionalParameter<"std::optional<int64_t>">:$scales);
+  let assemblyFormat = [{`<` $role `result` $result (`operand` $operand^)? (`parts` ` ` `[` $parts^ `]`)? (`ping_pong` $pingPong^)?
+    (`correction` $correction^)? (`scales` $scales^)? `>`}];
+  let genVerifyDecl = 1; // an early MMA has no more than a result
+}
+
 class TTGType<string name, string text> : TypeDef<TTGDialect, name> { let mnemonic = text; }
 
 def TTG_Buffer : TTGType<"Buffer", "buffer"> {

@@ -78,6 +78,17 @@ static LogicalResult verifyPartition(Operation *op) {
   return success();
 }
 
+LogicalResult MmaPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaRole role, TensorSpanAttr, TensorSpanAttr operand,
+                                  ArrayRef<int32_t> parts, bool pingPong, std::optional<int64_t> correction, std::optional<int64_t>) {
+  bool ascend = std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<int32_t>()) == parts.end();
+  if (role == MmaRole::early && operand) return emitError() << "an early MMA has no operand that threads store";
+  if (bool(operand) == parts.empty() || !ascend || (operand && parts.front() <= 0))
+    return emitError() << "an operand that threads store needs ascending ends of its parts";
+  if (pingPong && !operand) return emitError() << "row groups take turns only to compute an operand that they store";
+  if (correction && role != MmaRole::rescaled) return emitError() << "the correction partition changes the sums of rescaled MMAs only";
+  return success();
+}
+
 LogicalResult TTGDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (failed(verify(op, attribute, /*isOfArgument=*/false))) return failure();
   return attribute.getName() == partitionName ? verifyPartition(op) : success();

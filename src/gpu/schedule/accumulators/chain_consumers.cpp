@@ -46,12 +46,14 @@ static void waitForReaders(OpBuilder &b, ChainExpansion &chain) {
     if (!first || op->isBeforeInBlock(first)) first = op;
   };
   for (auto [number, mma] : llvm::enumerate(chain.mmas)) {
-    if (mma.isEarly) continue;
-    if (!mma.hasOtherTile()) change(number, mma.op);
-    if (mma.isRescaled && !mma.factorBuffer) change(number, firstUser(chain.loop.getRegionIterArg(*mma.carried)));
+    LateMma *late = mma.late();
+    if (!late) continue;
+    if (!late->hasOtherTile()) change(number, mma.op);
+    auto *rescaled = std::get_if<RescaledSum>(&late->sum);
+    if (rescaled && !rescaled->factorBuffer) change(number, firstUser(chain.loop.getRegionIterArg(rescaled->number)));
     for (Value buffer : mma.op.buffers())
       for (Operation *access : accessesOf(allocOf(buffer)))
-        if (chain.loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(mma.lastReader, access);
+        if (chain.loop->isProperAncestor(access) && isa<ttg::StoreSharedOp>(access)) change(late->lastReader, access);
   }
   for (auto [number, op] : firsts) {
     b.setInsertionPoint(op);
@@ -63,27 +65,25 @@ static void waitForReaders(OpBuilder &b, ChainExpansion &chain) {
 
 void storeInits(OpBuilder &b, ChainExpansion &chain) {
   for (ExpandedMma &mma : chain.mmas)
-    if (mma.storesInit)
-      ttg::TensorStoreOp::create(b, chain.loop.getLoc(), chain.loop.getInitArgs()[*mma.carried], mma.results, DenseI32ArrayAttr());
+    if (mma.storesInit())
+      ttg::TensorStoreOp::create(b, chain.loop.getLoc(), chain.loop.getInitArgs()[*mma.carriedSum()], mma.results, DenseI32ArrayAttr());
 }
 
-static void loadResult(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
-  Location loc = mma.wait.getLoc();
-  Value d = mma.op.getD();
-  b.setInsertionPoint(mma.wait);
+static void loadResult(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, ttg::MmaAsyncWaitOp wait) {
+  Location loc = wait.getLoc();
+  Value passed = TensorAccumulators::afterWait(mma.op);
+  b.setInsertionPoint(wait);
   StageState stage = stageAt(b, loc, chain, chain.count, mma.result.depth);
   waitInGroup(b, loc, chain, mma.done, stage);
-  Value loaded = ttg::TensorLoadOp::create(b, loc, d.getType(), resultAt(b, mma, stage.index));
-  for (auto [tile, passed] : llvm::zip(mma.wait.getTiles(), mma.wait.getResults()))
-    if (tile == d) passed.replaceAllUsesWith(loaded);
+  passed.replaceAllUsesWith(ttg::TensorLoadOp::create(b, loc, passed.getType(), resultAt(b, mma, stage.index)));
 }
 
 /// The sum is in tensor memory from one iteration to the next one.
-static void loadRescaled(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
-  BlockArgument sum = chain.loop.getRegionIterArg(*mma.carried);
+static void loadRescaled(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, const RescaledSum &rescaled) {
+  BlockArgument sum = chain.loop.getRegionIterArg(rescaled.number);
   b.setInsertionPoint(firstUser(sum));
-  if (mma.factors)
-    ttg::TensorScaleOp::create(b, mma.op.getLoc(), mma.factors, mma.results, IntegerAttr());
+  if (rescaled.factors)
+    ttg::TensorScaleOp::create(b, mma.op.getLoc(), rescaled.factors, mma.results, IntegerAttr());
   else
     sum.replaceAllUsesWith(ttg::TensorLoadOp::create(b, mma.op.getLoc(), sum.getType(), mma.results));
   chain.loop.getTiedLoopYieldedValue(sum)->set(sum);
@@ -111,16 +111,16 @@ static void computeEarly(Value value, scf::ForOp loop) {
 
 /// Of two tiles, the consumers fill one for this iteration. The correction partition has read what the previous but one left there: it
 /// arrived at `ready` afterwards, and the consumers have waited for that MMA.
-static void sendFactors(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
+static void sendFactors(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, const RescaledSum &rescaled) {
   Location loc = mma.op.getLoc();
-  BlockArgument sum = chain.loop.getRegionIterArg(*mma.carried);
+  BlockArgument sum = chain.loop.getRegionIterArg(rescaled.number);
   chain.loop.getTiedLoopYieldedValue(sum)->set(sum);
-  computeEarly(mma.factors, chain.loop);
-  b.setInsertionPointAfterValue(mma.factors);
+  computeEarly(rescaled.factors, chain.loop);
+  b.setInsertionPointAfterValue(rescaled.factors);
   StageState stage = stageAt(b, loc, chain, chain.count, factorTiles);
   auto tiles = cast<ttg::BufferType>(mma.factorTiles.getType());
   Value tile = ttg::StageOp::create(b, loc, withDepth(tiles, 1), mma.factorTiles, stage.index);
-  ttg::StoreSharedOp::create(b, loc, mma.factors, tile);
+  ttg::StoreSharedOp::create(b, loc, rescaled.factors, tile);
   arriveInGroup(b, loc, chain, mma.factorsFull, stage.index);
   for (int64_t group = 0; group < chain.plan.rowGroups; ++group)
     correctSum(b, chain, mma, tile, stage, group);
@@ -129,10 +129,11 @@ static void sendFactors(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
 void loadResults(OpBuilder &b, ChainExpansion &chain) {
   scf::ForOp loop = chain.loop;
   for (ExpandedMma &mma : chain.mmas) {
-    if (!mma.carried || loop.getResult(*mma.carried).use_empty()) continue;
-    Value result = loop.getResult(*mma.carried);
+    std::optional<unsigned> number = mma.carriedSum();
+    if (!number || loop.getResult(*number).use_empty()) continue;
+    Value result = loop.getResult(*number);
     Value sum = ttg::TensorLoadOp::create(b, loop.getLoc(), result.getType(), mma.results);
-    result.replaceAllUsesWith(mma.storesInit ? sum : sumOrInit(b, loop, *mma.carried, sum));
+    result.replaceAllUsesWith(mma.storesInit() ? sum : sumOrInit(b, loop, *number, sum));
   }
 }
 
@@ -156,32 +157,46 @@ static Value waitForPreviousGroup(OpBuilder &b, ChainExpansion &chain, ExpandedM
   return next;
 }
 
+/// True if threads store what the MMA adds to in each iteration.
+static bool storesSum(ExpandedMma &mma) {
+  bool isStored = std::visit(llvm::makeVisitor([](const LoadedSum &) { return true; }, [](const InPlaceSum &) { return false; },
+                                               [](const RescaledSum &sum) { return !sum.factors; }),
+                             mma.late()->sum);
+  return isStored && !tt::isZeros(mma.op.getC());
+}
+
 static void writeOperands(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma) {
   Location loc = mma.op.getLoc();
   b.setInsertionPoint(mma.op);
   Value operand = operandAt(b, chain, mma, chain.count), next = mma.pingPong ? waitForPreviousGroup(b, chain, mma) : Value();
   for (auto [part, ready] : llvm::enumerate(mma.ready)) {
     if (operand) ttg::TensorStoreOp::create(b, loc, mma.op.getA(), operand, rangeOfPart(b, mma, part));
-    if (part == 0 && mma.hasOtherTile()) waitForPrevious(b, loc, chain, mma); // `ready` counts the arrivals of one iteration
-    bool storesSum = part == 0 && !mma.isInPlace() && !mma.factors && !tt::isZeros(mma.op.getC());
-    if (storesSum) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), mma.results, DenseI32ArrayAttr());
+    if (part == 0 && mma.late()->hasOtherTile()) waitForPrevious(b, loc, chain, mma); // `ready` counts the arrivals of one iteration
+    if (part == 0 && storesSum(mma)) ttg::TensorStoreOp::create(b, loc, mma.op.getC(), mma.results, DenseI32ArrayAttr());
     arriveInGroup(b, loc, chain, ready, chain.zero);
     // The thread program has this arrival after the special functions of the last part (pipelineTensorStores).
     if (next && part == 0) ttg::BarrierArriveOp::create(b, loc, mma.pingPong, next, Value());
   }
 }
 
+static void expandSum(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, const LateMma &late) {
+  auto expandRescaled = [&](const RescaledSum &sum) {
+    sum.factorBuffer ? sendFactors(b, chain, mma, sum) : loadRescaled(b, chain, mma, sum);
+  };
+  std::visit(
+      llvm::makeVisitor([&](const LoadedSum &sum) { loadResult(b, chain, mma, sum.wait); }, [](const InPlaceSum &) {}, expandRescaled),
+      late.sum);
+}
+
 void expandConsumers(OpBuilder &b, ChainExpansion &chain) {
   waitForReaders(b, chain);
-  for (ExpandedMma &mma : chain.mmas) {
-    if (mma.factorBuffer)
-      sendFactors(b, chain, mma);
-    else if (mma.isRescaled)
-      loadRescaled(b, chain, mma);
-    else if (mma.wait)
-      loadResult(b, chain, mma);
-    if (!mma.isEarly) writeOperands(b, chain, mma);
-  }
+  for (ExpandedMma &mma : chain.mmas)
+    std::visit(llvm::makeVisitor([&](const EarlyMma &early) { loadResult(b, chain, mma, early.wait); },
+                                 [&](const LateMma &late) {
+                                   expandSum(b, chain, mma, late);
+                                   writeOperands(b, chain, mma);
+                                 }),
+               mma.kind);
   for (ttg::MmaAsyncWaitOp wait : chain.its.waits) {
     wait.replaceAllUsesWith(wait.getTiles());
     wait.erase();

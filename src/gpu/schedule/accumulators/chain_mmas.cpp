@@ -79,7 +79,7 @@ void waitForCopies(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, Ex
 /// pair of MMAs (PTX ISA 9.7.16.6.2).
 void waitForColumns(OpBuilder &b, ChainExpansion &chain, Value of, int64_t group) {
   for (ExpandedMma &mma : chain.mmas) {
-    if (!mma.columnsOf) continue;
+    if (!mma.late() || !mma.late()->operand || !mma.late()->operand->sharesColumns) continue;
     assignToMmas(waitForMma(b, mma.op.getLoc(), chain, mma, of, group));
   }
 }
@@ -109,7 +109,7 @@ void commit(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, ExpandedM
 /// The early MMAs of one iteration and row group.
 void issueEarly(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, int64_t group) {
   for (ExpandedMma &mma : chain.mmas) {
-    if (!mma.isEarly) continue;
+    if (!mma.isEarly()) continue;
     Location loc = mma.op.getLoc();
     waitForCopies(b, chain, iteration, mma);
     Value stage = stageAt(b, loc, chain, iteration.count, mma.result.depth).index;
@@ -124,7 +124,8 @@ void issueLate(OpBuilder &b, ChainExpansion &chain, Iteration &iteration, Expand
   auto constant = [&](bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)).getResult(); };
   waitForCopies(b, chain, iteration, mma);
   StageState stage = stageAt(b, loc, chain, iteration.count, 1);
-  Value accumulate = mma.isInPlace() && !mma.storesInit ? isLater : constant(!tt::isZeros(mma.op.getC()));
+  bool overwrites = std::holds_alternative<InPlaceSum>(mma.late()->sum) && !mma.storesInit(); // in the first iteration
+  Value accumulate = overwrites ? isLater : constant(!tt::isZeros(mma.op.getC()));
   for (auto [part, ready] : llvm::enumerate(mma.ready)) {
     assignToMmas(waitForResults(b, loc, ready, barrierOf(b, loc, chain, stage.index, group), stage.parity));
     multiply(b, chain, iteration, mma, group, mma.results, part ? constant(true) : accumulate, rangeOfPart(b, mma, part));
@@ -155,7 +156,8 @@ void issueMmas(OpBuilder &b, ChainExpansion &chain) {
     waitForColumns(b, chain, of, group); // in the last iteration, too: each phase is waited for
     inBranch(b, loc, existsLater, [&] { issueEarly(b, chain, next, group); });
   };
-  if (chain.its.prefetches || chain.its.interleaves) {
+  ttg::EarlyMmas early = chain.its.earlyMmas;
+  if (early != ttg::EarlyMmas::in_iteration) {
     Iteration first = now;
     inBranch(b, loc, comparedToFirst(arith::CmpIPredicate::eq), [&] {
       for (int64_t group : groups)
@@ -165,22 +167,25 @@ void issueMmas(OpBuilder &b, ChainExpansion &chain) {
     existsLater = LoopIterations(loop).existsLater(b, 1);
   }
   for (int64_t group : groups) {
-    if (chain.its.prefetches) {
-      issueNext(before, group);
-    } else if (!chain.its.interleaves) {
+    switch (early) {
+    case ttg::EarlyMmas::prefetched: issueNext(before, group); break;
+    case ttg::EarlyMmas::in_iteration:
       waitForColumns(b, chain, before, group);
       issueEarly(b, chain, now, group);
+      break;
+    case ttg::EarlyMmas::interleaved: // after the late ones
+      break;
     }
   }
   Value isLater = comparedToFirst(arith::CmpIPredicate::ne);
   Operation *last = chain.mmas[chain.its.lastLate].op;
   for (int64_t group : groups) {
     for (ExpandedMma &mma : chain.mmas) {
-      if (mma.isEarly) continue;
+      if (mma.isEarly()) continue;
       b.setInsertionPoint(chain.plan.rowGroups == 1 ? mma.op.getOperation() : last); // operands of all row groups are known there
       issueLate(b, chain, now, mma, group, isLater);
     }
-    if (chain.its.interleaves) issueNext(chain.count, group);
+    if (early == ttg::EarlyMmas::interleaved) issueNext(chain.count, group);
   }
 }
 

@@ -38,14 +38,16 @@ Value resultAt(OpBuilder &b, ExpandedMma &mma, Value stage) {
 }
 
 Value operandAt(OpBuilder &b, const ChainExpansion &chain, ExpandedMma &mma, Value number) {
-  if (!mma.operand || mma.operand->depth == 1) return mma.operands;
+  int64_t depth = mma.operands ? mma.late()->operand->tile.depth : 1;
+  if (depth == 1) return mma.operands;
   Location loc = mma.op.getLoc();
-  return ttg::TensorStageOp::create(b, loc, mma.operands, stageAt(b, loc, chain, number, mma.operand->depth).index);
+  return ttg::TensorStageOp::create(b, loc, mma.operands, stageAt(b, loc, chain, number, depth).index);
 }
 
 DenseI32ArrayAttr rangeOfPart(OpBuilder &b, const ExpandedMma &mma, size_t part) {
-  ArrayRef<int32_t> ends = mma.partEnds;
-  return ends.size() < 2 ? DenseI32ArrayAttr() : b.getDenseI32ArrayAttr({part ? ends[part - 1] : 0, ends[part]});
+  if (mma.late()->partCount() == 1) return {};
+  ArrayRef<int32_t> ends = mma.late()->operand->partEnds;
+  return b.getDenseI32ArrayAttr({part ? ends[part - 1] : 0, ends[part]});
 }
 
 Value barrierOf(OpBuilder &b, Location loc, const ChainExpansion &chain, Value stage, int64_t group) {
@@ -67,24 +69,28 @@ ttg::BarrierWaitOp waitForMma(OpBuilder &b, Location loc, const ChainExpansion &
 
 //===-------------------------------------------------------------------------------------------------- the frame of a loop
 
+/// Allocates the buffer of a sum's factors, unless another loop has.
+static Value factorTilesOf(const ChainExpansion &chain, size_t number, MutableArrayRef<Value> factorBuffers) {
+  Value &tiles = factorBuffers[number];
+  if (tiles) return tiles;
+  OpBuilder b(chain.zero.getContext());
+  b.setInsertionPointAfterValue(chain.zero);
+  return tiles = ttg::AllocOp::create(b, chain.zero.getLoc(), chain.plan.factorBuffers[number], ttg::Lifetime::throughout);
+}
+
 /// Allocates an MMA's tiles and barriers. `factorBuffers`: those of the plan.
-static void allocate(ExpandedMma &mma, const ChainExpansion &chain, bool pingPong, TensorMemory &memory,
-                     MutableArrayRef<Value> factorBuffers) {
+static void allocate(ExpandedMma &mma, const ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorBuffers) {
   int64_t groups = chain.plan.rowGroups, warps = chain.warps / groups;
+  LateMma *late = mma.late();
   mma.results = memory.tile(mma.result);
-  if (mma.operand) mma.operands = memory.tile(*mma.operand);
+  if (late && late->operand) mma.operands = memory.tile(late->operand->tile);
   mma.done = memory.barriers(mma.result.depth * groups);
-  for (int64_t part = 0; part < mma.partCount(); ++part)
-    mma.ready.push_back(memory.barriers(groups, warps + (mma.factorBuffer && part == 0 ? warpsOfGroup : 0)));
-  if (pingPong) mma.pingPong = memory.barriers(groups, warps);
-  if (!mma.factorBuffer) return;
-  Value &tiles = factorBuffers[*mma.factorBuffer];
-  if (!tiles) {
-    OpBuilder b(chain.zero.getContext());
-    b.setInsertionPointAfterValue(chain.zero);
-    tiles = ttg::AllocOp::create(b, chain.zero.getLoc(), chain.plan.factorBuffers[*mma.factorBuffer], ttg::Lifetime::throughout);
-  }
-  mma.factorTiles = tiles;
+  if (!late) return;
+  for (size_t part = 0; part < late->partCount(); ++part)
+    mma.ready.push_back(memory.barriers(groups, warps + (late->isCorrected() && part == 0 ? warpsOfGroup : 0)));
+  if (late->operand && late->operand->pingPong) mma.pingPong = memory.barriers(groups, warps);
+  if (!late->isCorrected()) return;
+  mma.factorTiles = factorTilesOf(chain, *mma.scaledSum()->factorBuffer, factorBuffers);
   mma.factorsFull = memory.barriers(factorTiles * groups, warps);
 }
 
@@ -97,8 +103,8 @@ static void hoistBuffers(ChainExpansion &chain) {
 
 static void eraseReplaced(ChainExpansion &chain) {
   for (ExpandedMma &mma : llvm::reverse(chain.mmas)) {
-    if (mma.carried)
-      chain.loop.getTiedLoopYieldedValue(chain.loop.getRegionIterArg(*mma.carried))->set(chain.loop.getRegionIterArg(*mma.carried));
+    if (std::optional<unsigned> number = mma.carriedSum())
+      chain.loop.getTiedLoopYieldedValue(chain.loop.getRegionIterArg(*number))->set(chain.loop.getRegionIterArg(*number));
     mma.op.erase();
   }
   for (auto &[barriers, full] : chain.its.fullWaits)
@@ -108,8 +114,8 @@ static void eraseReplaced(ChainExpansion &chain) {
 }
 
 static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorBuffers) {
-  for (auto [number, planned] : llvm::enumerate(chain.its.mmas))
-    allocate(chain.mmas.emplace_back(planned), chain, chain.its.pingPong == number, memory, factorBuffers);
+  for (const ChainedMma &planned : chain.its.mmas)
+    allocate(chain.mmas.emplace_back(planned), chain, memory, factorBuffers);
   hoistBuffers(chain);
   OpBuilder b(chain.loop);
   // The counter of iterations, in all runs of the loop, and of these runs.

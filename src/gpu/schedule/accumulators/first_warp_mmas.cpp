@@ -112,16 +112,14 @@ private:
   /// Loads each value that something needs in registers, where it is complete.
   LogicalResult loadResults() {
     for (auto &[value, tile] : plan.accumulators) {
-      SmallVector<OpOperand *> needed;
-      for (OpOperand &use : value.getUses())
-        if (!accumulators.isInPlace(use)) needed.push_back(&use);
-      if (needed.empty()) continue;
+      SmallVector<OpOperand *> readers = accumulators.readersOf(value);
+      if (readers.empty()) continue;
       Operation *from = value.getDefiningOp();
       if (!isa_and_nonnull<ttg::MmaAsyncWaitOp, scf::ForOp>(from))
-        return bug(needed[0]->getOwner(), "it reads an MMA's result before a wait");
+        return bug(readers[0]->getOwner(), "it reads an MMA's result before a wait");
       b.setInsertionPointAfter(from);
       Value loaded = ttg::TensorLoadOp::create(b, from->getLoc(), value.getType(), memory.tile(plan.tiles[tile]));
-      for (OpOperand *use : needed)
+      for (OpOperand *use : readers)
         use->set(loaded);
     }
     return success();

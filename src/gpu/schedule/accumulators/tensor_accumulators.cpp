@@ -38,17 +38,59 @@ static Value beforeWaits(Value value) {
   return value;
 }
 
+/// Returns the use by which an MMA or a loop takes another value for this result of it; null if it takes none.
+static OpOperand *takenFor(Value value) {
+  if (auto mma = value.getDefiningOp<ttg::MmaAsyncOp>()) return &mma.getCMutable();
+  auto loop = value.getDefiningOp<scf::ForOp>();
+  return loop ? loop.getTiedLoopInit(loop.getRegionIterArg(cast<OpResult>(value).getResultNumber())) : nullptr;
+}
+
 bool TensorAccumulators::isInPlace(OpOperand &use) const {
   if (!contains(use.get())) return false;
   if (isa<ttg::MmaAsyncWaitOp>(use.getOwner())) return true;
   return maySupersede(use) && countSuperseding(beforeWaits(use.get())) == 1;
 }
 
+SmallVector<OpOperand *> TensorAccumulators::readersOf(Value value) const {
+  SmallVector<OpOperand *> readers;
+  for (OpOperand &use : value.getUses())
+    if (!isInPlace(use)) readers.push_back(&use);
+  return readers;
+}
+
 bool TensorAccumulators::isRead(Value value) const {
-  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+  return !readersOf(value).empty() || llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
-    return wait ? isRead(wait.getResults()[use.getOperandNumber()]) : !isInPlace(use);
+    return wait && isRead(wait.getResults()[use.getOperandNumber()]);
   });
+}
+
+BlockArgument TensorAccumulators::sumOf(ttg::MmaAsyncOp mma) const {
+  OpOperand *before = &mma.getCMutable();
+  while (before && isInPlace(*before)) {
+    Value value = beforeWaits(before->get());
+    if (auto argument = dyn_cast<BlockArgument>(value)) return argument;
+    before = takenFor(value);
+  }
+  return {};
+}
+
+Value TensorAccumulators::afterWait(ttg::MmaAsyncOp mma) {
+  Value d = mma.getD();
+  auto wait = d.hasOneUse() ? dyn_cast<ttg::MmaAsyncWaitOp>(*d.user_begin()) : ttg::MmaAsyncWaitOp();
+  return wait ? wait.getResults()[d.use_begin()->getOperandNumber()] : Value();
+}
+
+BlockArgument TensorAccumulators::rescaledSum(ttg::MmaAsyncOp mma) {
+  Value passed = afterWait(mma);
+  auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+  bool isYielded = loop && passed && passed.hasOneUse() && *passed.user_begin() == loop.getBody()->getTerminator();
+  if (!isYielded) return {};
+  BlockArgument sum = loop.getRegionIterArg(passed.use_begin()->getOperandNumber());
+  bool isReadBefore = !sum.use_empty() && llvm::all_of(sum.getUsers(), [&](Operation *user) {
+    return user->getBlock() == loop.getBody() && user->isBeforeInBlock(mma);
+  });
+  return isReadBefore ? sum : BlockArgument();
 }
 
 /// Returns the number of uses that may supersede the value, also after waits.
@@ -82,11 +124,7 @@ bool TensorAccumulators::maySupersede(OpOperand &use) const {
 /// True if the value is the carried one after MMAs, waits and inner loops, each of which has taken the one before in its place.
 bool TensorAccumulators::comesFrom(Value value, BlockArgument argument) const {
   while ((value = beforeWaits(value)) != argument) {
-    OpOperand *before = nullptr;
-    if (auto mma = value.getDefiningOp<ttg::MmaAsyncOp>())
-      before = &mma.getCMutable();
-    else if (auto loop = value.getDefiningOp<scf::ForOp>())
-      before = loop.getTiedLoopInit(loop.getRegionIterArg(cast<OpResult>(value).getResultNumber()));
+    OpOperand *before = takenFor(value);
     if (!before || !isInPlace(*before)) return false;
     value = before->get();
   }
@@ -98,6 +136,10 @@ bool TensorAccumulators::staysInLoop(BlockArgument argument) const {
   OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
   return yielded->get() != argument && isInPlace(*yielded) && comesFrom(yielded->get(), argument) &&
          llvm::all_of(argument.getUses(), [&](OpOperand &use) { return isInPlace(use); });
+}
+
+unsigned numberOf(BlockArgument carried) {
+  return carried.getArgNumber() - cast<scf::ForOp>(carried.getOwner()->getParentOp()).getNumInductionVars();
 }
 
 Value sumOrInit(OpBuilder &b, scf::ForOp loop, unsigned number, Value sum) {

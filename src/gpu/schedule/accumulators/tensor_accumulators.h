@@ -1,4 +1,5 @@
-// Which results of MMAs stay in tensor memory: until something else than an MMA, a wait or the back edge of a loop needs them.
+// Which results of MMAs stay in tensor memory, and what reads them. A result stays until something else than an MMA, a wait or the back
+// edge of a loop needs it.
 #pragma once
 
 #include "gpu/ttg/ttg.h"
@@ -17,8 +18,17 @@ public:
   bool contains(mlir::Value value) const;
   /// True if the use takes the value in its place.
   bool isInPlace(mlir::OpOperand &use) const;
-  /// True if something reads the value, or what waits pass on of it: it has a use that does not take it in its place.
+  /// Returns the uses that need the value in registers: those that do not take it in its place.
+  llvm::SmallVector<mlir::OpOperand *> readersOf(mlir::Value value) const;
+  /// True if something reads the value, or what waits pass on of it.
   bool isRead(mlir::Value value) const;
+  /// Returns the loop's sum that the MMA adds to in its place, maybe after other MMAs; null if there is none.
+  mlir::BlockArgument sumOf(ttg::MmaAsyncOp mma) const;
+  /// Returns what a wait passes on of the MMA's result, if that is its only use; null otherwise.
+  static mlir::Value afterWait(ttg::MmaAsyncOp mma);
+  /// Returns the loop's sum that the MMA's result becomes, if threads read it only in the next iteration, before this MMA: then the loop
+  /// can carry it in tensor memory. Null otherwise.
+  static mlir::BlockArgument rescaledSum(ttg::MmaAsyncOp mma);
 
 private:
   bool maySupersede(mlir::OpOperand &use) const;
@@ -29,6 +39,8 @@ private:
   llvm::SetVector<mlir::BlockArgument> carried;
 };
 
+/// Returns the number of a carried value among those of its loop.
+unsigned numberOf(mlir::BlockArgument carried);
 /// Returns `sum`, which was loaded after the loop, as result `number` of the loop: what the result starts from if no MMA has run.
 mlir::Value sumOrInit(mlir::OpBuilder &b, mlir::scf::ForOp loop, unsigned number, mlir::Value sum);
 

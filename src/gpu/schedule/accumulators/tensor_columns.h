@@ -14,6 +14,7 @@ struct TensorTile {
   int64_t depth = 1;
   int64_t column = 0; ///< the first one
   int64_t columns() const { return depth * type.columns(); }
+  bool operator==(const TensorTile &) const = default;
 };
 
 /// Returns a tile for a value with a layout, at column 0.

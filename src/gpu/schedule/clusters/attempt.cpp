@@ -1,6 +1,6 @@
 #include "gpu/schedule/clusters/attempt.h"
 
-#include "gpu/schedule/accumulators/place_accumulators.h"
+#include "gpu/schedule/accumulators/mma_plan.h"
 
 using namespace mlir;
 

@@ -23,7 +23,7 @@ static std::optional<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref
   for (Step step : {Step(pipelineLoops), Step(copyUnpipelined), Step(scheduleMmas), Step(overlapMmas)})
     if (failed(step(*module))) return {};
   if (see) see(copy);
-  if (failed(placeAccumulators(*module))) return {};
+  if (failed(planAccumulators(*module)) || failed(placeAccumulators(*module))) return {};
   return planShared(copy).bytes;
 }
 

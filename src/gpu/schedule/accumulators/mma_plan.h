@@ -1,0 +1,25 @@
+// The plan of a partition that issues a kernel's MMAs. plan-accumulators writes it as attributes, and place-accumulators carries it out.
+#pragma once
+
+#include "gpu/schedule/accumulators/accumulation_plan.h"
+#include "gpu/schedule/accumulators/chain_plan.h"
+
+#include <variant>
+
+namespace tilewright::gpu {
+
+using MmaPartitionPlan = std::variant<AccumulationPlan, ChainPlan>;
+
+/// Plans a partition for the MMAs of a kernel, one warp. The failure says why the first warp of the threads has to issue them.
+Result<MmaPartitionPlan> planMmaPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
+
+/// Checks what the expansion relies on: tiles that are in use at the same time have columns of their own, and what row groups, parts of
+/// operands and early MMAs need (verify_mma_plan.cpp).
+Result<void> verify(const MmaPartitionPlan &plan, int64_t warps);
+
+/// Writes the plan as attributes: `ttg.mma_partition` of the kernel, `ttg.early_mmas` of loops, and `ttg.mma_plan` of MMAs.
+void writeMmaPlan(tt::FuncOp function, const MmaPartitionPlan &plan);
+/// Reads the plan back, and removes the attributes. Reports an error if the kernel is not that of the plan, or if the plan does not hold.
+mlir::FailureOr<MmaPartitionPlan> takeMmaPlan(tt::FuncOp function, ttg::ConfigAttr config);
+
+} // namespace tilewright::gpu

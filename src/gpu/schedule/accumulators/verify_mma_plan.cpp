@@ -1,0 +1,124 @@
+// What the expansion of a plan relies on. takeMmaPlan has found in the loops themselves what threads compute and what is copied.
+#include "gpu/schedule/accumulators/mma_plan.h"
+
+#include "gpu/cost_model/hardware.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// The columns that are in use at the same time.
+class ColumnsInUse {
+public:
+  void add(int64_t first, int64_t count) { spans.push_back({first, count}); }
+  void add(const TensorTile &tile) { add(tile.column, tile.columns()); }
+
+  Result<void> verify(int64_t allocated) {
+    llvm::sort(spans);
+    int64_t end = 0;
+    for (auto [first, count] : spans) {
+      if (first < end) return Failure{"two tiles have the same columns"};
+      end = first + count;
+    }
+    return end <= allocated ? Result<void>() : Failure{"a tile is outside of the allocation"};
+  }
+
+private:
+  SmallVector<std::pair<int64_t, int64_t>> spans;
+};
+
+/// All loops have columns of their own: a warp may multiply in one loop while others load the sums of another one.
+Result<void> verify(const AccumulationPlan &plan) {
+  ColumnsInUse columns;
+  for (const auto &[loop, its] : plan.loops) {
+    for (const auto &[number, sum] : its.sums) {
+      if (sum.depth < 1 || sum.depth != its.depth()) return Failure{"the sums of a loop have different numbers of tiles"};
+      columns.add(sum);
+    }
+    if (its.scales) columns.add(its.scales.first, setsOfScales * its.scales.columns);
+  }
+  return columns.verify(plan.columns);
+}
+
+class ChainVerifier {
+public:
+  ChainVerifier(const ChainPlan &plan, const ChainLoop &its, int64_t warps) : plan(plan), its(its), warps(warps) {}
+
+  Result<void> run() {
+    if (its.earlyMmas != ttg::EarlyMmas::in_iteration && !its.copiesCanPrefetch())
+      return Failure{"copies of the next iteration wait for MMAs that are issued after the early ones"};
+    if (its.earlyMmas == ttg::EarlyMmas::interleaved && plan.rowGroups == 1)
+      return Failure{"early MMAs are interleaved, but not of row groups"};
+    for (const ChainedMma &mma : its.mmas) {
+      columns.add(mma.result);
+      bool isPrefetched = mma.isEarly() && its.earlyMmas == ttg::EarlyMmas::prefetched;
+      if (mma.result.depth != (isPrefetched ? 2 : 1))
+        return Failure{"results of early MMAs that run an iteration ahead have two tiles, others one"};
+      if (mma.late())
+        if (Result<void> valid = verifyLate(mma, *mma.late()); !valid) return valid;
+    }
+    return columns.verify(plan.columns);
+  }
+
+private:
+  Result<void> verifyLate(const ChainedMma &mma, const LateMma &late) {
+    if (late.operand)
+      if (Result<void> valid = verifyOperand(mma, *late.operand); !valid) return valid;
+    if (!late.isCorrected()) return {};
+    const auto &sum = std::get<RescaledSum>(late.sum);
+    if (!corrected.insert(*sum.factorBuffer).second) return Failure{"two sums of a loop have their factors in one buffer"};
+    bool fits = sum.factors && plan.factorBuffers[*sum.factorBuffer] == factorBufferOf(sum.factors);
+    return fits ? Result<void>() : Failure{"the buffer of a sum's factors has another type"};
+  }
+
+  Result<void> verifyOperand(const ChainedMma &mma, const TensorOperand &operand) {
+    RankedTensorType type = mma.operandInRegisters();
+    auto isWhole = [&](int32_t end) { return end % partStepOf(type) == 0; };
+    bool isInterleaved = its.earlyMmas == ttg::EarlyMmas::interleaved, inParts = operand.partEnds.size() > 1;
+    if (operand.partEnds.empty() || operand.partEnds.back() != type.getDimSize(1))
+      return Failure{"the parts of an operand are not all of it"};
+    if (inParts && !(isInterleaved && llvm::all_of(operand.partEnds, isWhole))) return Failure{"an operand cannot be stored in such parts"};
+    if (operand.pingPong && !isInterleaved) return Failure{"row groups take turns, but their MMAs do not"};
+    if (operand.sharesColumns) return verifyShared(mma, operand);
+    columns.add(operand.tile);
+    return operand.tile.depth == 1 ? Result<void>() : Failure{"an operand in columns of its own has several tiles"};
+  }
+
+  /// The operand takes the columns of a result that its threads have loaded before: a warp stores to the rows that it has loaded.
+  Result<void> verifyShared(const ChainedMma &mma, const TensorOperand &operand) {
+    auto isShared = [&](const ChainedMma &each) { return each.isEarly() && each.result.column == operand.tile.column; };
+    const auto *shared = llvm::find_if(its.mmas, isShared);
+    if (shared == its.mmas.end()) return Failure{"an operand is in the columns of no result"};
+    bool isLoaded = ttg::MmaAsyncWaitOp(std::get<EarlyMma>(shared->kind).wait)->isBeforeInBlock(mma.op);
+    bool fits = operand.tile.depth == shared->result.depth && operand.tile.type.columns() <= shared->result.type.columns();
+    bool hasRows = plan.rowGroups * warpsOfGroup == warps && mma.operandInRegisters().getDimSize(0) == shared->resultType().getDimSize(0);
+    if (!isLoaded || !fits || !hasRows || !sharing.insert(shared).second) return Failure{"an operand cannot have the columns of a result"};
+    return {};
+  }
+
+  const ChainPlan &plan;
+  const ChainLoop &its;
+  int64_t warps;
+  ColumnsInUse columns;
+  llvm::SmallDenseSet<size_t> corrected;
+  llvm::SmallPtrSet<const ChainedMma *, 4> sharing; ///< early MMAs in whose columns an operand is
+};
+
+Result<void> verify(const ChainPlan &plan, int64_t warps) {
+  if (plan.rowGroups != 1 && !(plan.rowGroups * warpsOfGroup == warps && plan.haveRowGroups(plan.rowGroups)))
+    return Failure{"the warp groups have no rows of their own"};
+  for (const auto &[loop, its] : plan.loops)
+    if (Result<void> valid = ChainVerifier(plan, its, warps).run(); !valid) return valid;
+  return {};
+}
+
+} // namespace
+
+Result<void> verify(const MmaPartitionPlan &plan, int64_t warps) {
+  return std::visit(llvm::makeVisitor([](const AccumulationPlan &accumulation) { return verify(accumulation); },
+                                      [&](const ChainPlan &chains) { return verify(chains, warps); }),
+                    plan);
+}
+
+} // namespace tilewright::gpu
