@@ -150,7 +150,7 @@ def supports_tma(byval_only=False):
 
 
 def supports_ws():
-    return False
+    return is_hopper_or_newer()
 
 
 def tma_skip_msg(byval_only=False):

@@ -157,7 +157,7 @@ def test_results_of_several_machines(tmp_path):
 def test_the_page_is_what_its_data_says():
     done = subprocess.run([sys.executable, RUN.parent / "page.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert len((RUN.parents[2] / "docs/conformance.md").read_text().splitlines()) <= 60
+    assert len((RUN.parents[2] / "docs/conformance.md").read_text().splitlines()) <= 70
 
 
 def test_cases_that_only_compile_want_no_hardware():

@@ -99,11 +99,11 @@ def test_read_back(capability, tmp_path):
     np.testing.assert_allclose(out, powers / powers.sum(1, keepdims=True) + 4 * y, rtol=1e-6)
 
 
-@pytest.mark.parametrize("capability", [75, 80, 120])
+@pytest.mark.parametrize("capability", [75, 80, 90, 120])
 def test_a_dot_read_back(capability, tmp_path):
     _, text = own_and_theirs(product, ["*fp16", "*fp16", "*fp32"], capability)
     check_values(text)
-    assert "tt.dot " in text
+    assert ("ttng.warp_group_dot " if capability == 90 else "tt.dot ") in text
     path = tmp_path / "product.ttgir"
     path.write_text(text)
     rng = np.random.default_rng(capability)
@@ -183,3 +183,14 @@ def test_layouts_by_triton_names():
     assert shared([4, 8], "[[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]]", 32) == "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>"
     other = "[[0, 1], [1, 2], [1, 0]]"
     assert shared([2, 4], other, 32) == f"#ttg.shared_linear<{{offset = {other}}}, alignment = 128>"
+
+
+def test_stages_of_a_simulated_kernel():
+    """A launch on the simulator has the stages of its GPU."""
+    x, y = (np.ones((64, 64), np.float16) for _ in range(2))
+    with triton.engine("simulate", target="cuda:sm_100a"):
+        kernel = product[(1,)](x, y, np.empty((64, 64), np.float32))
+    assert list(kernel.asm) == ["source", "ttir", "ttgir", "llir", "ptx"]
+    assert "ttng.tc_gen5_mma " in kernel.asm["ttgir"] and 'ttg.target = "cuda:100"' in kernel.asm["ttgir"]
+    assert ".target sm_100a" in kernel.asm["ptx"] and "tcgen05.mma" in kernel.asm["ptx"]
+    assert "tt.dot" in kernel.asm["ttir"] and kernel.asm.get("cubin") is None

@@ -4,9 +4,10 @@
     after:  %v = ttg.local_load %b : !ttg.memdesc<64x64xf16, #shared, #smem, mutable> -> tensor<64x64xf16, #blocked>
 
 Each line stays one operation, with three exceptions. An mbarrier of an array gets a ttg.memdesc_index. The initialization of several mbarriers
-becomes one operation for each. A buffer with one store, before its other uses, becomes a ttg.local_alloc of the stored tile. What Triton does not
-have keeps our name (ttg.tcgen05_wait, ttg.tensor_scale, ttg.read_cluster, ...) and our attributes. Launch guards and remarks are not part of the
-text; `tilewright explain` prints them.
+becomes one operation for each. A buffer with one store, before its other uses, becomes a ttg.local_alloc of the stored tile. Operands that only
+Triton's forms have are constants, which the text defines. What Triton does not have keeps our names: operations (ttg.tcgen05_wait, ttg.tensor_scale,
+ttg.read_cluster, ...) and attributes, such as `firstWarp` of a wait; `each_warp` marks an arrival by each warp of a partition. Launch guards and
+remarks are not part of the text; `tilewright explain` prints them.
 """
 
 import re
@@ -34,7 +35,7 @@ _FORMS = [
     ("alloc_barriers{} : <:m>", "ttg.local_alloc{} : () -> <:m>", ""),
     ("barrier_expect <w>[<i>], <n>( if <c>)?{} : <:w>", "ttng.barrier_expect <bar>, <n>{}, <c> : <:bar>", ""),
     ("barrier_wait <w>[<i>], <p>{} : <:w>", "ttng.wait_barrier <bar>, <p>{} : <:bar>", ""),
-    ("barrier_arrive <w>[<i>]( if <k>)?{} : <:w>", "ttng.arrive_barrier <bar>, 1[, <k>]{} : <:bar>", ""),
+    ("barrier_arrive <w>[<i>]( if <k>)?{} : <:w>", "ttng.arrive_barrier <bar>, 1[, <k>]{} : <:bar>", "each_warp"),
     ("tma_load <d>[<at..>] to <b>, <w>[<i>]( if <c>)?{} : <:m>, <:w>",
      "ttng.async_tma_copy_global_to_local <d>[<at>] <b>, <bar>, <c>{} : <:d>, <:bar> -> <:m>", ""),
     ("tma_store <b> to <d>[<at..>]{} : <:m>", "ttng.async_tma_copy_local_to_global <d>[<at>] <b>{} : <:d>, <:m>", ""),
@@ -286,4 +287,5 @@ def _attributes(text):
 
 
 def as_ttgir(text):
-    return _Writer(text).module(_attributes(text))
+    """Triton's text of a kernel at our stage `ttg`. Text of another compiler stays as it is."""
+    return _Writer(text).module(_attributes(text)) if "#ttg.config<" in text else text
