@@ -55,23 +55,30 @@ static std::string madeAgain(const PyCompiled &self, Stage stage) {
   return madeAgain(self, [&](const CompileRequest &request, Diagnostics &diagnostics) { return emitStage(request, stage, diagnostics); });
 }
 
+/// A stage of a GPU kernel that the compiler can make again.
+static std::optional<Stage> gpuStageNamed(const std::string &name) {
+  if (name == "source") return Stage::ast;
+  if (name == "ttir") return Stage::tt;
+  if (name == "ttgir") return Stage::ttg;
+  if (name == "llir") return Stage::llvm;
+  if (name == "ptx") return Stage::ptx;
+  return std::nullopt;
+}
+
 // Of a GPU kernel: what the compiler kept, and what can be made again from the source.
 static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact, const std::string &name) {
   if (name == "ptx" && !artifact.ptx.empty()) return nb::str(artifact.ptx.c_str(), artifact.ptx.size());
   if (name == "cubin" && !artifact.cubin.empty()) return nb::bytes(artifact.cubin.data(), artifact.cubin.size());
   for (const auto &[stage, text] : artifact.stages)
     if (stage == name) return nb::str(text.c_str(), text.size());
-  std::optional<Stage> known = name == "source"  ? std::optional(Stage::ast)
-                               : name == "ttir"  ? std::optional(Stage::tt)
-                               : name == "ttgir" ? std::optional(Stage::ttg)
-                               : name == "llir"  ? std::optional(Stage::llvm)
-                                                 : std::nullopt;
+  std::optional<Stage> known = gpuStageNamed(name);
   if (!known || !self.function) raise(PyExc_KeyError, name);
   std::string text = madeAgain(self, *known);
   return nb::str(text.c_str(), text.size());
 }
 
 static std::vector<std::string> stageNames(const PyCompiled &self) {
+  if (self.simulated) return {"source", "ttir", "ttgir", "llir", "ptx"};
   if (!self.compiled || !self.compiled->gpu()) return {"source", "ttir", "loops", "llir", "asm", "obj"};
   const GpuArtifact &artifact = self.compiled->gpu()->artifact();
   std::vector<std::string> names = {"source", "ttir", "ttgir", "llir"};
@@ -84,7 +91,7 @@ static std::vector<std::string> stageNames(const PyCompiled &self) {
 
 static nb::object stageOf(const PyCompiled &self, const std::string &name) {
   if (self.compiled && self.compiled->gpu()) return gpuStageOf(self, self.compiled->gpu()->artifact(), name);
-  std::optional<Stage> stage = stageNamed(name);
+  std::optional<Stage> stage = self.simulated ? gpuStageNamed(name) : stageNamed(name);
   if (!stage) raise(PyExc_KeyError, name);
   if (*stage == Stage::object && self.compiled) {
     const std::string &object = self.compiled->artifact().object;

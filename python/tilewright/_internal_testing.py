@@ -44,20 +44,37 @@ def is_cuda():
     return target is not None and target.backend == "cuda"
 
 
+def _capability():
+    """(major, minor) of the active GPU; (0, 0) without one."""
+    return tuple(driver.active.get_device_capability()) if is_cuda() else (0, 0)
+
+
 def is_ampere_or_newer():
-    return is_cuda() and driver.active.get_device_capability()[0] >= 8
+    return _capability() >= (8, 0)
 
 
 def is_hopper_or_newer():
-    return is_cuda() and driver.active.get_device_capability()[0] >= 9
+    return _capability() >= (9, 0)
 
 
 def is_hopper():
-    return is_cuda() and driver.active.get_device_capability()[0] == 9
+    return _capability()[0] == 9
+
+
+def is_blackwell():
+    return _capability()[0] in (10, 11)
+
+
+def is_blackwell_ultra():
+    return _capability() == (10, 3)
+
+
+def is_sm12x():
+    return _capability()[0] == 12
 
 
 # Tests query other vendors' machines: the result is False.
-for _name in ("blackwell", "blackwell_ultra", "sm12x", "hip", "hip_cdna", "hip_cdna2",
+for _name in ("hip", "hip_cdna", "hip_cdna2",
               "hip_cdna3", "hip_cdna3_or_newer", "hip_cdna4", "hip_rdna", "hip_rdna3", "hip_rdna4", "hip_gfx11", "hip_gfx12", "hip_gfx1250", "xpu"):
     globals()[f"is_{_name}"] = _is_not
 del _name
@@ -133,7 +150,7 @@ def supports_tma(byval_only=False):
 
 
 def supports_ws():
-    return False
+    return is_hopper_or_newer()
 
 
 def tma_skip_msg(byval_only=False):

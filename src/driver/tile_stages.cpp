@@ -3,7 +3,7 @@
 //   ttg.convert_layout %x                                %x
 //   ttg.local_alloc %x, ttg.local_load %b                the buffer's value, which never changes
 //   ttg.memdesc_trans %b {order = ...}                   tt.trans
-//   ttng.warp_group_dot %a, %b, %c                       tt.dot; its wait returns the tiles
+//   ttng.warp_group_dot %a, %b, %c, %uses_c              tt.dot, of zeros if the predicate is false; its wait returns the tiles
 //   ttg.barrier, ttng.fence_async_shared, local_dealloc  gpu.barrier, nothing, nothing
 //   ttg.local_alloc (), ttg.async_..., ttng.init_barrier rejected: part of a schedule, in which buffers change
 // The text is parsed in a separate context, because this compiler has a ttg dialect of its own.
@@ -13,6 +13,7 @@
 #include "ir/refusal.h"
 #include "ir/tt.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -74,7 +75,7 @@ static ParseResult parseBarrier(OpAsmParser &parser, OperationState &result) {
 }
 
 /// `%a, %b {...} : T, T`, `: T * T -> T`, `: T -> T` or `: (T) -> T`. A wait returns its operands. The result of a dot has the type of
-/// its third operand.
+/// its third operand; a fourth one is its predicate.
 static ParseResult parseOperation(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand, 4> operands;
   SmallVector<Type> types, made;
@@ -93,7 +94,10 @@ static ParseResult parseOperation(OpAsmParser &parser, OperationState &result) {
     if (succeeded(parser.parseOptionalArrow()) && parser.parseTypeList(made)) return failure();
   }
   StringRef name = result.name.getStringRef();
-  if (name == "ttng.warp_group_dot" && made.size() == 1 && types.size() == 2) types.push_back(made.front());
+  if (name == "ttng.warp_group_dot" && made.size() == 1 && types.size() == 2) {
+    types.push_back(made.front());
+    if (operands.size() == 4) types.push_back(parser.getBuilder().getI1Type());
+  }
   if (name == "ttng.warp_group_dot_wait") made = types;
   result.addTypes(made);
   return parser.resolveOperands(operands, types, at, result.operands);
@@ -150,6 +154,15 @@ static void dropEncodings(ModuleOp module) {
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
+/// The accumulator if the condition is true, else zeros.
+static Value onlyIf(OpBuilder &b, Value condition, Value accumulator) {
+  Location loc = accumulator.getLoc();
+  auto type = cast<RankedTensorType>(accumulator.getType());
+  Value zeros = arith::ConstantOp::create(b, loc, type, cast<TypedAttr>(b.getZeroAttr(type)));
+  Value conditions = tt::SplatOp::create(b, loc, type.clone(b.getI1Type()), condition);
+  return arith::SelectOp::create(b, loc, conditions, accumulator, zeros);
+}
+
 /// The values that replace an operation's results; null after an error.
 static std::optional<SmallVector<Value>> replacementOf(Operation *op) {
   StringRef name = op->getName().getStringRef();
@@ -164,10 +177,11 @@ static std::optional<SmallVector<Value>> replacementOf(Operation *op) {
   if (op->getNumResults() != 1) return error("has no result");
   Type made = op->getResult(0).getType();
   if (name == "ttng.warp_group_dot") {
-    if (op->getNumOperands() != 3 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
-      return error("must have two tiles and an accumulator, and no predicate");
-    auto dot =
-        tt::DotOp::create(b, op->getLoc(), made, op->getOperand(0), op->getOperand(1), op->getOperand(2), tt::InputPrecision::IEEE, 0);
+    size_t count = op->getNumOperands();
+    if ((count != 3 && count != 4) || !llvm::all_of(op->getOperands().take_front(3).getTypes(), llvm::IsaPred<RankedTensorType>))
+      return error("must have two tiles and an accumulator, and at most a predicate of the accumulator");
+    Value sum = count == 3 ? op->getOperand(2) : onlyIf(b, op->getOperand(3), op->getOperand(2));
+    auto dot = tt::DotOp::create(b, op->getLoc(), made, op->getOperand(0), op->getOperand(1), sum, tt::InputPrecision::IEEE, 0);
     if (auto precision = op->getAttrOfType<IntegerAttr>("inputPrecision"))
       if (auto known = tt::symbolizeInputPrecision(static_cast<uint32_t>(precision.getInt()))) dot.setInputPrecision(*known);
     if (auto inexact = op->getAttrOfType<IntegerAttr>("maxNumImpreciseAcc"))

@@ -84,7 +84,7 @@ def failures(data):
     return lines + [""]
 
 
-def inductor(rows):
+def listed(title, rows):
     """Files without a failure, of one machine and day, are one line."""
     passed = collections.defaultdict(list)
     for row in rows:
@@ -92,7 +92,7 @@ def inductor(rows):
             passed[row["machine"], row["date"]].append(row)
     joined = [one[0] | {"tests": "`, `".join(row["tests"] for row in one)} | {key: sum(row[key] for row in one) for key in ("passed", "skipped")} for one in passed.values()]
     rows = [row for row in rows if row["failed"]] + joined
-    lines = ["## PyTorch's tests of Inductor", "", "| tests | machine | passed | skipped | failed | why |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [f"## {title}", "", "| tests | machine | passed | skipped | failed | why |", "| --- | --- | --- | --- | --- | --- |"]
     return lines + [f"| `{row['tests']}` | {row['machine']}, {row['date']} | {row['passed']} | {row['skipped'] or ''} | {row['failed'] or ''} | {row['why']} |" for row in rows] + [""]
 
 
@@ -115,8 +115,10 @@ def text(data):
     lines = [HEAD.rstrip(), ""]
     if any(device in data for device in DEVICES):
         lines += pass_rates(data) + failures(data)
+    if "simulated" in data:
+        lines += listed("Triton's tests and tutorial 10 with a simulated Blackwell GPU", data["simulated"])
     if "inductor" in data:
-        lines += inductor(data["inductor"])
+        lines += listed("PyTorch's tests of Inductor", data["inductor"])
     if "libraries" in data:
         lines += libraries(data)
     return "\n".join(lines)

@@ -75,7 +75,11 @@ class Recorder:
 def pytest_configure(config):
     path, part, parts, limit, every, first = os.environ["CONFORMANCE"].split("|")
     config.pluginmanager.register(Recorder(path, int(part), int(parts), float(limit), int(every), int(first)))
-    if os.environ.get("CONFORMANCE_ENGINE"):
+    if os.environ.get("CONFORMANCE_TARGET"):
+        import simulated_gpu
+
+        simulated_gpu.begin(os.environ["CONFORMANCE_TARGET"])
+    elif os.environ.get("CONFORMANCE_ENGINE"):
         import tilewright
 
         tilewright.engine(os.environ["CONFORMANCE_ENGINE"]).__enter__()

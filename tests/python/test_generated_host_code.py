@@ -102,33 +102,6 @@ def test_a_forked_worker_asks_pytorch_for_no_device(monkeypatch):
         triton.runtime.driver.reset_active()
 
 
-def test_ttgir_has_tritons_names():
-    """Operations and the module's attributes have Triton's names where both mean the same."""
-
-    @triton.jit
-    def product(x, y, z, K):
-        i = tl.arange(0, 64)
-        total = tl.zeros((64, 64), tl.float32)
-        for k in range(0, K, 64):
-            total = tl.dot(tl.load(x + i[:, None] * 1024 + k + i[None, :]), tl.load(y + (k + i)[:, None] * 64 + i[None, :]), total)
-        tl.store(z + i[:, None] * 64 + i[None, :], total)
-
-    source = ASTSource(product, {"x": "*fp16", "y": "*fp16", "z": "*fp32", "K": "i32"}, {},
-                       {(at,): [["tt.divisibility", 16]] for at in range(4)})
-    kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
-    text = kernel.asm["ttgir"]
-    assert '"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32' in text
-    for name in ("ttng.warp_group_dot", "ttng.async_tma_copy_global_to_local", "ttng.wait_barrier", "ttg.local_alloc"):
-        assert f"{name} " in text, name
-    assert "ttg.mma_async " not in text and "#ttg.layout<" in text
-
-
-def test_the_names_are_of_operations():
-    from tilewright.compiler.ttgir import _NAMES
-    dialect = (pathlib.Path(__file__).resolve().parents[2] / "src/gpu/ttg/ttg.td").read_text()
-    assert set(_NAMES) <= set(re.findall(r'TTG(?:Op|Effect)<"(\w+)"', dialect))
-
-
 def test_private_names_that_generated_helpers_import():
     from tilewright.language.standard import _log2
 

@@ -29,8 +29,7 @@ class AsmDict(dict):
     def __missing__(self, stage):
         value = self._sass() if stage == "sass" else self._handle.stage(stage)
         if stage == "ttgir":
-            gpu, warps = self._handle.gpu, self._handle.options["num_warps"]
-            value = as_ttgir(value, gpu["num_ctas"], warps, gpu["capability"])
+            value = as_ttgir(value)
         self[stage] = value
         return value
 
