@@ -11,8 +11,8 @@ struct Attempt {
   Result<void> mmaWarp = Failure{"its loops get no schedule"}; ///< why no warp of its own issues the MMAs of the copy
 };
 
-/// Lets the steps up to place-accumulators rewrite a copy of the kernel, after `rewrite` has changed it; if that returns false, they do not.
-/// Fails if that shows a bug.
+/// Lets the steps up to place-accumulators rewrite a copy of the kernel, after `rewrite` has changed it; if that returns false, they do
+/// not. Fails if that shows a bug.
 mlir::FailureOr<Attempt> attempt(tt::FuncOp function, const PolicyContext &context, llvm::function_ref<bool(tt::FuncOp)> rewrite);
 
 } // namespace tilewright::gpu
