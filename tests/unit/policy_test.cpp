@@ -3,8 +3,8 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/decisions/attempts.h"
+#include "gpu/schedule/loops/prefetchable_loads.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"

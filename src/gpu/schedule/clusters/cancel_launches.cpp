@@ -121,7 +121,8 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
   return dots;
 }
 
-/// Returns why a program loop is not possible, why copies and MMAs of the next program would not run ahead in it, or why that would not pay.
+/// Returns why a program loop is not possible, why copies and MMAs of the next program would not run ahead in it, or why that would not
+/// pay.
 static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after, const GpuTarget &target) {
   if (!after.copy.function || !after.copy.bytes) return Failure{"its loops get no schedule"};
   if (*after.copy.bytes > target.sharedBytes) return Failure{"the program loop does not fit in shared memory"};

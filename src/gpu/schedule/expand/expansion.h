@@ -37,8 +37,8 @@ struct Expansion {
   ttg::ConfigAttr config;
   const LoopSchedule &schedule;
   const LoopBuffers &buffers;
-  StageState first;                        ///< the stage of the first iteration
-  StageState stage;                        ///< and of an iteration, which the loop carries
+  StageState first;                         ///< the stage of the first iteration
+  StageState stage;                         ///< and of an iteration, which the loop carries
   llvm::ArrayRef<LaterScalar> scalars = {}; ///< scalars of later iterations, which the loop carries as well
 
   mlir::Location loc() const { return mlir::scf::ForOp(schedule.loop).getLoc(); }
