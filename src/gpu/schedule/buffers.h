@@ -19,7 +19,7 @@ mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, ml
 /// Erases a store to a buffer, and with the last of the adjacent stores the fence after them.
 void eraseStore(ttg::StoreSharedOp store);
 
-/// Returns where a thread waits for what `reader` reads. If that is an operand of a dot: before it reads another operand. The assembler
+/// Returns where a thread waits for what `reader` reads. For an operand of a dot: before it reads another one right before. The assembler
 /// interleaves reads with MMAs, but it moves none across a wait, which would keep the first operand in registers as a whole.
 mlir::Operation *waitingPoint(mlir::Operation *reader);
 
