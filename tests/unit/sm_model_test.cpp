@@ -124,6 +124,74 @@ TEST(SmModel, StridedLoadsMoveWholeSectors) {
   EXPECT_GT(strided, 2.5 * contiguous); // that of contiguous loads is bound by the starts of CTAs
 }
 
+/// Programs of one warp that acquire one of `locks` locks, work for as long as a load takes, and release it.
+LaunchPrediction lockedPrograms(int64_t programs, int64_t locks) {
+  std::string body = R"(
+  %block = ptx.block_id 0
+  %locks = arith.constant )" +
+                     std::to_string(locks) + R"( : i32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i64
+  %number = arith.remui %block, %locks : i32
+  %wide = arith.extui %number : i32 to i64
+  %offset = arith.muli %wide, %c4 : i64
+  %address = arith.addi %pointer, %offset : i64
+  %thread = ptx.thread_id
+  %first = arith.cmpi eq, %thread, %c0 : i32
+  scf.if %first {
+    scf.while : () -> () {
+      %old = ptx.compare_swap acquire gpu %address, %c0, %c1 : i32
+      %taken = arith.cmpi eq, %old, %c1 : i32
+      scf.condition(%taken)
+    } do {
+      ptx.sleep 100
+      scf.yield
+    }
+  }
+  %x = ptx.load_global %address -> i32
+  %y = arith.addi %x, %c1 : i32
+  ptx.store_global %pointer, %y : i32
+  scf.if %first {
+    %before = ptx.atomic exch release gpu %address, %c0 : i32 -> i32
+  })";
+  return predict(32, "%pointer: i64", body, {{std::nullopt}, {programs, 1, 1}, 32, {4096}});
+}
+
+/// Programs wait for the holder of their lock, also if it is on another SM: the time is that of the programs of one lock, one after
+/// another.
+TEST(SmModel, ProgramsOfOneLockRunOneAfterAnother) {
+  const SmRates &gpu = rates();
+  int64_t programs = 2 * gpu.sms;
+  LaunchPrediction own = lockedPrograms(programs, programs), one = lockedPrograms(programs, 1);
+  EXPECT_TRUE(one.isComplete);
+  double section = (3 * gpu.l2Latency + releaseLatency) / gpu.clock; // the attempt, the load and the fence, at least
+  EXPECT_GT(secondsWithoutLaunch(one), static_cast<double>(programs) * section);
+  EXPECT_LT(secondsWithoutLaunch(one), 2 * static_cast<double>(programs) * section);
+  EXPECT_LT(secondsWithoutLaunch(own), 0.03 * secondsWithoutLaunch(one));
+  EXPECT_NEAR(secondsWithoutLaunch(lockedPrograms(programs, 4)), secondsWithoutLaunch(one) / 4, 0.1 * secondsWithoutLaunch(one));
+}
+
+/// The L2 cache executes atomics of one address one after another, those of all programs.
+TEST(SmModel, AtomicsOfOneAddressAreSerial) {
+  auto atomics = [](const char *offset) {
+    std::string body = R"(
+  %block = ptx.block_id 0
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4 = arith.constant 4 : i64
+  %wide = arith.extui )" +
+                       std::string(offset) + R"( : i32 to i64
+  %offset = arith.muli %wide, %c4 : i64
+  %address = arith.addi %pointer, %offset : i64
+  %old = ptx.atomic add relaxed gpu %address, %c1 : i32 -> i32)";
+    return secondsWithoutLaunch(predict(32, "%pointer: i64", body, {{std::nullopt}, {65536, 1, 1}, 32, {4096}}));
+  };
+  double serial = atomicCycles * 65536 / rates().clock;
+  EXPECT_NEAR(atomics("%c0"), serial, 0.05 * serial);
+  EXPECT_LT(atomics("%block"), 0.3 * serial);
+}
+
 /// Four warps with one wgmma of 64x256x16 in each iteration: 128 cycles of the SM's tensor cores.
 TEST(SmModel, TensorCoresLimitALoopOfMmas) {
   std::string sums, types, zeros;

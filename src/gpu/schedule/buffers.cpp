@@ -84,6 +84,21 @@ void eraseStore(ttg::StoreSharedOp store) {
   if (isa_and_nonnull<ttg::FenceAsyncOp>(after)) after->erase();
 }
 
+Operation *waitingPoint(Operation *reader) {
+  Operation *point = reader;
+  if (!isa<ttg::LoadSharedOp>(reader)) return point;
+  auto multipliesBoth = [&](Operation *user) {
+    return isa<tt::DotOp, tt::DotScaledOp>(user) && llvm::is_contained(user->getOperands(), reader->getResult(0));
+  };
+  auto isPassed = [](Operation *op) {
+    bool isFree = isMemoryEffectFree(op) && op->getNumRegions() == 0 && !isa<tt::DotOp, tt::DotScaledOp>(op);
+    return isFree || isa<ttg::LoadSharedOp, ttg::BarrierWaitOp>(op);
+  };
+  for (Operation *op = reader->getPrevNode(); op && isPassed(op); op = op->getPrevNode())
+    if (isa<ttg::LoadSharedOp>(op) && llvm::any_of(op->getUsers(), multipliesBoth)) point = op;
+  return point;
+}
+
 Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals) {
   OpBuilder b(function.getContext());
   b.setInsertionPointToStart(&function.getBody().front());

@@ -50,6 +50,34 @@ struct Costs {
 
 static void decodeInto(Region &region, Body &body, Code &code, const Costs &costs);
 
+//===------------------------------------------------------------------------------------------------------------------- locks
+
+/// Returns the address of an atomic or a store; null for other operations.
+static Value writtenAddress(Operation *op) {
+  if (auto atomic = dyn_cast<ptx::AtomicOp>(op)) return atomic.getAddress();
+  if (auto store = dyn_cast<ptx::StoreGlobalOp>(op)) return store.getAddress();
+  auto swap = dyn_cast<ptx::CompareSwapOp>(op);
+  return swap ? swap.getAddress() : Value();
+}
+
+/// True for a compare-and-swap that a loop repeats until it has succeeded.
+static bool isRepeatedSwap(Operation *op) {
+  auto loop = dyn_cast<scf::WhileOp>(op->getParentOp());
+  return loop && isa<ptx::CompareSwapOp>(op) && op->getParentRegion() == &loop.getBefore();
+}
+
+/// True for an attempt to acquire a lock: something else in the kernel writes to its address, which releases it.
+static bool acquiresLock(Operation *op) {
+  if (!isRepeatedSwap(op)) return false;
+  Value address = writtenAddress(op);
+  return llvm::any_of(address.getUsers(), [&](Operation *user) { return !isRepeatedSwap(user) && writtenAddress(user) == address; });
+}
+
+static bool releasesLock(Operation *op) {
+  Value address = isRepeatedSwap(op) ? Value() : writtenAddress(op);
+  return address && llvm::any_of(address.getUsers(), isRepeatedSwap);
+}
+
 static Node decodeNode(Operation &op, Code &code, const Costs &costs) {
   Node node;
   node.op = &op;
@@ -72,7 +100,11 @@ static Node decodeNode(Operation &op, Code &code, const Costs &costs) {
   for (Value result : op.getResults())
     node.results.push_back(define(code, result, differing));
   if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) node.waits.clear();
-  if (isa<scf::WhileOp>(op)) node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  node.acquires = acquiresLock(&op), node.releases = releasesLock(&op);
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    node.isSpinLoop = llvm::any_of(loop.getBefore().front(), [](Operation &each) { return acquiresLock(&each); });
+  }
   return node;
 }
 

@@ -34,6 +34,8 @@ struct Node {
   std::vector<Body> bodies;
   bool isFree() const { return unit == Unit::none; } ///< it is part of another instruction, or of none
   bool isProgramLoop = false;                        ///< its condition is the response to a request to cancel a launch
+  bool isSpinLoop = false;                           ///< it repeats an attempt to acquire a lock
+  bool acquires = false, releases = false;           ///< a lock
 };
 
 struct Body {

@@ -61,13 +61,29 @@ static Box boxOf(Value map) {
   return box;
 }
 
-/// Moves bytes between this SM and the L2 cache. `stream`: in `traffic`.
+/// Moves bytes between this SM and the L2 cache, and some of them from or to memory. `stream`: in `traffic`. The cache keeps what is stored
+/// until memory has nothing to read, as far as there is room.
 double Sm::moveBytes(double time, double bytes, int64_t stream) {
+  bool isStore = stream % 2;
+  double missed = bytes * misses[static_cast<size_t>(stream)], start = std::max(time, l2Free);
   traffic[static_cast<size_t>(stream)] += bytes;
-  double from = std::max(time, memoryFree);
-  memoryFree = from + bytes * cyclesPerByte;
-  busy.l2Bytes += bytes;
-  return memoryFree;
+  busy.l2Bytes += bytes, busy.memoryBytes += missed;
+  l2Free = start + bytes / rates.l2BytesPerCycle;
+  if (memoryFree < start) {
+    unwritten = std::max(unwritten - (start - memoryFree) / cyclesPerByte, 0.0);
+    memoryFree = start;
+  }
+  if (!isStore) return std::max(l2Free, memoryFree += missed * cyclesPerByte);
+  unwritten += missed;
+  double room = rates.l2Bytes / static_cast<double>(rates.sms);
+  if (unwritten <= room) return l2Free;
+  memoryFree += (unwritten - room) * cyclesPerByte;
+  unwritten = room;
+  return l2Free = std::max(l2Free, memoryFree);
+}
+
+double Sm::loadBytes(double time, double bytes, int64_t stream) {
+  return moveBytes(time, bytes, stream) + rates.l2Latency + misses[static_cast<size_t>(stream)] * rates.memoryLatency;
 }
 
 /// The bytes of the sectors that a warp touches. The first execution by the same lanes counts for all.
@@ -91,29 +107,16 @@ double Sm::bytesOfAccess(const Step &step, Value address, Value predicate, int64
 void Sm::loadGlobal(Step &step) {
   auto load = cast<ptx::LoadGlobalOp>(step.node.op);
   double bytes = bytesOfAccess(step, load.getAddress(), load.getPredicate(), bytesOf(load.getValues().getTypes()));
-  step.setReady(bytes > 0 ? moveBytes(step.time, bytes, loadsFrom(load.getAddress())) + loadLatency : step.time);
+  step.setReady(bytes > 0 ? loadBytes(step.time, bytes, loadsFrom(load.getAddress())) : step.time);
 }
 
 void Sm::storeGlobal(Step &step) {
   auto store = cast<ptx::StoreGlobalOp>(step.node.op);
   double bytes = bytesOfAccess(step, store.getAddress(), store.getPredicate(), bytesOf(store.getValues().getTypes()));
-  moveBytes(step.time, bytes, storesTo(store.getAddress()));
-}
-
-/// Atomics, which the L2 cache executes.
-void Sm::updateGlobal(Step &step) {
-  auto update = [&](auto op, TypeRange values) {
-    double bytes = bytesOfAccess(step, op.getAddress(), op.getPredicate(), bytesOf(values));
-    step.setReady(bytes > 0 ? moveBytes(step.time, bytes, storesTo(op.getAddress())) + 2 * rates.l2Latency : step.time);
-  };
-  if (auto atomic = dyn_cast<ptx::AtomicOp>(step.node.op))
-    update(atomic, atomic.getValues().getTypes());
-  else
-    update(cast<ptx::CompareSwapOp>(step.node.op), step.node.op->getResultTypes());
-}
-
-void Sm::fence(Step &step) {
-  step.warp.now += rates.l2Latency;
+  Cta &cta = ctaOf(step.index);
+  cta.stored = std::max(cta.stored, moveBytes(step.time, bytes, storesTo(store.getAddress())));
+  cta.hasWritten = true;
+  if (step.node.releases && bytes > 0) release(step, store.getAddress());
 }
 
 //===---------------------------------------------------------------------------------------------------------------- copies
@@ -121,7 +124,7 @@ void Sm::fence(Step &step) {
 void Sm::copyAsync(Step &step) {
   auto copy = cast<ptx::CopyAsyncOp>(step.node.op);
   double bytes = bytesOfAccess(step, copy.getGlobal(), copy.getPredicate(), copy.getBytes());
-  step.warp.copies.add(moveBytes(step.time, bytes, loadsFrom(copy.getGlobal())) + loadLatency);
+  step.warp.copies.add(loadBytes(step.time, bytes, loadsFrom(copy.getGlobal())));
 }
 
 void Sm::commitCopies(Step &step) {
@@ -136,7 +139,7 @@ void Sm::loadByTma(Step &step) {
   auto load = cast<ptx::TmaLoadOp>(step.node.op);
   if (!step.warp.lanesWhere(load.getPredicate())) return;
   Box box = boxOf(load.getMap());
-  double done = moveBytes(step.time, box.bytes, box.loads()) + loadLatency + tmaLatency;
+  double done = loadBytes(step.time, box.bytes, box.loads()) + tmaLatency;
   int64_t copies = load.getMulticast() ? llvm::popcount(static_cast<uint32_t>(*load.getMulticast())) : 1;
   if (load.getToLeader()) copies *= cluster; // the other CTA of the pair does the same
   arrive(mbarrierAt(step, load.getBarrier(), Value()), 0, -static_cast<int64_t>(box.bytes) * copies, done);

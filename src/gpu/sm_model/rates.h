@@ -18,6 +18,7 @@ struct SmRates {
   double busyClock = 0;             ///< Hz, with tensor cores that are always busy: the power limit lowers the clock
   double memoryBytes = 0;           ///< bytes per second that memory sustains
   double l2BytesPerCycle = 0;       ///< bytes from the L2 cache to one SM per cycle
+  double l2Bytes = 0;               ///< of the L2 cache
   double mmaBytesPerCycle = 0;      ///< rows of A times bytes of K times columns of B that one SM's tensor cores multiply per cycle
   double tensorBytesPerCycle = 0;   ///< of tensor memory that the warps of one scheduler load or store per cycle; 0: there is none
   double warpMmaFraction = 1;       ///< the rate of mma.sync as a fraction of the above
@@ -55,6 +56,8 @@ constexpr double mmaLatency = 33;          ///< of mma.sync, and of a wait for w
 constexpr double barrierLatency = 20;
 constexpr double ctaStartLatency = 700; ///< from the end of a CTA to the first instruction of the next one in its place
 constexpr double clcLatency = 700;      ///< from a request to cancel a launch to its response: as the start of a CTA
+constexpr double atomicCycles = 2.4;    ///< of the L2 cache, for a warp's atomics at one address
+constexpr double releaseLatency = 1040; ///< of a fence after writes
 constexpr double tmaLatency = 250;      ///< of a TMA copy, more than of a load
 
 } // namespace tilewright::gpu

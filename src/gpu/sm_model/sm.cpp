@@ -4,12 +4,13 @@
 
 namespace tilewright::gpu::model {
 
-Sm::Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident, double missFraction)
+Sm::Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident,
+       std::vector<double> missFractions)
     : code(code), launch(launch), rates(rates), warpsOfCta(kernel.getThreads() / lanesOfWarp), resident(resident),
-      cluster(std::max<int64_t>(kernel.getCluster(), 1)) {
-  cyclesPerByte = std::max(1 / rates.l2BytesPerCycle, missFraction * rates.clock * static_cast<double>(rates.sms) / rates.memoryBytes);
+      cluster(std::max<int64_t>(kernel.getCluster(), 1)), cyclesPerByte(rates.clock * static_cast<double>(rates.sms) / rates.memoryBytes),
+      misses(std::move(missFractions)) {
   traffic.resize(2 * (code.body.arguments.size() + 1));
-  loadLatency = rates.l2Latency + missFraction * rates.memoryLatency;
+  misses.resize(traffic.size(), 1);
 }
 
 void Sm::start(double time) {
@@ -56,9 +57,9 @@ double Sm::run(int64_t count, const Steps &counted) {
   wanted = count;
   for (int64_t cta = 0; cta < std::min(count, resident); ++cta)
     start(ctaStartLatency);
-  double all = counted.all, steps = 0, halfTime = 0, now = 0;
+  double all = counted.all, steps = 0, spinSteps = 0, halfTime = 0, now = 0;
   double budget = std::min(all, maxSteps), half = 0;
-  while (!queue.empty() && steps < maxSteps) {
+  while (!queue.empty() && steps < maxSteps && spinSteps < maxSteps) {
     auto [time, index] = queue.top();
     queue.pop();
     Warp &warp = *warps[index];
@@ -74,7 +75,7 @@ double Sm::run(int64_t count, const Steps &counted) {
       continue;
     }
     pending[index] = nullptr;
-    ++steps;
+    ++(warp.spins() ? spinSteps : steps);
     now = std::max(now, time);
     if (half == 0 && steps >= budget / 2) half = steps, halfTime = now;
     if (execute(index, node, time)) push(index);
@@ -83,12 +84,14 @@ double Sm::run(int64_t count, const Steps &counted) {
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
   double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;
-  busy.issue *= scale, busy.l2Bytes *= scale;
+  busy.issue *= scale, busy.l2Bytes *= scale, busy.memoryBytes *= scale;
   for (double &cyclesOfUnit : busy.ofUnits)
     cyclesOfUnit *= scale;
   for (double &bytes : traffic)
     bytes *= scale;
-  return std::max(most > 0 ? cycles * most : cycles, busy[Unit::shared]); // what MMAs read of shared memory has not delayed other accesses
+  // What MMAs read of shared memory has not delayed other accesses. What is still in the L2 cache is written during the next kernel, as
+  // that of the previous kernel was.
+  return std::max({most > 0 ? cycles * most : cycles, busy[Unit::shared], busy.memoryBytes * cyclesPerByte});
 }
 
 } // namespace tilewright::gpu::model

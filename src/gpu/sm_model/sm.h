@@ -1,5 +1,6 @@
 // One streaming multiprocessor (SM) and its CTAs. A step is one operation of one warp: the warp that can go on first takes it. The steps'
-// effects are in files by subject: issue.cpp, memory.cpp, barriers.cpp, tensor_cores.cpp and programs.cpp (which programs the SM gets).
+// effects are in files by subject: issue.cpp, memory.cpp, atomics.cpp (and locks), barriers.cpp, tensor_cores.cpp and programs.cpp (which
+// programs the SM gets).
 #pragma once
 
 #include "gpu/cost_model/hardware.h"
@@ -28,19 +29,35 @@ struct Mbarrier {
   std::vector<std::pair<size_t, int64_t>> waiting; ///< warps and parities
 };
 
+/// A lock that some CTAs of this SM contend for, and as many others of each other SM.
+struct Lock {
+  bool isHeld = false, isWanted = false; ///< wanted: an attempt has failed since the last acquisition
+  double freeFrom = 0;                   ///< when an attempt can succeed
+  double since = 0;                      ///< when the holder could have acquired it: earlier than it has, if it was wanted
+};
+
+/// The locks at one address of the kernel's, as many as an SM has of those of all programs that run at the same time.
+struct Locks {
+  double ofSm = 0; ///< 0: not known, and no program waits
+  std::vector<Lock> locks;
+};
+
 struct Cta {
   std::array<NamedBarrier, namedBarriers> barriers;
   std::map<int64_t, Mbarrier> mbarriers;               ///< by address
   std::map<int64_t, std::optional<int64_t>> responses; ///< by address: the program whose launch has been canceled
   int64_t running = 0;                                 ///< warps
   double end = 0;
+  double stored = 0;       ///< when its stores have reached the L2 cache
+  bool hasWritten = false; ///< since its last fence
 };
 
 /// Cycles in which a unit is busy, those of all schedulers together.
 struct BusyTimes {
   std::array<double, units> ofUnits{};
   double issue = 0;
-  double l2Bytes = 0; ///< that the L2 cache transfers
+  double l2Bytes = 0;     ///< that the L2 cache transfers
+  double memoryBytes = 0; ///< of these, from or to memory
   double &operator[](Unit unit) { return ofUnits[static_cast<size_t>(unit)]; }
 };
 
@@ -66,8 +83,9 @@ struct Step {
 
 class Sm {
 public:
-  /// `resident`: CTAs at a time. `missFraction`: of the traffic, what goes to memory.
-  Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident, double missFraction);
+  /// `resident`: CTAs at a time. `misses`: of each stream of `traffic`, the fraction that goes to memory; empty: all of it.
+  Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident,
+     std::vector<double> misses);
 
   /// Counts the operations of so many CTAs.
   Steps countSteps(int64_t ctas);
@@ -82,7 +100,7 @@ public:
   // ---- the effects of operations.def
   using Effect = void(Step &step);
   void nothing(Step &) {}
-  Effect loadGlobal, storeGlobal, updateGlobal, fence;
+  Effect loadGlobal, storeGlobal, updateGlobal, fence, sleep;
   Effect copyAsync, commitCopies, waitForCopies, loadByTma, storeByTma, commitStores, waitForStores;
   Effect syncCta, arriveAtBarrier, syncCluster, initMbarrier, expectBytes, arriveAtMbarrier, waitForMbarrier;
   Effect commitMmas, waitForMmas, waitForTensorMemory, readOperands, multiplyTogether, commitToMbarrier;
@@ -104,9 +122,17 @@ private:
 
   // ---- memory.cpp
   double moveBytes(double time, double bytes, int64_t stream);
+  /// The same for a load: returns when its data are there.
+  double loadBytes(double time, double bytes, int64_t stream);
   int64_t loadsFrom(mlir::Value address) const;
   int64_t storesTo(mlir::Value address) const;
   double bytesOfAccess(const Step &step, mlir::Value address, mlir::Value predicate, int64_t bytesOfThread);
+
+  // ---- atomics.cpp
+  double addressesOfSm(mlir::Value address);
+  Lock *lockOf(const Step &step, mlir::Value address);
+  void acquire(Step &step, mlir::Value address);
+  void release(Step &step, mlir::Value address);
 
   // ---- barriers.cpp
   void arriveAt(Step &step, int64_t id, int64_t threads, bool waits);
@@ -125,7 +151,8 @@ private:
   const ModeledLaunch &launch;
   const SmRates &rates;
   int64_t warpsOfCta, resident, cluster;
-  double cyclesPerByte, loadLatency;
+  double cyclesPerByte; ///< of memory, by this SM's share
+  std::vector<double> misses;
 
   std::vector<std::unique_ptr<Warp>> warps;
   std::vector<size_t> warpCta;
@@ -137,8 +164,12 @@ private:
 
   std::array<double, schedulers> issueFree{};
   std::array<std::array<double, schedulers>, units> free{};
-  double memoryFree = 0, end = 0;
+  double l2Free = 0, memoryFree = 0, end = 0;
+  double unwritten = 0;                                            ///< bytes that have been stored to the L2 cache, and not yet to memory
   std::map<std::pair<const Node *, uint32_t>, double> accessBytes; ///< of an operation that these lanes execute
+  llvm::DenseMap<mlir::Value, double> addresses;                   ///< addressesOfSm
+  llvm::DenseMap<mlir::Value, Locks> locks;
+  std::map<const Node *, double> atomicFree; ///< when the L2 cache has executed the atomics of an operation
 };
 
 } // namespace tilewright::gpu::model

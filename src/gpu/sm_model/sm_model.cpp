@@ -32,15 +32,14 @@ static int64_t residentCtas(ptx::KernelAttr kernel, std::optional<int64_t> regis
   return std::max<int64_t>(ctas, 1);
 }
 
-/// Returns the fraction of the traffic that goes to memory: each tensor is read and written once, the rest comes from the L2 cache.
-static double missFraction(ArrayRef<double> traffic, const ModeledLaunch &launch, double scale) {
-  double all = 0, fromMemory = 0;
+/// Returns the fractions of an SM's traffic that go to memory: each tensor is read and written once, the rest comes from the L2 cache.
+static std::vector<double> missFractions(ArrayRef<double> traffic, const ModeledLaunch &launch, double scale) {
+  std::vector<double> fractions;
   for (auto [stream, ofOne] : llvm::enumerate(traffic)) {
     double bytes = ofOne * scale, tensor = stream / 2 < launch.tensorBytes.size() ? launch.tensorBytes[stream / 2] : 0;
-    all += bytes;
-    fromMemory += tensor > 0 ? std::min(bytes, tensor) : bytes;
+    fractions.push_back(tensor > 0 && bytes > tensor ? tensor / bytes : 1);
   }
-  return all > 0 ? fromMemory / all : 1;
+  return fractions;
 }
 
 std::vector<std::pair<std::string, double>> LaunchPrediction::busyUnits() const {
@@ -75,17 +74,18 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   std::optional<int64_t> registers = registersOf(kernel, launch, *target);
   prediction.knowsRegisters = registers.has_value();
   prediction.ctasPerSM = std::min(residentCtas(kernel, registers, rates, *target), ofOne);
-  double sms = static_cast<double>(rates.sms), miss = 1, cycles = 0;
+  double cycles = 0;
+  std::vector<double> misses;
   BusyTimes busy;
   std::optional<Steps> counted;
   // How much of the traffic goes to memory follows from the traffic, which the first run counts.
   for (int round = 0; round < 2; ++round) {
-    Sm sm(code, kernel, launch, rates, prediction.ctasPerSM, miss);
+    Sm sm(code, kernel, launch, rates, prediction.ctasPerSM, misses);
     if (!counted) counted = sm.countSteps(ofOne);
     cycles = sm.run(ofOne, *counted);
     busy = sm.busy;
     prediction.isComplete = sm.isComplete;
-    miss = missFraction(sm.traffic, launch, static_cast<double>(all) / static_cast<double>(ofOne));
+    misses = missFractions(sm.traffic, launch, static_cast<double>(all) / static_cast<double>(ofOne));
   }
   cycles = std::max(cycles, 1.0); // of an empty kernel or grid
   prediction.tensorCores = busy[Unit::tensor] / schedulers / cycles;
@@ -97,7 +97,7 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   prediction.shared = busy[Unit::shared] / cycles;
   prediction.tensorMemory = busy[Unit::tensorMemory] / schedulers / cycles;
   prediction.l2 = busy.l2Bytes / rates.l2BytesPerCycle / cycles;
-  prediction.memory = busy.l2Bytes * miss * sms / rates.memoryBytes * rates.clock / cycles;
+  prediction.memory = busy.memoryBytes * static_cast<double>(rates.sms) / rates.memoryBytes * rates.clock / cycles;
   return prediction;
 }
 

@@ -5,9 +5,9 @@
 //
 //     scheduler:  issue 1 instruction per cycle      units: FP32, ALU, special functions, shared memory, tensor cores, L2 and memory
 //
-// What is not known without data counts as taken once: branches, and loops that wait for memory. Bank conflicts, the L1 cache and the
-// traffic of other kernels are not modeled. A tcgen05.mma occupies all tensor cores of the SM for as long as it multiplies, or as long as
-// shared memory takes for its operands.
+// What is not known without data counts as taken once: branches, and loops that wait for memory, but for locks. Bank conflicts, the L1
+// cache and the traffic of other kernels are not modeled. A tcgen05.mma occupies all tensor cores of the SM for as long as it multiplies,
+// or as long as shared memory takes for its operands.
 #pragma once
 
 #include "gpu/sm_model/rates.h"

@@ -1,6 +1,7 @@
 #include "gpu/sm_model/warp.h"
 
 #include "gpu/machine/ptx.h"
+#include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -44,6 +45,29 @@ static Integer special(Operation *op, const Place &place, int64_t lane) {
   if (auto block = dyn_cast<ptx::BlockIdOp>(op)) return place.block[static_cast<size_t>(block.getAxis())];
   if (auto count = dyn_cast<ptx::BlockCountOp>(op)) return place.grid[static_cast<size_t>(count.getAxis())];
   return std::nullopt;
+}
+
+static Integer inProgramFrom(Value value, const Place &place, llvm::DenseMap<Value, Integer> &known) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    bool isOfKernel = isa<tt::FuncOp>(argument.getOwner()->getParentOp()) && argument.getArgNumber() < place.arguments.size();
+    return isOfKernel ? place.arguments[argument.getArgNumber()] : std::nullopt;
+  }
+  if (auto found = known.find(value); found != known.end()) return found->second;
+  Operation *op = value.getDefiningOp();
+  Integer result = special(op, place, 0);
+  if (!result && op->getNumRegions() == 0 && op->getNumResults() == 1) {
+    SmallVector<Integer, 3> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(inProgramFrom(operand, place, known));
+    result = computeInteger(op, operands);
+  }
+  known[value] = result;
+  return result;
+}
+
+Integer inProgram(Value value, const Place &place) {
+  llvm::DenseMap<Value, Integer> known;
+  return inProgramFrom(value, place, known);
 }
 
 static Integer inLaneFrom(const Warp &warp, Value value, int64_t lane, int depth) {
@@ -140,9 +164,9 @@ uint32_t Warp::takenLanes(const Node &node) const {
   return takesElse ? 0 : mask();
 }
 
-/// At the end of a part of a program loop, enters the other one. False if the loop ends, or if its condition is not known.
-bool Warp::goOnInProgramLoop(Frame &frame) {
-  if (!frame.node->isProgramLoop) return false;
+/// At the end of a part of a program loop or a spin loop, enters the other one. False if the loop ends, or if its condition is not known.
+bool Warp::goOnInLoop(Frame &frame) {
+  if (!frame.node->isProgramLoop && !frame.node->isSpinLoop) return false;
   const Body &condition = frame.node->bodies[0], &body = frame.node->bodies[1];
   if (frame.body == &body) {
     pass(body.yielded, condition.arguments);
@@ -172,7 +196,7 @@ const Node *Warp::next() {
       define(frame.body->arguments[0], index && step ? Integer(*index + *step) : std::nullopt, now);
       continue;
     }
-    if (goOnInProgramLoop(frame)) continue;
+    if (goOnInLoop(frame)) continue;
     ArrayRef<int32_t> yielded = frame.body->yielded;
     if (isa<scf::WhileOp>(frame.node->op)) yielded = yielded.drop_front();
     const Node *done = frame.node;

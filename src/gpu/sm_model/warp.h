@@ -42,6 +42,9 @@ struct AsyncGroups {
   }
 };
 
+/// Returns an integer of the first thread of a program, which follows from the program and the arguments alone.
+Integer inProgram(mlir::Value value, const Place &place);
+
 class Warp {
 public:
   Warp(const Code &code, const Place &place);
@@ -59,6 +62,10 @@ public:
   /// Sets an integer result that the SM computes.
   void setInteger(int32_t value, Integer number) { values[static_cast<size_t>(value)] = number; }
   uint32_t mask() const { return stack.back().mask; }
+  /// True in a loop that waits for a lock.
+  bool spins() const {
+    return llvm::any_of(stack, [](const Frame &frame) { return frame.node && frame.node->isSpinLoop; });
+  }
   Integer get(int32_t value) const { return values[static_cast<size_t>(value)]; }
   /// Returns a value in one lane. Loop-carried values that differ between lanes have the difference that they begin with.
   Integer inLane(mlir::Value value, int64_t lane) const;
@@ -78,7 +85,7 @@ public:
   int64_t iterationsOf(const Node &loop) const;
 
 private:
-  bool goOnInProgramLoop(Frame &frame);
+  bool goOnInLoop(Frame &frame);
   void define(int32_t value, Integer number, double time);
   uint32_t takenLanes(const Node &node) const;
   void pass(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);

@@ -161,7 +161,7 @@ ttg::BarrierWaitOp waitForArrivals(const Expansion &e) {
     if (circular.tma && e.schedule.operandPartition) {
       waitInPartitions(e.schedule, stageBuffers.buffers, stageBuffers.full, e.stage);
     } else if (circular.tma) {
-      OpBuilder b(circular.firstReader);
+      OpBuilder b(waitingPoint(circular.firstReader));
       auto wait = ttg::BarrierWaitOp::create(b, e.loc(), stageBuffers.full, e.stage.index, e.stage.parity, circular.firstWarp);
       if (circular.firstReader == e.schedule.shiftedMma) ofShifted = wait;
     }

@@ -67,7 +67,7 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     auto copy = ttg::TmaLoadOp::create(b, load.getLoc(), *map, load.getCoordinates(), alloc, barriers, zero, Value(), load.getEvict());
     if (Attribute reason = load->getAttr(ttg::notPipelinedName)) copy->setAttr(ttg::notPipelinedName, reason);
   }
-  if (group.reader) b.setInsertionPoint(group.reader);
+  if (group.reader) b.setInsertionPoint(waitingPoint(group.reader));
   auto wait = ttg::BarrierWaitOp::create(b, loc, barriers, zero, zero, firstWarp);
   for (ttg::StoreSharedOp store : group.stores) {
     auto load = store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>();

@@ -18,35 +18,70 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 namespace {
-/// Addresses of a thread's registers in a tile in shared memory: a few registers with addresses, plus constants. `zero`: as in shared.h.
+/// Addresses of a thread in a tile in shared memory: a few registers with addresses, plus constants. `zero`: as in shared.h.
+class ThreadAddresses {
+public:
+  ThreadAddresses(ThreadContext &t, Value base, const std::vector<uint32_t> &lanes, const std::vector<uint32_t> &warps, Value zero)
+      : t(t), base(base) {
+    inTile = arith::XOrIOp::create(t.b, xorBases(t, t.threads.lane, lanes), xorBases(t, t.threads.warp, warps));
+    if (zero) inTile = arith::AddIOp::create(t.b, inTile, zero);
+  }
+
+  Value withXor(uint32_t xored) {
+    Value &address = addresses[xored];
+    if (!address) {
+      Value offset = xored ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(xored))) : inTile;
+      address = arith::AddIOp::create(t.b, base, offset);
+    }
+    return address;
+  }
+
+private:
+  ThreadContext &t;
+  Value base, inTile;
+  llvm::DenseMap<uint32_t, Value> addresses;
+};
+
+/// Addresses of a thread's registers.
 class SharedAddresses {
 public:
   SharedAddresses(ThreadContext &t, Value base, const Layout &layout, const SharedLayout &shared, Value zero)
-      : t(t), offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)), base(base) {
-    inTile = arith::XOrIOp::create(t.b, xorBases(t, t.threads.lane, offsets[static_cast<size_t>(Axis::lane)]),
-                                   xorBases(t, t.threads.warp, offsets[static_cast<size_t>(Axis::warp)]));
-    if (zero) inTile = arith::AddIOp::create(t.b, inTile, zero);
-  }
+      : offsets(offsetBases(layout, shared)), additive(splitAdd(offsets)),
+        addresses(t, base, offsets[static_cast<size_t>(Axis::lane)], offsets[static_cast<size_t>(Axis::warp)], zero) {}
 
   std::pair<Value, uint32_t> of(int64_t reg) {
     const std::vector<uint32_t> &registers = offsets[static_cast<size_t>(Axis::reg)];
     uint32_t added = 0, xored = 0;
     for (size_t bit = 0; bit < registers.size(); ++bit)
       if (reg >> bit & 1) (additive >> bit & 1 ? added : xored) ^= registers[bit];
-    Value &address = addresses[xored];
-    if (!address) {
-      Value offset = xored ? Value(arith::XOrIOp::create(t.b, inTile, t.i32(xored))) : inTile;
-      address = arith::AddIOp::create(t.b, base, offset);
-    }
-    return {address, added};
+    return {addresses.withXor(xored), added};
+  }
+
+private:
+  OffsetBases offsets;
+  uint64_t additive;
+  ThreadAddresses addresses;
+};
+
+/// Addresses of matrix instructions. Bits of an offset that no lane and no warp sets are added, so that instructions share registers.
+class MatrixAddresses {
+public:
+  MatrixAddresses(ThreadContext &t, Value base, const MatrixPlan &plan, Value zero)
+      : t(t), addresses(t, base, {plan.laneOffsets.begin(), plan.laneOffsets.end()}, plan.warpOffsets, zero) {
+    for (uint32_t offset : llvm::concat<const uint32_t>(plan.laneOffsets, plan.warpOffsets))
+      ofThreads |= offset;
+  }
+
+  Value of(uint32_t offset) {
+    Value address = addresses.withXor(offset & ofThreads);
+    uint32_t added = offset & ~ofThreads;
+    return added ? Value(arith::AddIOp::create(t.b, address, t.i32(added))) : address;
   }
 
 private:
   ThreadContext &t;
-  OffsetBases offsets;
-  uint64_t additive;
-  Value base, inTile;
-  llvm::DenseMap<uint32_t, Value> addresses;
+  ThreadAddresses addresses;
+  uint32_t ofThreads = 0;
 };
 } // namespace
 
@@ -65,12 +100,10 @@ FailureOr<ThreadValues> loadTile(ThreadContext &t, Operation *op, Value base, co
   ThreadValues results(static_cast<size_t>(layout.registersPerThread()), Value());
   if (std::optional<MatrixPlan> matrix = matricesRead(layout, shared, type)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.threads.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                               xorBases(t, t.threads.warp, matrix->warpOffsets));
+    MatrixAddresses matrices(t, base, *matrix, Value());
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Type> words(static_cast<size_t>(matrix->matrices), t.b.getI32Type());
-      auto load = ptx::LdmatrixOp::create(t.b, words, address, matrix->transposed);
+      auto load = ptx::LdmatrixOp::create(t.b, words, matrices.of(instruction.offset), matrix->transposed);
       for (auto [index, word] : llvm::enumerate(load.getValues()))
         for (auto [at, value] : llvm::enumerate(unpacked(t, word, type)))
           results[static_cast<size_t>(instruction.firstRegister) + index * static_cast<size_t>(matrix->perWord) + at] = value;
@@ -106,16 +139,13 @@ LogicalResult storeTile(ThreadContext &t, Operation *op, Value base, const Layou
   Type type = held.front().getType();
   if (std::optional<MatrixPlan> matrix = matricesWritten(layout, shared, type, stmatrix)) {
     if (failed(prove(op, shared, layout, *matrix, verifyMatrices))) return failure();
-    Value offsetInTile = arith::XOrIOp::create(t.b, xorBases(t, t.threads.lane, {matrix->laneOffsets.begin(), matrix->laneOffsets.end()}),
-                                               xorBases(t, t.threads.warp, matrix->warpOffsets));
-    if (zero) offsetInTile = arith::AddIOp::create(t.b, offsetInTile, zero);
+    MatrixAddresses matrices(t, base, *matrix, zero);
     for (const MatrixPlan::Instruction &instruction : matrix->instructions) {
-      Value address = arith::AddIOp::create(t.b, base, arith::XOrIOp::create(t.b, offsetInTile, t.i32(instruction.offset)));
       SmallVector<Value> words;
       for (int64_t i = 0; i < matrix->matrices; ++i)
         words.push_back(packed(
             t, held.slice(static_cast<size_t>(instruction.firstRegister + i * matrix->perWord), static_cast<size_t>(matrix->perWord))));
-      ptx::StmatrixOp::create(t.b, address, words, matrix->transposed);
+      ptx::StmatrixOp::create(t.b, matrices.of(instruction.offset), words, matrix->transposed);
     }
     return success();
   }
