@@ -94,6 +94,8 @@ private:
   Value oddSeries(Value x, Value square, ArrayRef<double> coefficients) {
     return m.multiplyAdd(m.multiply(square, m.polynomial(square, coefficients)), x, x);
   }
+  /// A product that code generation does not fuse with a sum; -0 becomes +0.
+  Value multiplyRounded(Value x, Value y) { return m.multiplyAdd(x, y, m.real(0)); }
   Value bitOf(Value word, int64_t bit) { return m.compareWords(arith::CmpIPredicate::ne, m.bitAnd(word, int64_t(1) << bit), m.word(0)); }
 
   // ---- exponentials
@@ -110,13 +112,19 @@ private:
   /// 2^(n + shift)
   Value powerOf(Value biased) { return m.fromBits(m.shiftLeft(m.bits(biased), m.fraction)); }
 
-  /// e^x * 2^shift = 2^(n + shift) 2^rest with an integer n and a rest of about -0.5..0.5, in 8 instructions. Beyond the range of n the
-  /// rest grows instead, so that overflow, denormals, infinities and NaN are right.
-  Value scaledExp(Value x, int64_t shift) {
+  /// e^x * 2^shift = 2^rest * power, with a rest of about -0.5..0.5. Beyond the range of powers the rest grows instead, so that overflow,
+  /// denormals, infinities and NaN are right.
+  struct SplitExp {
+    Value rest, power;
+  };
+  SplitExp splitExp(Value x, int64_t shift) {
     Value biased = biasedWhole(x, log2e, shift), whole = m.subtract(biased, m.real(exponentBias + static_cast<double>(shift)));
     Value rest = m.multiplyAdd(x, m.real(log2eHigh), negate(whole));
-    rest = m.multiplyAdd(x, m.real(log2eLow), rest);
-    return m.multiply(exp2(rest), powerOf(biased));
+    return {m.multiplyAdd(x, m.real(log2eLow), rest), powerOf(biased)};
+  }
+  Value scaledExp(Value x, int64_t shift) {
+    SplitExp split = splitExp(x, shift);
+    return m.multiply(exp2(split.rest), split.power);
   }
   Value exp(Value x) { return scaledExp(x, 0); }
 
@@ -138,12 +146,13 @@ private:
 
   /// e^a / 4 for a >= 0: e^a itself is too large for the last results of sinh and cosh.
   Value quarterExp(Value a) { return scaledExp(a, -2); }
+  /// Below 1.45 a series, 2^-28.5: there the error of the exponential would be largest in units of the result.
   Value sinh(Value x) {
     Value a = m.absolute(x), square = m.multiply(x, x);
-    Value small = oddSeries(a, square, {0.1666666716337204, 0.008333350531756878, 0.0001983606634894386, 2.8174395083624404e-06}); // 2^-34
+    Value small = oddSeries(a, square, {0.16666662693023682, 0.008333513513207436, 0.0001981616806006059, 2.8921349439769983e-06});
     Value power = quarterExp(a);
     Value large = m.multiplyAdd(power, m.real(2), m.multiply(reciprocal(power), m.real(-0.125)));
-    return signOf(x, m.select(m.less(a, m.real(1)), small, large));
+    return signOf(x, m.select(m.less(a, m.real(1.45)), small, large));
   }
   Value cosh(Value x) {
     Value power = quarterExp(m.absolute(x));
@@ -201,9 +210,10 @@ private:
     constexpr double log10e = 0.4342944819032518, high = 0.4342944920063019;
     return logOfSpecial(x, logarithm(split(x, rootOfHalf), high, log10e - high, 0.3010299956639812));
   }
-  /// log(1 + x) = k ln 2 + log(1 + f) with f = x 2^-k + (2^-k - 1), whose first part is exact.
+  /// log(1 + x) = k ln 2 + log(1 + f) with f = x 2^-k + (2^-k - 1), whose first part is exact. So is the sum: for the largest x below 0.5,
+  /// 1 + x becomes 1.5, and k must be 0.
   Value plainLog1p(Value x) {
-    Value bits = exponentBits(m.add(x, m.real(1)), threeQuarters);
+    Value bits = exponentBits(m.add(x, m.real(1)), threeQuarters + 1);
     Value fourTimes = m.fromBits(m.subtractWords(m.word(one + 0x1000000), bits)); // 2^(2 - k): 2^-128 is subnormal
     Value scaled = m.fromBits(m.subtractWords(m.bits(x), bits));
     Value excess = m.add(m.multiplyAdd(fourTimes, 0.25, m.real(-1)), scaled);
@@ -254,7 +264,8 @@ private:
     Value slope = m.multiplyAdd(square, tail, m.real(log2eHigh));
     Value slopeLow = m.multiplyAdd(square, tail, m.subtract(m.real(log2eHigh), slope));
     slopeLow = m.add(slopeLow, m.multiplyAdd(squareLow, tail, m.real(log2eLow)));
-    Value high = m.multiplyAdd(u, slope, k);
+    // The product is rounded first: k - high is exact only if the bits of k + product are no finer than those of the product.
+    Value high = m.add(k, multiplyRounded(u, slope));
     Value low = m.multiplyAdd(u, slope, m.subtract(k, high));
     low = m.multiplyAdd(u, slopeLow, m.multiplyAdd(lost, slope, low));
     Value sum = m.add(high, low);
@@ -308,7 +319,7 @@ private:
     Value excess = m.multiplyAdd(square, root, negate(scaled));
     root = m.multiplyAdd(m.multiply(excess, m.real(-1.0 / 3)), inverse, root);
     root = m.multiply(root, m.select(isSmall, m.real(0x1p-24), m.real(1)));
-    return m.select(isPositiveFinite(a), signOf(x, root), x);
+    return m.select(m.compare(arith::CmpFPredicate::UNE, m.add(x, x), x), signOf(x, root), x); // x is not 0 or infinity
   }
 
   /// A power of two near 1 / x, and its inverse. Extremes stay in range.
@@ -404,7 +415,7 @@ private:
   Value sinOrCos(Value x, int64_t quadrants) {
     Angle angle = reduce(x);
     Value quadrant = quadrants ? m.addWords(angle.quadrant, m.word(quadrants)) : angle.quadrant;
-    Value square = m.multiply(angle.rest, angle.rest), cube = m.multiplyAdd(square, angle.rest, m.real(0));
+    Value square = m.multiply(angle.rest, angle.rest), cube = multiplyRounded(square, angle.rest);
     Value sine = m.polynomial(square, {-0.16666655242443085, 0.008332177996635437, -0.00019517235341481864});
     sine = m.multiplyAdd(cube, sine, angle.rest);
     Value cosine = m.polynomial(square, {1, -0.5, 0.04166662320494652, -0.0013886763481423259, 2.4390368707827292e-05});
@@ -491,20 +502,26 @@ private:
     Value large = m.subtract(m.real(1), exp2(logarithm));
     return signOf(x, m.select(m.less(a, m.real(0.925)), erfNearZero(a), large));
   }
-  /// For a = |x| from 0.477 on: e^(-a^2) g / (1 + 2a), with a polynomial g of (a - 3) / (a + 3); 2^-28.8.
+  /// For a = |x| from 0.477 on: e^(-a^2) g / (1 + 2a), with a polynomial g of (a - 3) / (a + 3); 2^-28.8. The error of an approximate
+  /// exponential would be too large. The polynomial for it, 2^-28.3, needs a small rest, so the exponential is multiplied by 2^64.
   Value erfc(Value x) {
     Value a = atMost(m.absolute(x), 11); // from 10.1 on the result is 0
     Value ratio = m.multiply(m.add(a, m.real(-3)), reciprocal(m.add(a, m.real(3))));
     Value g = m.polynomial(ratio, {1.2530080080032349, -0.13562114536762238, -0.04756240174174309, 0.1296464055776596, -0.11927086859941483,
                                    0.0682959035038948, -0.023798193782567978, 0.0025662987027317286, 0.0020027465652674437,
                                    -0.0007751283119432628, -0.00026699379668571055});
-    // The rounding error of a^2 would be visible in its exponential.
+    // The rounding errors of a^2 and 1 + 2a would be visible.
     Value square = m.multiply(negate(a), a), lost = m.multiplyAdd(negate(a), a, negate(square));
+    SplitExp split = splitExp(square, 64);
+    Value rest = m.multiplyAdd(lost, m.real(log2eHigh), split.rest);
+    Value power = m.polynomial(rest, {1, 0.6931471824645996, 0.24022647738456726, 0.055503591895103455, 0.009618505835533142,
+                                      0.001339124166406691, 0.0001532710448373109});
     Value divisor = m.multiplyAdd(a, m.real(2), m.real(1)), inverse = reciprocal(divisor);
-    g = m.multiplyAdd(lost, g, g);
-    Value quotient = m.multiply(g, inverse);
-    quotient = m.multiplyAdd(m.multiplyAdd(negate(quotient), divisor, g), inverse, quotient);
-    Value tail = m.multiply(exp(square), quotient);
+    Value divisorLow = m.multiplyAdd(a, m.real(2), m.subtract(m.real(1), divisor));
+    Value quotient = m.multiply(g, inverse), minus = negate(quotient);
+    Value remainder = m.multiplyAdd(minus, divisorLow, m.multiplyAdd(minus, divisor, g));
+    quotient = m.multiplyAdd(remainder, inverse, quotient);
+    Value tail = m.multiply(m.multiply(m.multiply(power, split.power), quotient), m.real(0x1p-64));
     tail = m.select(m.less(x, m.real(0)), m.subtract(m.real(2), tail), tail);
     return m.select(m.less(a, m.real(0.477)), m.subtract(m.real(1), erfNearZero(x)), tail);
   }

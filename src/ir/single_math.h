@@ -17,9 +17,8 @@ struct SingleInstructions {
   Value (*approximate)(ImplicitLocOpBuilder &b, Approximation function, Value x);
 };
 
-/// The function that libm calls `name` ("exp", "atan2"), of f32 scalars; null if it is not implemented here. The maximum errors are those
-/// of CUDA's libdevice: 2 ULP for most, 1 for cbrt, log, log1p and log2 (expm1: 1.3), 3 for sinh, asinh, atanh, atan2 and hypot, 4 for
-/// pow, tan and acosh (erfc: 4.4).
+/// The function that libm calls `name` ("exp", "atan2"), of f32 scalars; null if it is not implemented here. docs/libdevice.md has the
+/// maximum errors.
 Value singleFunction(ImplicitLocOpBuilder &b, const SingleInstructions &instructions, llvm::StringRef name, mlir::ValueRange operands);
 
 } // namespace tilewright::floats

@@ -51,6 +51,29 @@ static Result<uint64_t> seedOf(uint64_t hash, uint64_t launch) {
   return Failure{"TILEWRIGHT_SIMULATE_SEED is '" + word.str() + "'; it may be an integer from 0 to 4294967295"};
 }
 
+static Result<gpu::ApproximationError> approximationError() {
+  const char *text = std::getenv("TILEWRIGHT_SIMULATE_ERRORS");
+  constexpr llvm::StringLiteral words[] = {"none", "down", "up", "mixed"};
+  if (!text || !*text) return gpu::ApproximationError::none;
+  const auto *word = llvm::find(words, llvm::StringRef(text));
+  if (word != std::end(words)) return static_cast<gpu::ApproximationError>(word - std::begin(words));
+  return Failure{"TILEWRIGHT_SIMULATE_ERRORS is '" + std::string(text) + "'; it may be none, down, up or mixed"};
+}
+
+/// Returns the options that the environment and the number of the launch determine.
+static Result<gpu::SimulateOptions> optionsOf(uint64_t hash, uint64_t launch) {
+  constexpr uint64_t timings = 3;
+  Result<uint64_t> seed = seedOf(hash, launch);
+  if (!seed) return Failure{seed.error()};
+  Result<gpu::ApproximationError> error = approximationError();
+  if (!error) return Failure{error.error()};
+  gpu::SimulateOptions options;
+  options.seed = *seed;
+  options.timing = static_cast<gpu::AsyncTiming>(*seed % timings);
+  options.error = *error;
+  return options;
+}
+
 std::shared_ptr<SimulatedKernel> SimulatedKernel::create(const CompileRequest &request, Diagnostics &diagnostics) {
   std::shared_ptr<SimulatedKernel> kernel(new SimulatedKernel);
   kernel->impl->program = ThreadProgram::create(request, diagnostics);
@@ -150,12 +173,10 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   const ThreadProgram *version = versionFor({integers, bytes, grid.extent}, problem);
   if (!version) return problem;
   const GpuArtifact &artifact = version->artifact();
-  Result<uint64_t> seed = seedOf(impl->hash, impl->launches++);
-  if (!seed) return seed.error();
-  constexpr uint64_t timings = 3;
-  gpu::SimulateOptions options;
-  options.seed = *seed;
-  options.timing = static_cast<gpu::AsyncTiming>(*seed % timings);
+  Result<gpu::SimulateOptions> made = optionsOf(impl->hash, impl->launches++);
+  if (!made) return made.error();
+  gpu::SimulateOptions options = std::move(*made);
+  options.mayFuse = impl->request.options.fpFusion;
   std::vector<int64_t> owners;
   options.tagsArguments = launch.checkBounds;
   if (launch.checkBounds) {
@@ -193,7 +214,7 @@ std::string SimulatedKernel::run(const Grid &grid, llvm::ArrayRef<Argument> argu
   std::array<int64_t, 3> blocks = grid.extent;
   blocks[0] *= artifact.ctas;
   std::optional<gpu::SimulationError> error = gpu::simulate(*version->hold(), artifact.entry, blocks, args, options);
-  return error ? error->message() + " [TILEWRIGHT_SIMULATE_SEED=" + std::to_string(*seed) + "]" : std::string();
+  return error ? error->message() + " [TILEWRIGHT_SIMULATE_SEED=" + std::to_string(options.seed) + "]" : std::string();
 }
 
 } // namespace tilewright

@@ -4,6 +4,8 @@ A result may differ from the float64 reference only by rounding. The tolerance f
 results are rounded, and from the number of terms that are added up, so that no test has a number of its own.
 """
 
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,13 @@ TOLERANCE = {"fp64": 1e-13, "fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv":
 # GPUs multiply fp32 with ten bits after the point, and truncate the others, unless a kernel asks for more.
 TF32 = 2e-3
 ON_GPU = ("simulate", "cuda")
+
+
+def documented_errors(title):
+    """The rows of the table of docs/libdevice.md whose first column has this title."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "libdevice.md").read_text()
+    table = text[text.index(f"| {title} |"):].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
 def is_float(dtype):

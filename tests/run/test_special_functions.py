@@ -1,26 +1,16 @@
 """libdevice's special functions against mpmath, within the errors that docs/libdevice.md states."""
 
-import pathlib
-
 import mpmath
 import numpy as np
 import pytest
 
 import tilewright as triton
 import tilewright.language as tl
-from checks import DTYPES
+from checks import DTYPES, documented_errors
 from tilewright.language.extra import libdevice
 
 mpmath.mp.dps = 40
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "libdevice.md"
-
-
-def bounds():
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
-    return {name: ({"fp32": float(single), "fp64": float(double)}, unit) for name, single, double, unit in rows[2:]}
-
-
-BOUNDS = bounds()
+BOUNDS = {name: ({"fp32": float(single), "fp64": float(double)}, unit) for name, single, double, unit in documented_errors("special function")}
 
 
 def inverse_of_erfc(z):

@@ -19,7 +19,7 @@ uint16_t half(double value) { // exact for the small integers used here
 // ---- scalars and control flow
 
 /// `%v : i32` of `body` of each of 64 threads, of 2 blocks.
-std::vector<int32_t> perThread(const std::string &body) {
+std::vector<int32_t> perThread(const std::string &body, ApproximationError error = ApproximationError::none, bool mayFuse = true) {
   std::vector<int32_t> out(128, -1);
   std::string text = kernel(64, 0, "%out: i64", R"(
   %t = ptx.thread_id
@@ -38,6 +38,8 @@ std::vector<int32_t> perThread(const std::string &body) {
   %at = arith.addi %out, %off : i64
   ptx.store_global %at, %v : i32)");
   Launch run;
+  run.error = error;
+  run.mayFuse = mayFuse;
   run.pointer(out).grid = {2, 1, 1};
   EXPECT_EQ(simulateText(text, run), "");
   return out;
@@ -66,6 +68,50 @@ TEST(Simulate, Scalars) {
   EXPECT_EQ(out[0], -1);
   out = perThread("  %v = ub.poison : i32"); // a conspicuous value
   EXPECT_EQ(uint32_t(out[0]), 0xdeadbeef);
+}
+
+TEST(Simulate, ErrorsOfApproximations) {
+  std::string body = R"(
+  %f = arith.sitofp %t : i32 to f32
+  %r = ptx.special rcp %f : f32
+  %v = arith.bitcast %r : f32 to i32)";
+  auto exact = perThread(body), down = perThread(body, ApproximationError::down), up = perThread(body, ApproximationError::up),
+       mixed = perThread(body, ApproximationError::mixed);
+  EXPECT_EQ(up[0], 0x7f800000); // infinity
+  EXPECT_EQ(exact[1], 0x3f800000);
+  EXPECT_EQ(down[2], 0x3efffffe); // half a unit is a whole one below a power of 2
+  EXPECT_EQ(up[2], 0x3f000001);
+  EXPECT_EQ(exact[3], 0x3eaaaaab);
+  EXPECT_EQ(down[3], 0x3eaaaaaa);
+  EXPECT_EQ(up[3], 0x3eaaaaab); // the next one is more than a unit away
+  bool isBelow = false, isAbove = false;
+  for (size_t t = 1; t < 64; ++t) {
+    EXPECT_TRUE(down[t] >= exact[t] - 2 && down[t] <= mixed[t] && mixed[t] <= up[t] && up[t] <= exact[t] + 1) << t;
+    isBelow |= mixed[t] < exact[t];
+    isAbove |= mixed[t] > exact[t];
+  }
+  EXPECT_TRUE(isBelow && isAbove);
+}
+
+TEST(Simulate, FusedSums) {
+  auto sum = [](const std::string &sum, ApproximationError error, bool mayFuse = true) {
+    return perThread(R"(
+  %x = arith.constant 1.000244140625 : f32 // 1 + 2^-12, whose square has 2^-24
+  %y = arith.constant 1.00048828125 : f32
+  %p = arith.mulf %x, %x : f32
+  %n = arith.negf %p : f32
+)" + sum + "\n  %v = arith.bitcast %s : f32 to i32",
+                     error, mayFuse)[0];
+  };
+  constexpr int32_t lost = 0x33800000, negative = int32_t(0xb3800000); // 2^-24
+  const std::string difference = "  %s = arith.subf %p, %y : f32";
+  EXPECT_EQ(sum(difference, ApproximationError::none), 0);
+  EXPECT_EQ(sum(difference, ApproximationError::down, false), 0);
+  EXPECT_EQ(sum(difference, ApproximationError::down), lost);
+  EXPECT_EQ(sum("  %s = arith.subf %y, %p : f32", ApproximationError::up), negative);
+  EXPECT_EQ(sum("  %s = arith.addf %n, %y : f32", ApproximationError::mixed), negative);
+  EXPECT_EQ(sum("  %s = arith.addf %p, %n : f32", ApproximationError::down), lost);
+  EXPECT_EQ(sum("  %s = arith.addf %p, %n : f32", ApproximationError::up), negative); // the second product
 }
 
 TEST(Simulate, DivergentControlFlow) {

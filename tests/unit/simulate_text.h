@@ -23,6 +23,8 @@ struct Launch {
   bool checkRaces = false;
   bool tagsArguments = false;
   int64_t ctasPerSM = 1;
+  ApproximationError error = ApproximationError::none;
+  bool mayFuse = true;
 
   template <class T> Launch &pointer(std::vector<T> &data) {
     auto begin = reinterpret_cast<uint64_t>(data.data());
@@ -72,6 +74,8 @@ inline std::string simulateOnce(const std::string &text, const Launch &run, uint
   options.checkRaces = run.checkRaces;
   options.tagsArguments = run.tagsArguments;
   options.ctasPerSM = run.ctasPerSM;
+  options.error = run.error;
+  options.mayFuse = run.mayFuse;
   auto error = simulate(*module, "kernel", run.grid, {run.slots, run.maps}, options);
   return error ? error->message() : "";
 }

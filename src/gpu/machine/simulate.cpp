@@ -51,7 +51,7 @@ namespace sim {
 namespace {
 class Decoder {
 public:
-  explicit Decoder(Program &program) : program(program) {
+  Decoder(Program &program, const SimulateOptions &options) : program(program), options(options) {
     addControlHandlers(table);
     addScalarHandlers(table);
     addMemoryHandlers(table);
@@ -94,14 +94,24 @@ public:
       step.handler = handler->second;
       step.forwards = table.forwards.count(op.getName().getStringRef());
       step.number = uint32_t(program.ops.size());
+      step.isWarpWide = table.warpWide.contains(op.getName().getStringRef());
+      if (auto predicate = table.predicates.lookup(op.getName().getStringRef()))
+        for (OpOperand &use : op.getOpOperands())
+          if (use.get() == predicate(&op)) step.predicate = use.getOperandNumber();
       program.ops.push_back(&op);
       auto store = dyn_cast<ptx::StoreGlobalOp>(op);
       std::optional<uint32_t> tile = store ? store.getTile() : std::nullopt;
       program.storeOf.push_back(tile ? firstOfStore.try_emplace(*tile, step.number).first->second : step.number);
       if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
-      for (Value operand : op.getOperands())
-        step.operands.push_back(number(operand));
+      if (std::optional<FusedSum> fused = fusedSumOf(&op, options)) {
+        step.handler = table.handlers.at(ptx::FmaOp::getOperationName());
+        step.negatesFactors = fused->negatesFactors;
+        step.negatesAddend = fused->negatesAddend;
+        llvm::append_range(step.operands, llvm::map_range(fused->operands, [&](Value value) { return number(value); }));
+      } else {
+        llvm::append_range(step.operands, llvm::map_range(op.getOperands(), [&](Value value) { return number(value); }));
+      }
       for (Value result : op.getResults())
         step.results.push_back(number(result));
       if (op.getNumOperands() && interp::isSupported(op.getOperand(0).getType())) step.from = interp::formatOf(op.getOperand(0).getType());
@@ -117,6 +127,7 @@ public:
 
 private:
   Program &program;
+  const SimulateOptions &options;
   HandlerTable table;
   DenseMap<Value, int32_t> numbers;
   DenseMap<uint32_t, uint32_t> firstOfStore; // by the number of a tile's store: its first op
@@ -145,13 +156,13 @@ static void copyAll(Warp &warp, ArrayRef<int32_t> from, ArrayRef<int32_t> to) {
   SmallVector<std::pair<uint32_t, uint64_t>> states;
   lanes.reserve(from.size());
   for (int32_t value : from) {
-    lanes.push_back(warp.values[size_t(value)]);
-    states.push_back({warp.inFlight[size_t(value)], warp.definedAt[size_t(value)]});
+    lanes.push_back(warp.values[value]);
+    states.push_back({warp.inFlight[value], warp.definedAt[value]});
   }
   for (auto [index, value] : llvm::enumerate(to)) {
-    warp.forLanes([&](int64_t lane) { warp.values[size_t(value)][size_t(lane)] = lanes[index][size_t(lane)]; });
-    warp.inFlight[size_t(value)] = states[index].first;
-    warp.definedAt[size_t(value)] = states[index].second;
+    warp.forLanes([&](int64_t lane) { warp.values[value][lane] = lanes[index][lane]; });
+    warp.inFlight[value] = states[index].first;
+    warp.definedAt[value] = states[index].second;
   }
 }
 
@@ -160,29 +171,28 @@ static bool runFor(Warp &warp, const Step &step) {
   const Body &body = step.bodies[0];
   ArrayRef<int32_t> initial = ArrayRef(step.operands).drop_front(3), carried = ArrayRef(body.arguments).drop_front();
   auto wide = [&](size_t operand, int64_t lane) -> __int128 { // wide enough for the step past the last iteration
-    uint64_t bits = warp.get(step, operand)[size_t(lane)];
+    uint64_t bits = warp.get(step, operand)[lane];
     return loop.getUnsignedCmp() ? __int128(bits) : __int128(interp::signExtend(bits, step.from.bits));
   };
   std::array<__int128, size_t(lanesPerWarp)> counter{};
-  warp.forLanes([&](int64_t lane) { counter[size_t(lane)] = wide(0, lane); });
+  warp.forLanes([&](int64_t lane) { counter[lane] = wide(0, lane); });
   uint32_t before = warp.mask;
   copyAll(warp, initial, carried);
   while (true) {
     uint32_t goesOn = 0;
     bool rises = true;
     warp.forLanes([&](int64_t lane) {
-      bool inside = counter[size_t(lane)] < wide(1, lane);
+      bool inside = counter[lane] < wide(1, lane);
       rises &= !inside || wide(2, lane) > 0;
       goesOn |= uint32_t(inside) << lane;
     });
     if (!rises) return warp.fail(step, "the step of a loop must be positive");
     warp.mask = goesOn;
     if (!goesOn) break;
-    warp.forLanes(
-        [&](int64_t lane) { warp.values[size_t(body.arguments[0])][size_t(lane)] = uint64_t(counter[size_t(lane)]) & step.from.mask(); });
+    warp.forLanes([&](int64_t lane) { warp.values[body.arguments[0]][lane] = uint64_t(counter[lane]) & step.from.mask(); });
     if (!warp.run(body)) return false;
     copyAll(warp, body.yielded, carried);
-    warp.forLanes([&](int64_t lane) { counter[size_t(lane)] += wide(2, lane); });
+    warp.forLanes([&](int64_t lane) { counter[lane] += wide(2, lane); });
   }
   warp.mask = before;
   for (auto [from, to] : llvm::zip(carried, step.results))
@@ -193,8 +203,8 @@ static bool runFor(Warp &warp, const Step &step) {
 /// True if an iteration yields, in the active lanes, the values that it began with.
 static bool sameValues(Warp &warp, ArrayRef<int32_t> yielded, ArrayRef<int32_t> arguments) {
   for (auto [from, to] : llvm::zip(yielded, arguments))
-    for (size_t lane = 0; lane < size_t(lanesPerWarp); ++lane)
-      if (warp.active(int64_t(lane)) && warp.values[size_t(from)][lane] != warp.values[size_t(to)][lane]) return false;
+    for (int64_t lane : lanesOf(warp.mask))
+      if (warp.values[from][lane] != warp.values[to][lane]) return false;
   return true;
 }
 
@@ -207,7 +217,7 @@ static bool runWhile(Warp &warp, const Step &step) {
     uint64_t changes = launch.changes;
     if (!warp.run(test)) return false;
     uint32_t goesOn = 0, now = warp.mask;
-    warp.forLanes([&](int64_t lane) { goesOn |= uint32_t(warp.values[size_t(test.yielded[0])][size_t(lane)] & 1) << lane; });
+    warp.forLanes([&](int64_t lane) { goesOn |= uint32_t(warp.values[test.yielded[0]][lane] & 1) << lane; });
     warp.mask = now & ~goesOn;
     copyAll(warp, ArrayRef(test.yielded).drop_front(), step.results);
     warp.mask = goesOn;
@@ -240,10 +250,9 @@ void addControlHandlers(HandlerTable &table) {
 // ---- a warp
 
 uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
-  if (operand < 0) return mask;
   uint32_t result = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    result |= uint32_t(get(step, size_t(operand))[size_t(lane)] & 1) << lane;
+    result |= uint32_t(get(step, size_t(operand))[lane] & 1) << lane;
   return result & mask;
 }
 
@@ -263,23 +272,25 @@ bool Warp::run(const Body &body) {
       return fail(step, "the warp has run " + llvm::Twine(steps) + " instructions; it may be in an endless loop");
     if (cta.program.usesWgmma && !step.forwards)
       for (int32_t operand : step.operands)
-        if (inFlight[size_t(operand)]) return fail(step, "an accumulator is used without a wgmma_wait for its group");
+        if (inFlight[operand]) return fail(step, "an accumulator is used without a wgmma_wait for its group");
     if (step.below && !checkIndex(step)) return false;
+    if (step.isWarpWide && mask != allLanes)
+      return fail(step, "all lanes of the warp must take part, but only " + llvm::Twine(llvm::popcount(mask)) + " are active");
     if (!step.handler(*this, step)) return false;
     if (cta.options.timing == AsyncTiming::early && !runEngines(cta.cluster)) return false;
     if (cta.program.usesWgmma && !step.forwards)
       for (int32_t value : step.results) {
-        inFlight[size_t(value)] = 0;
-        definedAt[size_t(value)] = steps;
+        inFlight[value] = 0;
+        definedAt[value] = steps;
       }
   }
   return true;
 }
 
 void Warp::copy(int32_t from, int32_t to) {
-  forLanes([&](int64_t lane) { values[size_t(to)][size_t(lane)] = values[size_t(from)][size_t(lane)]; });
-  inFlight[size_t(to)] = inFlight[size_t(from)];
-  definedAt[size_t(to)] = definedAt[size_t(from)];
+  forLanes([&](int64_t lane) { values[to][lane] = values[from][lane]; });
+  inFlight[to] = inFlight[from];
+  definedAt[to] = definedAt[from];
 }
 
 bool Warp::fail(const Step &step, const llvm::Twine &text, int64_t lane, std::optional<uint32_t> otherOp) {
@@ -297,19 +308,14 @@ bool Warp::fail(const Step &step, const llvm::Twine &text, int64_t lane, std::op
 }
 
 bool Warp::checkIndex(const Step &step) {
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    uint64_t index = get(step, 0)[size_t(lane)];
-    if (active(lane) && index >= uint64_t(step.below))
+  for (int64_t lane : lanesOf(mask)) {
+    uint64_t index = get(step, 0)[lane];
+    if (index >= uint64_t(step.below))
       return fail(step,
                   "index " + llvm::Twine(interp::signExtend(index, step.from.bits)) + " along an axis of size " + llvm::Twine(step.below),
                   lane);
   }
   return true;
-}
-
-bool Warp::needAllLanes(const Step &step) {
-  if (mask == allLanes) return true;
-  return fail(step, "all lanes of the warp must take part, but only " + llvm::Twine(llvm::popcount(mask)) + " are active");
 }
 
 bool Warp::yield() {
@@ -319,7 +325,7 @@ bool Warp::yield() {
 
 void Warp::release(Clock &into) {
   join(into, clock);
-  ++clock[size_t(index)];
+  ++clock[index];
 }
 
 bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) const {
@@ -334,8 +340,8 @@ bool Warp::fencedSince(int64_t lane, uint32_t writeEpoch, uint32_t seenEpoch) co
 std::string Cta::locationOf(uint32_t op) const {
   return textOf(program.ops[op]->getLoc());
 }
-std::string Cta::nameOf(uint32_t op) const {
-  return program.ops[op]->getName().getStringRef().str();
+std::string Cta::whereIs(uint32_t op) const {
+  return program.ops[op]->getName().getStringRef().str() + " at " + locationOf(op);
 }
 
 static void enterWarp(uint32_t low, uint32_t high) {
@@ -380,12 +386,12 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
   constexpr size_t stackBytes = 512 * 1024;
   for (int64_t index = 0; index < warpCount; ++index) {
     auto warp = std::make_unique<Warp>(*this, index);
-    warp->stack = fresh ? std::unique_ptr<char[]>(new char[stackBytes]) : std::move(warps[size_t(index)]->stack);
+    warp->stack = fresh ? std::unique_ptr<char[]>(new char[stackBytes]) : std::move(warps[index]->stack);
     warp->values.assign(size_t(program.values), Lanes{});
     warp->inFlight.assign(size_t(program.values), 0);
     warp->definedAt.assign(size_t(program.values), 0);
     warp->clock.assign(size_t(components), 0);
-    warp->clock[size_t(index)] = 1;
+    warp->clock[index] = 1;
     warp->others.assign(cluster.ctas.size(), {});
     warp->program = uint32_t(cluster.number);
     warp->registers = registersAtStart(program.kernel);
@@ -397,7 +403,7 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
     for (auto [argument, number] : llvm::zip(type.getInputs(), program.body.arguments)) {
       bool isMap = isa<ptx::TensorMapType>(argument);
       uint64_t bits = isMap ? map++ : args.slots[slot++] & interp::formatOf(argument).mask();
-      warp->values[size_t(number)].fill(bits);
+      warp->values[number].fill(bits);
     }
     getcontext(&warp->context);
     warp->context.uc_stack.ss_sp = warp->stack.get();
@@ -409,7 +415,7 @@ void Cta::start(std::array<int64_t, 3> ctaId, ucontext_t &scheduler) {
     if (fresh)
       warps.push_back(std::move(warp));
     else
-      warps[size_t(index)] = std::move(warp);
+      warps[index] = std::move(warp);
   }
 }
 
@@ -658,7 +664,7 @@ std::optional<SimulationError> simulate(ModuleOp module, llvm::StringRef entry, 
     return wrong(other->getLoc(), "all tcgen05 operations of a kernel have one cta_group (PTX ISA 9.7.16.5)");
   sim::Program program;
   program.kernel = kernel;
-  sim::Decoder decoder(program);
+  sim::Decoder decoder(program, options);
   decoder.decode(function.getFunctionBody(), program.body);
   if (decoder.error) return decoder.error;
   if (program.ops.empty()) return std::nullopt;

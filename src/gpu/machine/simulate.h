@@ -58,6 +58,11 @@ struct SimulatedArguments {
 /// When asynchronous operations (TMA, tcgen05) execute: at random, only when no thread can go on, or at once. Each order is legal.
 enum class AsyncTiming { random, late, early };
 
+/// The error of instructions that approximate a function of f32: none beyond the rounding of the result, or the largest one that PTX
+/// allows, downward or upward, or one within these bounds that depends on the operand. With an error, products and sums are also fused as
+/// ptxas may fuse them.
+enum class ApproximationError { none, down, up, mixed };
+
 struct SimulateOptions {
   std::vector<SimulatedMemory> memory;
   /// If true, pointers of arguments have memory numbers. A pointer without one was loaded from memory, and may point to any mapped memory.
@@ -67,6 +72,9 @@ struct SimulateOptions {
   /// Determines the order in which warps run and asynchronous copies complete, and the lane that elect chooses: seed % 32.
   uint64_t seed = 0;
   AsyncTiming timing = AsyncTiming::random;
+  ApproximationError error = ApproximationError::none;
+  /// If false, only operations with the `contract` flag may be fused.
+  bool mayFuse = true;
   /// CTAs of this kernel that an SM may hold at the same time. They share its tensor memory.
   int64_t ctasPerSM = 1;
   /// After this many instructions the simulator reports that the warp waits for something that never happens.
@@ -101,7 +109,7 @@ struct SimulationError {
 /// - a deadlock, with the location where each warp waits. A cluster that waits for memory to change lets later clusters run;
 /// - an operation that the simulator does not support (ptx.inline).
 /// Races between clusters are checked only with `checkRaces`. Results follow the PTX manual. Matrix instructions accumulate in f64 and
-/// round once; approximate functions are libm's, rounded.
+/// round once.
 std::optional<SimulationError> simulate(mlir::ModuleOp module, llvm::StringRef entry, std::array<int64_t, 3> grid,
                                         const SimulatedArguments &args, const SimulateOptions &options);
 

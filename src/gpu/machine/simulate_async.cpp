@@ -37,47 +37,43 @@ static bool readsAtOnce(Warp &warp) {
   return timing == AsyncTiming::early || (timing == AsyncTiming::random && warp.cta.random() % 2);
 }
 
-static bool copyAsync(Warp &warp, const Step &step) {
-  auto op = cast<ptx::CopyAsyncOp>(step.op);
+static bool copyAsync(Warp &warp, const Step &step, ptx::CopyAsyncOp op) {
   int64_t bytes = op.getBytes();
-  uint32_t reads = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
+  uint32_t reads = warp.acting(step);
   bool atOnce = readsAtOnce(warp);
   auto issued = std::make_shared<const std::vector<Clock>>(warp.knownOfAll());
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  for (int64_t lane : lanesOf(warp.mask)) {
     ThreadCopy copy;
-    copy.shared = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    copy.shared = warp.cta.local(warp.get(step, 0)[lane] + uint64_t(op.getOffset()));
     copy.bytes = bytes;
     copy.op = step.number;
     if (!warp.touch(step, lane, copy.shared, bytes, Warp::Access::copyWrite, bytes)) return false;
     copy.step = &step;
     if (reads >> lane & 1) {
-      copy.pointer = warp.get(step, 1)[size_t(lane)];
+      copy.pointer = warp.get(step, 1)[lane];
       copy.issued = issued;
       if (!warp.global(step, lane, *copy.pointer, bytes, bytes)) return false;
     }
     if (atOnce && !readSource(warp, step, lane, copy)) return false;
     copy.id = warp.cta.newCopy(step.number);
-    for (int64_t i = 0; i < bytes; ++i)
-      warp.cta.state(copy.shared + uint64_t(i)).owner = copy.id;
-    warp.openCopies[size_t(lane)].push_back(std::move(copy));
+    warp.cta.setOwner({copy.shared, bytes}, copy.id);
+    warp.openCopies[lane].push_back(std::move(copy));
   }
   return true;
 }
 
-static bool copyCommit(Warp &warp, const Step &) {
+static bool copyCommit(Warp &warp, const Step &, ptx::CopyCommitOp) {
   warp.forLanes([&](int64_t lane) {
-    warp.copyGroups[size_t(lane)].push_back(std::move(warp.openCopies[size_t(lane)]));
-    warp.openCopies[size_t(lane)].clear();
+    warp.copyGroups[lane].push_back(std::move(warp.openCopies[lane]));
+    warp.openCopies[lane].clear();
   });
   return true;
 }
 
-static bool copyWait(Warp &warp, const Step &step) {
-  size_t pending = size_t(cast<ptx::CopyWaitOp>(step.op).getPending());
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    auto &groups = warp.copyGroups[size_t(lane)];
+static bool copyWait(Warp &warp, const Step &step, ptx::CopyWaitOp op) {
+  size_t pending = size_t(op.getPending());
+  for (int64_t lane : lanesOf(warp.mask)) {
+    auto &groups = warp.copyGroups[lane];
     for (; groups.size() > pending; groups.pop_front())
       for (ThreadCopy &copy : groups.front()) {
         if (!copy.hasRead && !readSource(warp, *copy.step, lane, copy)) return false;
@@ -86,9 +82,8 @@ static bool copyWait(Warp &warp, const Step &step) {
         if (copy.pointer) access = {.pointer = *copy.pointer, .bytes = copy.bytes, .issued = copy.issued.get()};
         if (copy.pointer && !warp.noteGlobal(*copy.step, lane, access)) return false;
         std::memcpy(warp.cta.at(copy.shared), copy.data.data(), size_t(copy.bytes));
-        for (int64_t i = 0; i < copy.bytes; ++i)
-          warp.cta.state(copy.shared + uint64_t(i)).owner = 0;
-        warp.cta.noteWrite(copy.shared, copy.bytes, warp.index, warp.clock[size_t(warp.index)], lane, copy.op);
+        warp.cta.setOwner({copy.shared, copy.bytes}, 0);
+        warp.cta.noteWrite(copy.shared, copy.bytes, warp.index, warp.clock[warp.index], lane, copy.op);
       }
   }
   return true;
@@ -118,7 +113,7 @@ void completePhase(Mbarrier &barrier) {
   };
   count(barrier.completed, barrier.component);
   for (auto [rank, component] : barrier.mirrors)
-    count(barrier.completedOthers[size_t(rank)], component);
+    count(barrier.completedOthers[rank], component);
 }
 
 bool addTransactions(Warp &warp, const Step &step, int64_t lane, Mbarrier &barrier, int64_t bytes) {
@@ -154,13 +149,11 @@ static Mbarrier *find(Warp &warp, const Step &step, int64_t lane, uint64_t addre
   return findBarrier(warp, step, lane, warp.cta, address);
 }
 
-static bool mbarrierInit(Warp &warp, const Step &step) {
-  auto op = cast<ptx::MbarrierInitOp>(step.op);
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 : -1);
+static bool mbarrierInit(Warp &warp, const Step &step, ptx::MbarrierInitOp op) {
+  uint32_t acts = warp.acting(step);
   int64_t count = op.getCount();
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
+  for (int64_t lane : lanesOf(acts)) {
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane]);
     if (!warp.touch(step, lane, address, 8, Warp::Access::write, 8)) return false;
     for (uint64_t i = 0; i < 8; ++i)
       warp.cta.state(address + i).holdsBarrier = true;
@@ -172,7 +165,7 @@ static bool mbarrierInit(Warp &warp, const Step &step) {
     barrier.completedCluster.resize(warp.cta.cluster.ctas.size());
     barrier.component = warp.cta.components++;
     barrier.initWarp = uint16_t(warp.index);
-    barrier.initEpoch = warp.clock[size_t(warp.index)];
+    barrier.initEpoch = warp.clock[warp.index];
     barrier.initOp = step.number;
     warp.cta.mbarriers[address] = std::move(barrier);
   }
@@ -185,7 +178,7 @@ static void fenceBarriers(Warp &warp) {
 }
 
 /// Makes the warp's initializations visible to the threads that a later barrier orders after it, even a relaxed one.
-static bool fenceInits(Warp &warp, const Step &) {
+static bool fenceInits(Warp &warp, const Step &, ptx::MbarrierInitFenceOp) {
   fenceBarriers(warp);
   if (warp.initFence < 0) warp.initFence = warp.cta.components++;
   Clock count(size_t(warp.initFence) + 1);
@@ -211,7 +204,7 @@ bool arriveWith(Warp &warp, const Step &step, int64_t lane, Cta &cta, Mbarrier &
   if (barrier.pending < count)
     return warp.fail(step, "more arrivals than the mbarrier's count of " + llvm::Twine(barrier.count) + " in one phase", lane);
   if (barrier.seen < barrier.phase) return failUnseen(warp, step, lane, barrier);
-  join(barrier.arriving, known[size_t(cta.rank)]);
+  join(barrier.arriving, known[cta.rank]);
   for (auto [into, from] : llvm::zip(barrier.arrivingOthers, known))
     join(into, from);
   ++cta.cluster.launch.changes;
@@ -229,9 +222,8 @@ static std::vector<Clock> withoutAccesses(const Cluster &cluster, std::vector<Cl
 
 /// Executes a lane's arrival at a barrier of `cta`.
 static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64_t count, int64_t bytes, ptx::Scope scope) {
-  if (&cta != &warp.cta && cta.isDone())
-    return warp.fail(step, "CTA " + llvm::Twine(cta.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  Mbarrier *barrier = findBarrier(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[size_t(lane)]));
+  if (&cta != &warp.cta && cta.isDone()) return warp.failEnded(step, cta, lane);
+  Mbarrier *barrier = findBarrier(warp, step, lane, cta, warp.cta.local(warp.get(step, 0)[lane]));
   if (!barrier) return false;
   if (!addTransactions(warp, step, lane, *barrier, bytes)) return false;
   std::vector<Clock> known = warp.knownOfAll();
@@ -245,37 +237,32 @@ static bool arriveAt(Warp &warp, const Step &step, int64_t lane, Cta &cta, int64
 }
 
 /// Executes arrivals in the CTAs of which `isTarget` is true.
-static bool arrive(Warp &warp, const Step &step, int64_t predicate, int64_t count, int64_t bytes, ptx::Scope scope,
+static bool arrive(Warp &warp, const Step &step, int64_t count, int64_t bytes, ptx::Scope scope,
                    llvm::function_ref<bool(const Cta &)> isTarget) {
-  uint32_t acts = warp.lanesWhere(step, predicate);
+  uint32_t acts = warp.acting(step);
   if (!acts) return true;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
+  for (int64_t lane : lanesOf(acts)) {
     for (const auto &cta : warp.cta.cluster.ctas)
       if (isTarget(*cta) && !arriveAt(warp, step, lane, *cta, count, bytes, scope)) return false;
   }
-  ++warp.clock[size_t(warp.index)];
+  ++warp.clock[warp.index];
   return true;
 }
 
-static bool mbarrierExpect(Warp &warp, const Step &step) {
-  auto op = cast<ptx::MbarrierExpectOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, 1, op.getBytes(), ptx::Scope::cta,
-                [&](const Cta &cta) { return &cta == &warp.cta; });
+static bool mbarrierExpect(Warp &warp, const Step &step, ptx::MbarrierExpectOp op) {
+  return arrive(warp, step, 1, op.getBytes(), ptx::Scope::cta, [&](const Cta &cta) { return &cta == &warp.cta; });
 }
-static bool mbarrierArrive(Warp &warp, const Step &step) {
-  auto op = cast<ptx::MbarrierArriveOp>(step.op);
-  return arrive(warp, step, op.getPredicate() ? 1 : -1, op.getCount(), 0, op.getScope(), [&](const Cta &cta) {
+static bool mbarrierArrive(Warp &warp, const Step &step, ptx::MbarrierArriveOp op) {
+  return arrive(warp, step, op.getCount(), 0, op.getScope(), [&](const Cta &cta) {
     if (op.getToFirst()) return cta.rank == 0;
     return op.getInCtas() || &cta == &warp.cta;
   });
 }
 
-static bool mbarrierWait(Warp &warp, const Step &step) {
-  bool seesCluster = cast<ptx::MbarrierWaitOp>(step.op).getScope() == ptx::Scope::cluster;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), parity = warp.get(step, 1)[size_t(lane)];
+static bool mbarrierWait(Warp &warp, const Step &step, ptx::MbarrierWaitOp op) {
+  bool seesCluster = op.getScope() == ptx::Scope::cluster;
+  for (int64_t lane : lanesOf(warp.mask)) {
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane]), parity = warp.get(step, 1)[lane];
     Mbarrier *barrier = find(warp, step, lane, address);
     if (!barrier) return false;
     if (parity > 1) return warp.fail(step, "the parity of a phase is 0 or 1, not " + llvm::Twine(parity), lane);
@@ -296,23 +283,22 @@ static bool mbarrierWait(Warp &warp, const Step &step) {
 
 // ---- fences, cluster
 
-static bool fenceAsync(Warp &warp, const Step &) {
-  uint32_t &now = warp.clock[size_t(warp.index)];
+static bool fenceAsync(Warp &warp, const Step &, ptx::FenceAsyncOp) {
+  uint32_t &now = warp.clock[warp.index];
   warp.asyncFences.push_back({now, warp.mask});
   ++now;
   fenceBarriers(warp);
   return true;
 }
 
-static bool clusterArrive(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
+static bool clusterArrive(Warp &warp, const Step &step, ptx::ClusterArriveOp op) {
   Cluster &cluster = warp.cta.cluster;
   if (warp.clusterArrival)
     return warp.fail(step, "the warp has arrived at the barrier of the cluster, and has not waited since", -1, *warp.clusterArrival);
   warp.clusterArrival = step.number;
   warp.clusterTicket = cluster.generation;
-  Clock &into = cluster.arriving[size_t(warp.cta.rank)];
-  if (!cast<ptx::ClusterArriveOp>(step.op).getRelaxed()) {
+  Clock &into = cluster.arriving[warp.cta.rank];
+  if (!op.getRelaxed()) {
     for (auto [other, known] : llvm::zip(cluster.arriving, warp.others))
       join(other, known);
     warp.release(into);
@@ -330,31 +316,20 @@ static bool clusterArrive(Warp &warp, const Step &step) {
   }
   return true;
 }
-static bool clusterWait(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
+static bool clusterWait(Warp &warp, const Step &step, ptx::ClusterWaitOp) {
   Cluster &cluster = warp.cta.cluster;
   if (!warp.clusterArrival) return warp.fail(step, "the warp waits at the barrier of the cluster, and has not arrived");
   warp.clusterArrival.reset();
   if (!warp.waitUntil(step, "the cluster", [&] { return cluster.generation != warp.clusterTicket; })) return false;
-  join(warp.clock, cluster.released[size_t(warp.cta.rank)]);
+  join(warp.clock, cluster.released[warp.cta.rank]);
   for (auto [known, from] : llvm::zip(warp.others, cluster.released))
     join(known, from);
   return true;
 }
 
 void addAsyncHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.copy_async"] = copyAsync;
-  handlers["ptx.copy_commit"] = copyCommit;
-  handlers["ptx.copy_wait"] = copyWait;
-  handlers["ptx.mbarrier_init"] = mbarrierInit;
-  handlers["ptx.mbarrier_init_fence"] = fenceInits;
-  handlers["ptx.mbarrier_expect"] = mbarrierExpect;
-  handlers["ptx.mbarrier_arrive"] = mbarrierArrive;
-  handlers["ptx.mbarrier_wait"] = mbarrierWait;
-  handlers["ptx.fence_async"] = fenceAsync;
-  handlers["ptx.cluster_arrive"] = clusterArrive;
-  handlers["ptx.cluster_wait"] = clusterWait;
+  table.add<copyAsync, copyCommit, copyWait, mbarrierInit, fenceInits, mbarrierExpect, mbarrierArrive, mbarrierWait, fenceAsync>();
+  table.addWarpWide<clusterArrive, clusterWait>();
 }
 
 } // namespace tilewright::gpu::sim

@@ -12,12 +12,10 @@ namespace tilewright::gpu::sim {
 using interp::decodeFloat;
 using interp::signExtend;
 
-static bool print(Warp &warp, const Step &step) {
-  auto op = cast<ptx::PrintOp>(step.op);
+static bool print(Warp &warp, const Step &step, ptx::PrintOp op) {
   if (!warp.cta.options.print) return true;
   llvm::StringRef format = op.getFormat();
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  for (int64_t lane : lanesOf(warp.mask)) {
     std::string text;
     size_t next = 0;
     for (size_t i = 0; i < format.size(); ++i) {
@@ -33,7 +31,7 @@ static bool print(Warp &warp, const Step &step) {
       size_t end = format.find_first_of("diouxXeEfFgGcp", i);
       if (end == llvm::StringRef::npos || next >= step.operands.size()) return warp.fail(step, "the format does not fit the values", lane);
       Format number = interp::formatOf(op.getValues()[next].getType());
-      uint64_t bits = warp.get(step, next)[size_t(lane)];
+      uint64_t bits = warp.get(step, next)[lane];
       std::string flags; // without C's length modifiers: all integers are passed as 64 bits
       for (char letter : format.slice(i, end))
         if (letter != 'l' && letter != 'h') flags += letter;
@@ -55,16 +53,14 @@ static bool print(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool assertFail(Warp &warp, const Step &step) {
-  auto op = cast<ptx::AssertFailOp>(step.op);
+static bool assertFail(Warp &warp, const Step &step, ptx::AssertFailOp op) {
   uint32_t failed = warp.lanesWhere(step, 0);
   if (!failed) return true;
   return warp.fail(step, "device-side assertion failed: " + op.getMessage(), llvm::countr_zero(failed));
 }
 
 void addDebugHandlers(HandlerTable &table) {
-  table.handlers["ptx.print"] = print;
-  table.handlers["ptx.assert_fail"] = assertFail;
+  table.add<print, assertFail>();
 }
 
 } // namespace tilewright::gpu::sim

@@ -91,21 +91,20 @@ bool Warp::noteLaunch(const Step &step, int64_t lane, const GlobalAccess &access
               "race: access of " + llvm::Twine(access.bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") +
                   ": program (" + llvm::Twine(other % grid[0]) + ", " + llvm::Twine(other / grid[0] % grid[1]) + ", " +
                   llvm::Twine(other / (grid[0] * grid[1])) + ") has " + (clash->wrote ? "stored" : "loaded") + " there" +
-                  (clash->atomic ? " by an atomic" : "") + " (" + cta.nameOf(clash->where) + " at " + cta.locationOf(clash->where) +
-                  "), and no atomics order the two",
+                  (clash->atomic ? " by an atomic" : "") + " (" + cta.whereIs(clash->where) + "), and no atomics order the two",
               lane, clash->where);
 }
 
 bool Warp::knows(uint32_t agent, uint32_t time) const {
   if (agent & tmaStoreAgents) return false;
   int64_t rank = agent >> 24, component = agent & 0xffffff;
-  return sim::at(rank == cta.rank ? clock : others[size_t(rank)], component) >= time;
+  return sim::at(rank == cta.rank ? clock : others[rank], component) >= time;
 }
 
 bool Warp::failTouched(const Step &step, int64_t lane, uint64_t pointer, int64_t bytes, const AccessHistory::Clash &clash) {
   uint64_t address = pointer & interp::addressMask;
   const SimulatedMemory *range = rangeOf(cta.options, pointer);
-  std::string other = cta.nameOf(clash.where) + " at " + cta.locationOf(clash.where);
+  std::string other = cta.whereIs(clash.where);
   std::string what = "race: access of " + std::to_string(bytes) + " bytes at " + hex(address) + (range ? " in " + range->name : "") + ": ";
   if (clash.program & tmaStoreAgents)
     return fail(step,
@@ -123,7 +122,7 @@ bool Warp::noteGlobal(const Step &step, int64_t lane, const GlobalAccess &access
   uint64_t address = access.pointer & interp::addressMask;
   uint32_t where = cta.program.storeOf[step.number];
   std::optional<AccessHistory::Clash> clash = cta.cluster.touched.note(
-      agentOf(cta.rank, index), clock[size_t(index)], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
+      agentOf(cta.rank, index), clock[index], {address, access.bytes, access.writes, access.atomic, where, stored[step.number]},
       [&](uint32_t agent, uint32_t time) {
         if (!access.issued) return knows(agent, time);
         return !(agent & tmaStoreAgents) && sim::at((*access.issued)[agent >> 24], agent & 0xffffff) >= time;
@@ -159,7 +158,7 @@ static bool loadUnaligned(Warp &warp, const Step &step, int64_t lane, uint64_t p
     if (!warp.isThere(pointer + uint64_t(i))) continue;
     ++found;
     if (!warp.noteGlobal(step, lane, {pointer + uint64_t(i), 1})) return false;
-    content[size_t(i)] = *reinterpret_cast<const uint8_t *>((pointer + uint64_t(i)) & interp::addressMask);
+    content[i] = *reinterpret_cast<const uint8_t *>((pointer + uint64_t(i)) & interp::addressMask);
   }
   if (found == 0 || (pointer & interp::addressMask) % uint64_t(all)) { // an error, or memory that is no argument
     std::optional<uint64_t> address = warp.global(step, lane, pointer, all, all);
@@ -168,23 +167,20 @@ static bool loadUnaligned(Warp &warp, const Step &step, int64_t lane, uint64_t p
   }
   for (int64_t i = 0; i < count; ++i) {
     uint64_t value = 0;
-    std::memcpy(&value, &content[size_t(i * bytes)], size_t(bytes));
-    warp.result(step, size_t(i))[size_t(lane)] = value;
+    std::memcpy(&value, &content[i * bytes], size_t(bytes));
+    warp.result(step, size_t(i))[lane] = value;
   }
   return true;
 }
 
-static bool loadGlobal(Warp &warp, const Step &step) {
-  auto op = cast<ptx::LoadGlobalOp>(step.op);
-  bool hasPredicate = bool(op.getPredicate());
-  size_t firstOther = hasPredicate ? 2 : 1;
+static bool loadGlobal(Warp &warp, const Step &step, ptx::LoadGlobalOp op) {
+  size_t firstOther = op.getPredicate() ? 2 : 1;
   bool hasOther = !op.getOther().empty();
   int64_t bytes = step.to.bytes, count = int64_t(step.results.size());
-  uint32_t reads = warp.lanesWhere(step, hasPredicate ? 1 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  uint32_t reads = warp.acting(step);
+  for (int64_t lane : lanesOf(warp.mask)) {
     bool present = reads >> lane & 1;
-    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    uint64_t pointer = warp.get(step, 0)[lane];
     if (present && op.getUnaligned()) {
       if (!loadUnaligned(warp, step, lane, pointer)) return false;
       continue;
@@ -197,8 +193,8 @@ static bool loadGlobal(Warp &warp, const Step &step) {
       if (present)
         std::memcpy(&value, reinterpret_cast<const void *>(*address + uint64_t(i * bytes)), size_t(bytes));
       else if (hasOther)
-        value = warp.get(step, firstOther + size_t(i))[size_t(lane)];
-      warp.result(step, size_t(i))[size_t(lane)] = value;
+        value = warp.get(step, firstOther + size_t(i))[lane];
+      warp.result(step, size_t(i))[lane] = value;
     }
   }
   if (!op.getIsVolatile() && op.getCache() != ptx::Cache::cv) return true;
@@ -207,20 +203,18 @@ static bool loadGlobal(Warp &warp, const Step &step) {
   return warp.yield();
 }
 
-static bool storeGlobal(Warp &warp, const Step &step) {
-  auto op = cast<ptx::StoreGlobalOp>(step.op);
+static bool storeGlobal(Warp &warp, const Step &step, ptx::StoreGlobalOp op) {
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
-  uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  uint32_t writes = warp.acting(step);
   ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(writes >> lane & 1)) continue;
-    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+  for (int64_t lane : lanesOf(writes)) {
+    uint64_t pointer = warp.get(step, 0)[lane];
     std::optional<uint64_t> address = warp.global(step, lane, pointer, bytes * count, bytes * count);
     if (!address) return false;
     llvm::SmallVector<uint8_t, 16> values(size_t(bytes * count));
     for (int64_t i = 0; i < count; ++i)
-      std::memcpy(&values[size_t(i * bytes)], &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes));
+      std::memcpy(&values[i * bytes], &warp.get(step, size_t(1 + i))[lane], size_t(bytes));
     if (!write(warp, step, lane, pointer, *address, values.data(), bytes * count)) return false;
   }
   return true;
@@ -279,9 +273,9 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
 }
 
 /// Orders the relaxed atomics around it: later ones release what is before the fence, and the fence acquires what earlier ones have seen.
-static bool fence(Warp &warp, const Step &step) {
+static bool fence(Warp &warp, const Step &, ptx::FenceOp op) {
   Launch &launch = warp.cta.cluster.launch;
-  if (!launch.history || cast<ptx::FenceOp>(step.op).getScope() == ptx::Scope::cta) return true;
+  if (!launch.history || op.getScope() == ptx::Scope::cta) return true;
   launch.history->learn(warp.program, warp.seenByAtomics);
   warp.seenByAtomics.clear();
   warp.releasedByFence = launch.history->fence(warp.program);
@@ -289,58 +283,49 @@ static bool fence(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool atomic(Warp &warp, const Step &step) {
-  auto op = cast<ptx::AtomicOp>(step.op);
+static bool atomic(Warp &warp, const Step &step, ptx::AtomicOp op) {
   Format format = interp::formatOf(op.getValues()[0].getType());
   int64_t count = int64_t(op.getValues().size());
   ptx::Order order = ptx::ownOrder(op);
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
+  uint32_t acts = warp.acting(step);
   if (op.getOp() == ptx::Atomic::fadd && format.kind == Format::integer) return warp.fail(step, "fadd of an integer");
   ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  for (int64_t lane : lanesOf(warp.mask)) {
     bool present = acts >> lane & 1;
-    uint64_t pointer = warp.get(step, 0)[size_t(lane)];
+    uint64_t pointer = warp.get(step, 0)[lane];
     if (present && !warp.global(step, lane, pointer, format.bytes * count, format.bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
       std::optional<uint64_t> old = 0xdeadbeefdeadbeef & format.mask();
       if (present)
         old = atomicAt(warp, step, lane, pointer + uint64_t(i * format.bytes), format.bytes, order, op.getScope(),
-                       [&](uint64_t before) { return combine(op.getOp(), format, before, warp.get(step, size_t(1 + i))[size_t(lane)]); });
+                       [&](uint64_t before) { return combine(op.getOp(), format, before, warp.get(step, size_t(1 + i))[lane]); });
       if (!old) return false;
-      if (size_t(i) < step.results.size()) warp.result(step, size_t(i))[size_t(lane)] = *old;
+      if (size_t(i) < step.results.size()) warp.result(step, size_t(i))[lane] = *old;
     }
   }
   warp.advanced = true;
   return warp.yield();
 }
 
-static bool compareSwap(Warp &warp, const Step &step) {
-  auto op = cast<ptx::CompareSwapOp>(step.op);
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 3 : -1);
+static bool compareSwap(Warp &warp, const Step &step, ptx::CompareSwapOp op) {
+  uint32_t acts = warp.acting(step);
   ++warp.cta.cluster.launch.stores;
   ++warp.stored[step.number];
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  for (int64_t lane : lanesOf(warp.mask)) {
     std::optional<uint64_t> old = 0xdeadbeefdeadbeef & step.to.mask();
     if (acts >> lane & 1)
-      old = atomicAt(warp, step, lane, warp.get(step, 0)[size_t(lane)], step.to.bytes, ptx::ownOrder(op), op.getScope(),
-                     [&](uint64_t before) { return before == warp.get(step, 1)[size_t(lane)] ? warp.get(step, 2)[size_t(lane)] : before; });
+      old = atomicAt(warp, step, lane, warp.get(step, 0)[lane], step.to.bytes, ptx::ownOrder(op), op.getScope(),
+                     [&](uint64_t before) { return before == warp.get(step, 1)[lane] ? warp.get(step, 2)[lane] : before; });
     if (!old) return false;
-    warp.result(step, 0)[size_t(lane)] = *old;
+    warp.result(step, 0)[lane] = *old;
   }
   warp.advanced = true;
   return warp.yield();
 }
 
 void addGlobalHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.load_global"] = loadGlobal;
-  handlers["ptx.store_global"] = storeGlobal;
-  handlers["ptx.atomic"] = atomic;
-  handlers["ptx.compare_swap"] = compareSwap;
-  handlers["ptx.fence"] = fence;
+  table.add<loadGlobal, storeGlobal, atomic, compareSwap, fence>();
 }
 
 } // namespace tilewright::gpu::sim

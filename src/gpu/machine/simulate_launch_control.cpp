@@ -25,8 +25,7 @@ static bool checkFences(Warp &warp, const Step &step, int64_t lane, Cta &target,
       if (lanes->second >> i & 1 && !reader.fencedSince(i, read.epoch, sim::at(known, int64_t(other))))
         return warp.fail(step,
                          "fence_async is missing: warp " + llvm::Twine(other) + ", lane " + llvm::Twine(i) +
-                             " has read the previous response (" + target.nameOf(read.op) + " at " + target.locationOf(read.op) +
-                             ") and did not execute fence_async after it",
+                             " has read the previous response (" + target.whereIs(read.op) + ") and did not execute fence_async after it",
                          lane, read.op);
   }
   return true;
@@ -36,24 +35,19 @@ static bool checkFences(Warp &warp, const Step &step, int64_t lane, Cta &target,
 static bool startRequest(Warp &warp, const Step &step, int64_t lane, Cta &target, uint64_t response, uint64_t barrier) {
   if (!findBarrier(warp, step, lane, target, barrier)) return false;
   Chunk chunk{response, responseBytes};
-  bool fits = &target == &warp.cta ? warp.touch(step, lane, response, responseBytes, Warp::Access::asyncWrite, responseBytes)
-                                   : warp.touchTarget(step, lane, target, chunk, responseBytes, Warp::Access::asyncWrite);
-  if (!fits || !checkFences(warp, step, lane, target, response)) return false;
-  uint32_t id = target.newCopy(step.number);
-  for (int64_t i = 0; i < responseBytes; ++i)
-    target.state(response + uint64_t(i)).owner = id;
+  if (!warp.touch(step, lane, target, chunk, Warp::Access::asyncWrite, responseBytes)) return false;
+  if (!checkFences(warp, step, lane, target, response)) return false;
+  target.setOwner(chunk, target.newCopy(step.number));
   return true;
 }
 
-static bool tryCancel(Warp &warp, const Step &step) {
-  auto op = cast<ptx::ClcTryCancelOp>(step.op);
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
+static bool tryCancel(Warp &warp, const Step &step, ptx::ClcTryCancelOp op) {
+  uint32_t acts = warp.acting(step);
+  for (int64_t lane : lanesOf(acts)) {
     if (warp.cta.refusedCancel)
       return warp.fail(step, "the CTA has seen a request fail, and must not make another one (PTX ISA 9.7.13.17)", lane,
                        *warp.cta.refusedCancel);
-    LaunchRequest request{&warp, &step, warp.cta.local(warp.get(step, 0)[size_t(lane)]), warp.cta.local(warp.get(step, 1)[size_t(lane)]),
+    LaunchRequest request{&warp, &step, warp.cta.local(warp.get(step, 0)[lane]), warp.cta.local(warp.get(step, 1)[lane]),
                           op.getMulticast()};
     for (const auto &cta : warp.cta.cluster.ctas) {
       bool isTarget = op.getMulticast() || cta.get() == &warp.cta;
@@ -71,8 +65,7 @@ static bool tryCancel(Warp &warp, const Step &step) {
 static bool respond(Cta &cta, const LaunchRequest &request, const std::array<uint32_t, 4> &words) {
   Mbarrier &barrier = cta.mbarriers.at(request.barrier);
   std::memcpy(cta.at(request.response), words.data(), sizeof words);
-  for (int64_t i = 0; i < responseBytes; ++i)
-    cta.state(request.response + uint64_t(i)).owner = 0;
+  cta.setOwner({request.response, responseBytes}, 0);
   cta.noteWrite(request.response, responseBytes, barrier.component, barrier.phase + 1, 0, request.step->number);
   if (!addTransactions(*request.warp, *request.step, -1, barrier, -responseBytes)) return false;
   completePhase(barrier);
@@ -94,12 +87,11 @@ bool runLaunchRequest(Cta &cta) {
   return true;
 }
 
-static bool query(Warp &warp, const Step &step) {
+static bool query(Warp &warp, const Step &step, ptx::ClcQueryOp) {
   const Launch &launch = warp.cta.cluster.launch;
   std::map<uint64_t, uint32_t> readers; // by response
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    uint64_t response = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
+  for (int64_t lane : lanesOf(warp.mask)) {
+    uint64_t response = warp.cta.local(warp.get(step, 0)[lane]);
     if (!warp.touch(step, lane, response, responseBytes, Warp::Access::read, responseBytes)) return false;
     warp.responseReaders[response] = readers[response] |= uint32_t(1) << lane;
     std::array<uint32_t, 4> words;
@@ -107,9 +99,9 @@ static bool query(Warp &warp, const Step &step) {
     bool canceled = words[3] == 1;
     if (!canceled) warp.cta.refusedCancel = step.number;
     if (canceled) warp.program = uint32_t(launch.numberAt({words[0], words[1], words[2]}, warp.cta.program.kernel.getCluster()));
-    warp.result(step, 0)[size_t(lane)] = canceled;
+    warp.result(step, 0)[lane] = canceled;
     for (size_t i = 0; i < 3; ++i)
-      warp.result(step, 1 + i)[size_t(lane)] = canceled ? words[i] : 0xdeadbeef;
+      warp.result(step, 1 + i)[lane] = canceled ? words[i] : 0xdeadbeef;
   }
   return true;
 }
@@ -136,8 +128,7 @@ int64_t Launch::numberAt(std::array<int64_t, 3> position, int64_t ctas) const {
 }
 
 void addLaunchControlHandlers(HandlerTable &table) {
-  table.handlers["ptx.clc_try_cancel"] = tryCancel;
-  table.handlers["ptx.clc_query"] = query;
+  table.add<tryCancel, query>();
 }
 
 } // namespace tilewright::gpu::sim

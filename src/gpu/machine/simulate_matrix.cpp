@@ -21,31 +21,13 @@ using namespace mlir;
 
 namespace tilewright::gpu::sim {
 
-using interp::encodeFloat;
-
 static int64_t bitsOf(ptx::Format format) {
-  switch (format) {
-  case ptx::Format::f16:
-  case ptx::Format::bf16: return 16;
-  case ptx::Format::e4m3:
-  case ptx::Format::e5m2:
-  case ptx::Format::s8:
-  case ptx::Format::u8: return 8;
-  case ptx::Format::f64: return 64;
-  default: return 32;
-  }
-}
-
-static uint64_t encodeAccumulator(ptx::Format format, double value) {
-  if (format == ptx::Format::s32) return uint32_t(int64_t(value));
-  return encodeFloat(numberFormat(format), value);
+  return format == ptx::Format::f64 ? 64 : bitsOf(tensorFormat(format));
 }
 
 // ---- 8x8 matrices
 
-static bool ldmatrix(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  auto op = cast<ptx::LdmatrixOp>(step.op);
+static bool ldmatrix(Warp &warp, const Step &step, ptx::LdmatrixOp op) {
   size_t count = step.results.size();
   std::vector<std::array<uint16_t, 8>> rows(8 * count);
   for (size_t row = 0; row < rows.size(); ++row) {
@@ -64,9 +46,7 @@ static bool ldmatrix(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool stmatrix(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  auto op = cast<ptx::StmatrixOp>(step.op);
+static bool stmatrix(Warp &warp, const Step &step, ptx::StmatrixOp op) {
   size_t count = step.operands.size() - 1;
   for (size_t row = 0; row < 8 * count; ++row) {
     uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
@@ -92,13 +72,12 @@ static void gatherA(const Warp &warp, const Step &step, size_t first, int64_t co
     for (int64_t reg = 0; reg < count; ++reg)
       for (int64_t s = 0; s < width; ++s) {
         int64_t row = lane / 4 + 8 * (reg & 1), column = lane % 4 * width + s + 4 * width * (reg / 2);
-        out[size_t(row * inner + column)] = decodeNumber(format, warp.get(step, first + size_t(reg))[size_t(lane)] >> (s * bits));
+        out[row * inner + column] = decode(tensorFormat(format), uint32_t(warp.get(step, first + size_t(reg))[lane] >> (s * bits)));
       }
 }
 
-/// Computes d = a * b + c, a row-major with `inner` columns, b as rows of `inner`. `count`: a lane's accumulators; accumulator e as above.
-static void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t count,
-                     size_t firstC, ptx::Format format, uint32_t lanesWithC) {
+void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t count,
+              size_t firstC, ptx::Format format, uint32_t lanesWithC) {
   bool packed = format == ptx::Format::f16;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
     for (int64_t e = 0; e < count; ++e) {
@@ -106,12 +85,12 @@ static void multiply(Warp &warp, const Step &step, const std::vector<double> &a,
       size_t reg = size_t(packed ? e / 2 : e);
       int64_t shift = packed ? 16 * (e & 1) : 0;
       double sum = 0;
-      const double *x = &a[size_t(row * inner)], *y = &b[size_t(column * inner)];
+      const double *x = &a[row * inner], *y = &b[column * inner];
       for (int64_t k = 0; k < inner; ++k)
         sum += x[k] * y[k];
-      if (lanesWithC >> lane & 1) sum += decodeNumber(format, warp.get(step, firstC + reg)[size_t(lane)] >> shift);
-      uint64_t bits = encodeAccumulator(format, sum);
-      uint64_t &result = warp.result(step, reg)[size_t(lane)];
+      if (lanesWithC >> lane & 1) sum += decode(tensorFormat(format), uint32_t(warp.get(step, firstC + reg)[lane] >> shift));
+      uint64_t bits = encode(tensorFormat(format), sum);
+      uint64_t &result = warp.result(step, reg)[lane];
       result = shift ? (result & 0xffff) | bits << 16 : bits;
     }
 }
@@ -124,9 +103,7 @@ static bool hasShape(ptx::Format a, ptx::Format c, size_t aSize, size_t bSize, s
   return aSize == 1 && (a == ptx::Format::s8 || a == ptx::Format::u8) && bSize == 1 && cSize == 2;
 }
 
-static bool mma(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  auto op = cast<ptx::MmaOp>(step.op);
+static bool mma(Warp &warp, const Step &step, ptx::MmaOp op) {
   ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
   size_t aSize = op.getA().size(), bSize = op.getB().size(), cSize = op.getC().size();
   if (bitsOf(aFormat) != bitsOf(bFormat) || !hasShape(aFormat, format, aSize, bSize, cSize) || step.results.size() != cSize)
@@ -137,8 +114,8 @@ static bool mma(Warp &warp, const Step &step) {
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
     for (int64_t reg = 0; reg < int64_t(bSize); ++reg)
       for (int64_t s = 0; s < width; ++s)
-        b[size_t(lane / 4 * inner + lane % 4 * width + s + 4 * width * reg)] =
-            decodeNumber(bFormat, warp.get(step, aSize + size_t(reg))[size_t(lane)] >> (s * bits));
+        b[lane / 4 * inner + lane % 4 * width + s + 4 * width * reg] =
+            decode(tensorFormat(bFormat), uint32_t(warp.get(step, aSize + size_t(reg))[lane] >> (s * bits)));
   multiply(warp, step, a, b, inner, int64_t(format == ptx::Format::f16 ? 2 * cSize : cSize), aSize + bSize, format, allLanes);
   return true;
 }
@@ -174,21 +151,19 @@ static bool readOperand(Warp &warp, const Step &step, uint64_t bits, int64_t fir
     if (!warp.touch(step, -1, address, 16, Warp::Access::asyncRead, 16)) return false;
     chunks.push_back({address, 16});
     for (int64_t i = 0; i < 128 / width; ++i)
-      each(i, decodeNumber(format, warp.cta.load(address + uint64_t(i * width / 8), width / 8)));
+      each(i, decode(tensorFormat(format), uint32_t(warp.cta.load(address + uint64_t(i * width / 8), width / 8))));
     return true;
   };
   if (!transposed) {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t byte = 0; byte < 32; byte += 16)
-        if (!read(descriptor.kMajor(first + row, byte),
-                  [&](int64_t i, double value) { out[size_t(row * inner + byte * 8 / width + i)] = value; }))
+        if (!read(descriptor.kMajor(first + row, byte), [&](int64_t i, double value) { out[row * inner + byte * 8 / width + i] = value; }))
           return false;
     return true;
   }
   for (int64_t k = 0; k < inner; ++k)
     for (int64_t row = 0; row < rows; row += 8)
-      if (!read(descriptor.rowMajor(first + row, k), [&](int64_t i, double value) { out[size_t((row + i) * inner + k)] = value; }))
-        return false;
+      if (!read(descriptor.rowMajor(first + row, k), [&](int64_t i, double value) { out[(row + i) * inner + k] = value; })) return false;
   return true;
 }
 
@@ -197,9 +172,7 @@ static bool haveOneShape(ptx::WgmmaOp a, ptx::WgmmaOp b) {
   return a.getN() == b.getN() && a.getCFormat() == b.getCFormat() && bitsOf(a.getAFormat()) == bitsOf(b.getAFormat());
 }
 
-static bool wgmma(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  auto op = cast<ptx::WgmmaOp>(step.op);
+static bool wgmma(Warp &warp, const Step &step, ptx::WgmmaOp op) {
   ptx::Format aFormat = op.getAFormat(), bFormat = op.getBFormat(), format = op.getCFormat();
   int64_t n = op.getN(), bits = bitsOf(aFormat), inner = 256 / bits;
   size_t aSize = op.getA().size(), cSize = op.getC().size();
@@ -238,25 +211,27 @@ static bool wgmma(Warp &warp, const Step &step) {
     return false;
   if (!readOperand(warp, step, warp.get(step, aSize)[0], 0, n, bFormat, op.getBTransposed(), b, reads.chunks)) return false;
   for (const Chunk &chunk : reads.chunks)
-    for (int64_t i = 0; i < chunk.bytes; ++i)
-      ++warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
+    warp.cta.countReads(chunk, 1);
   warp.matrixReads.push_back(std::move(reads));
   warp.matrixTrace.push_back(step.number);
   multiply(warp, step, a, b, inner, n / 2, aSize + 1, format, withC);
   for (int32_t value : step.results)
-    warp.inFlight[size_t(value)] = warp.matrixIssued;
+    warp.inFlight[value] = warp.matrixIssued;
   return true;
 }
 
-static bool wgmmaCommit(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
+static bool wgmmaFence(Warp &warp, const Step &, ptx::WgmmaFenceOp) {
+  warp.matrixFence = warp.steps;
+  return true;
+}
+
+static bool wgmmaCommit(Warp &warp, const Step &, ptx::WgmmaCommitOp) {
   warp.matrixGroups.push_back(warp.matrixIssued);
   return true;
 }
 
-static bool wgmmaWait(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  size_t pending = size_t(cast<ptx::WgmmaWaitOp>(step.op).getPending());
+static bool wgmmaWait(Warp &warp, const Step &step, ptx::WgmmaWaitOp op) {
+  size_t pending = size_t(op.getPending());
   for (; warp.matrixGroups.size() > pending; warp.matrixGroups.pop_front())
     warp.matrixDone = warp.matrixGroups.front();
   // The four warps run a wgmma together: when it completes for one, it completes for all, so each warp may free the bytes for the other
@@ -274,8 +249,7 @@ static bool wgmmaWait(Warp &warp, const Step &step) {
       auto &open = cta.warps[peer]->matrixReads;
       for (; !open.empty() && open.front().sequence <= warp.matrixDone; open.pop_front())
         for (const Chunk &chunk : open.front().chunks) {
-          for (int64_t i = 0; i < chunk.bytes; ++i)
-            --cta.state(chunk.address + uint64_t(i)).inFlightReads;
+          cta.countReads(chunk, -1);
           cta.noteRead(chunk.address, chunk.bytes, int64_t(component), open.front().sequence, open.front().op);
         }
     }
@@ -283,27 +257,17 @@ static bool wgmmaWait(Warp &warp, const Step &step) {
   }
   for (auto [from, to] : llvm::zip(step.operands, step.results)) {
     warp.copy(from, to);
-    uint32_t &state = warp.inFlight[size_t(to)];
+    uint32_t &state = warp.inFlight[to];
     if (state && state <= warp.matrixDone) {
       state = 0;
-      warp.definedAt[size_t(to)] = 0; // only wgmma has written it: accumulating into it needs no fence
+      warp.definedAt[to] = 0; // only wgmma has written it: accumulating into it needs no fence
     }
   }
   return true;
 }
 
 void addMatrixHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.ldmatrix"] = ldmatrix;
-  handlers["ptx.stmatrix"] = stmatrix;
-  handlers["ptx.mma"] = mma;
-  handlers["ptx.wgmma"] = wgmma;
-  handlers["ptx.wgmma_fence"] = [](Warp &warp, const Step &step) {
-    warp.matrixFence = warp.steps;
-    return warp.needAllLanes(step);
-  };
-  handlers["ptx.wgmma_commit"] = wgmmaCommit;
-  handlers["ptx.wgmma_wait"] = wgmmaWait;
+  table.addWarpWide<ldmatrix, stmatrix, mma, wgmmaFence, wgmma, wgmmaCommit, wgmmaWait>();
   table.forwards["ptx.wgmma"] = true;
   table.forwards["ptx.wgmma_wait"] = true;
 }

@@ -64,6 +64,16 @@ void Cta::noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoc
   }
 }
 
+void Cta::setOwner(const Chunk &chunk, uint32_t copy) {
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    state(chunk.address + uint64_t(i)).owner = copy;
+}
+
+void Cta::countReads(const Chunk &chunk, int count) {
+  for (int64_t i = 0; i < chunk.bytes; ++i)
+    state(chunk.address + uint64_t(i)).inFlightReads += uint16_t(count);
+}
+
 uint32_t Cta::newCopy(uint32_t op) {
   copyOps.push_back(op);
   return ++copies;
@@ -90,7 +100,7 @@ static std::optional<uint32_t> readerInFlight(const Cta &cta, uint64_t at) {
 }
 
 const Clock &Warp::knownOf(const Cta &other) const {
-  return &other == &cta ? clock : others[size_t(other.rank)];
+  return &other == &cta ? clock : others[other.rank];
 }
 
 std::vector<Clock> Warp::knownOfAll() const {
@@ -107,7 +117,7 @@ static bool checkLastWrite(Warp &warp, const Step &step, int64_t lane, Cta &cta,
   bool isAsync = access == Access::asyncRead || access == Access::asyncWrite;
   bool writes = access != Access::read && access != Access::asyncRead, byWarp = byte.writeAgent < int64_t(cta.warps.size());
   if (!byte.writeEpoch || (access == Access::add && byte.added)) return true;
-  auto write = [&] { return cta.nameOf(byte.writeOp) + " at " + cta.locationOf(byte.writeOp); };
+  auto write = [&] { return cta.whereIs(byte.writeOp); };
   bool isOwn = &cta == &warp.cta && byte.writeAgent == warp.index;
   if (sim::at(known, byte.writeAgent) < byte.writeEpoch && !isOwn) {
     std::string agent = byWarp ? "warp " + std::to_string(byte.writeAgent) + ", lane " + std::to_string(byte.writeLane)
@@ -137,11 +147,10 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Cta &cta, u
   const Clock &known = warp.knownOf(cta);
   if (auto remote = cta.remoteReads.find(at); remote != cta.remoteReads.end()) {
     for (const RemoteRead &read : remote->second)
-      if (sim::at(warp.knownOf(*cta.cluster.ctas[size_t(read.cta)]), read.warp) < read.epoch)
+      if (sim::at(warp.knownOf(*cta.cluster.ctas[read.cta]), read.warp) < read.epoch)
         return warp.fail(step,
                          "race: writes bytes that warp " + llvm::Twine(read.warp) + " of CTA " + llvm::Twine(read.cta) +
-                             " of the cluster read (" + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
-                             ") without a cluster barrier in between" + byteText(at),
+                             " of the cluster read (" + cta.whereIs(read.op) + ") without a cluster barrier in between" + byteText(at),
                          lane, read.op);
     cta.remoteReads.erase(remote);
   }
@@ -149,7 +158,7 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Cta &cta, u
     for (const TensorRead &read : cta.tensorReads[size_t(at - sharedBase) / 16])
       if (sim::at(warp.knownOf(read.warp->cta), read.complete) < read.number)
         return warp.fail(step,
-                         "race: writes bytes that " + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
+                         "race: writes bytes that " + cta.whereIs(read.op) +
                              " may still be reading: a tcgen05_commit after it and a wait for its mbarrier are missing" + byteText(at),
                          lane, read.op);
   int64_t warps = int64_t(cta.warps.size());
@@ -161,8 +170,8 @@ static bool checkReaders(Warp &warp, const Step &step, int64_t lane, Cta &cta, u
     if (sim::at(known, other) >= read.epoch) continue;
     std::string agent = other < warps ? "warp " + std::to_string(other) : "warpgroup " + std::to_string(other - warps);
     return warp.fail(step,
-                     "race: writes bytes that " + agent + " read (" + cta.nameOf(read.op) + " at " + cta.locationOf(read.op) +
-                         "), and nothing orders the two accesses" + byteText(at),
+                     "race: writes bytes that " + agent + " read (" + cta.whereIs(read.op) + "), and nothing orders the two accesses" +
+                         byteText(at),
                      lane, read.op);
   }
   return true;
@@ -175,96 +184,87 @@ static bool checkByte(Warp &warp, const Step &step, int64_t lane, Cta &cta, uint
   if (byte.holdsBarrier) return warp.fail(step, "touches the mbarrier at byte " + llvm::Twine(at - sharedBase), lane);
   if (byte.owner) {
     uint32_t op = cta.copyOps[byte.owner];
-    return warp.fail(
-        step, "race: an asynchronous copy (" + cta.nameOf(op) + " at " + cta.locationOf(op) + ") still fills these bytes" + byteText(at),
-        lane, op);
+    return warp.fail(step, "race: an asynchronous copy (" + cta.whereIs(op) + ") still fills these bytes" + byteText(at), lane, op);
   }
   if (writes && byte.inFlightReads) {
     std::optional<uint32_t> op = readerInFlight(cta, at);
-    std::string reader = op ? cta.nameOf(*op) + " at " + cta.locationOf(*op) : "an asynchronous instruction";
+    std::string reader = op ? cta.whereIs(*op) : "an asynchronous instruction";
     return warp.fail(step, "race: writes bytes that " + reader + " may still be reading" + byteText(at), lane, op.value_or(step.number));
   }
   return checkLastWrite(warp, step, lane, cta, byte, at, access) && checkAdders(warp, step, lane, cta, at, access) &&
          (!writes || checkReaders(warp, step, lane, cta, at));
 }
 
-bool Warp::touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, int64_t alignment, Access access) {
-  if (!target.inShared(chunk.address, chunk.bytes)) return fail(step, hex(chunk.address) + " is outside of shared memory", lane);
-  if (chunk.address % uint64_t(alignment)) return fail(step, hex(chunk.address) + " is not a multiple of " + llvm::Twine(alignment), lane);
-  if (target.isDone())
-    return fail(step, "CTA " + llvm::Twine(target.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  for (uint64_t at = chunk.address; at < chunk.address + uint64_t(chunk.bytes); ++at)
+bool Warp::touch(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access, int64_t alignment) {
+  auto [address, bytes] = chunk;
+  if (!target.inShared(address, bytes))
+    return fail(step,
+                hex(address) + " is outside of shared memory (" + llvm::Twine(target.shared.size()) + " bytes at " + hex(sharedBase) + ")",
+                lane);
+  if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
+  if (&target != &cta && target.isDone()) return failEnded(step, target, lane);
+  bool writes = access != Access::read && access != Access::asyncRead;
+  for (uint64_t at = address; at < address + uint64_t(bytes); ++at)
     if (!checkByte(*this, step, lane, target, at, access)) return false;
+  if (access == Access::read) target.noteRead(address, bytes, index, clock[index], step.number);
+  if (access == Access::add) target.noteAdd(address, bytes);
+  if (access == Access::write || access == Access::add) target.noteWrite(address, bytes, index, clock[index], lane, step.number);
+  for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at) {
+    target.state(at).added = access == Access::add;
+    if (access != Access::add && !target.adders.empty()) target.adders.erase(at);
+  }
   return true;
 }
 
-bool Warp::touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
-  if (!cta.inShared(address, bytes))
-    return fail(step,
-                hex(address) + " is outside of shared memory (" + llvm::Twine(cta.shared.size()) + " bytes at " + hex(sharedBase) + ")",
-                lane);
-  if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
-  bool writes = access != Access::read && access != Access::asyncRead;
-  for (uint64_t at = address; at < address + uint64_t(bytes); ++at)
-    if (!checkByte(*this, step, lane, cta, at, access)) return false;
-  if (access == Access::read) cta.noteRead(address, bytes, index, clock[size_t(index)], step.number);
-  if (access == Access::add) cta.noteAdd(address, bytes);
-  if (access == Access::write || access == Access::add) cta.noteWrite(address, bytes, index, clock[size_t(index)], lane, step.number);
-  for (uint64_t at = address; writes && at < address + uint64_t(bytes); ++at) {
-    cta.state(at).added = access == Access::add;
-    if (access != Access::add && !cta.adders.empty()) cta.adders.erase(at);
-  }
-  return true;
+bool Warp::failEnded(const Step &step, const Cta &other, int64_t lane) {
+  return fail(step, "CTA " + llvm::Twine(other.rank) + " of the cluster has ended, and its shared memory with it", lane);
 }
 
 bool Warp::touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes) {
   if (!from.inShared(address, bytes)) return fail(step, hex(address) + " is outside of shared memory", lane);
   if (address % uint64_t(bytes)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(bytes), lane);
-  if (from.isDone()) return fail(step, "CTA " + llvm::Twine(from.rank) + " of the cluster has ended, and its shared memory with it", lane);
-  const Clock &known = others[size_t(from.rank)];
+  if (from.isDone()) return failEnded(step, from, lane);
+  const Clock &known = others[from.rank];
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at) {
     const ByteState &byte = from.state(at);
     if (byte.owner || byte.holdsBarrier || (byte.writeEpoch && sim::at(known, byte.writeAgent) < byte.writeEpoch))
       return fail(step,
-                  "race: reads bytes that CTA " + llvm::Twine(from.rank) + " of the cluster wrote (" + cta.nameOf(byte.writeOp) + " at " +
-                      cta.locationOf(byte.writeOp) + ") without a cluster barrier in between" + byteText(at),
+                  "race: reads bytes that CTA " + llvm::Twine(from.rank) + " of the cluster wrote (" + cta.whereIs(byte.writeOp) +
+                      ") without a cluster barrier in between" + byteText(at),
                   lane, byte.writeOp);
-    from.remoteReads[at].push_back({cta.rank, index, clock[size_t(index)], step.number});
+    from.remoteReads[at].push_back({cta.rank, index, clock[index], step.number});
   }
   return true;
 }
 
 // ---- loads and stores
 
-static bool loadShared(Warp &warp, const Step &step) {
-  auto op = cast<ptx::LoadSharedOp>(step.op);
+static bool loadShared(Warp &warp, const Step &step, ptx::LoadSharedOp op) {
   int64_t bytes = step.to.bytes, count = int64_t(step.results.size());
-  uint32_t reads = warp.lanesWhere(step, op.getPredicate() ? 1 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
+  uint32_t reads = warp.acting(step);
+  for (int64_t lane : lanesOf(warp.mask)) {
     bool present = reads >> lane & 1;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane] + uint64_t(op.getOffset()));
     if (present && !warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i)
-      warp.result(step, size_t(i))[size_t(lane)] =
+      warp.result(step, size_t(i))[lane] =
           present ? warp.cta.load(address + uint64_t(i * bytes), bytes) : 0xdeadbeefdeadbeef & step.to.mask();
   }
   return true;
 }
 
-static bool loadBlock(Warp &warp, const Step &step) {
+static bool loadBlock(Warp &warp, const Step &step, ptx::LoadBlockOp) {
   int64_t bytes = step.results.empty() ? 0 : bytesOf(step.op->getResult(0).getType()), count = int64_t(step.results.size());
   Cluster &cluster = warp.cta.cluster;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]), rank = warp.get(step, 1)[size_t(lane)];
+  for (int64_t lane : lanesOf(warp.mask)) {
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane]), rank = warp.get(step, 1)[lane];
     if (rank >= cluster.ctas.size()) return warp.fail(step, "the cluster has no CTA " + llvm::Twine(rank), lane);
     Cta &from = *cluster.ctas[rank];
     bool fits = &from == &warp.cta ? warp.touch(step, lane, address, bytes * count, Warp::Access::read, bytes * count)
                                    : warp.touchRemote(step, lane, from, address, bytes * count);
     if (!fits) return false;
     for (int64_t i = 0; i < count; ++i)
-      warp.result(step, size_t(i))[size_t(lane)] = from.load(address + uint64_t(i * bytes), bytes);
+      warp.result(step, size_t(i))[lane] = from.load(address + uint64_t(i * bytes), bytes);
   }
   return true;
 }
@@ -275,30 +275,28 @@ static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64
   std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
   size_t active = 0;
   for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) accesses[active++] = {warp.cta.local(warp.get(step, 0)[size_t(lane)] + offset), lane};
+    if (writes >> lane & 1) accesses[active++] = {warp.cta.local(warp.get(step, 0)[lane] + offset), lane};
   std::sort(accesses.begin(), accesses.begin() + active);
   auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
   if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;
   for (auto [address, lane] : llvm::ArrayRef(accesses).take_front(active))
     for (int64_t i = 0; i < count; ++i) {
       uint64_t at = address + uint64_t(i * bytes);
-      if (std::memcmp(warp.cta.at(at), &warp.get(step, size_t(1 + i))[size_t(lane)], size_t(bytes)) == 0) continue;
+      if (std::memcmp(warp.cta.at(at), &warp.get(step, size_t(1 + i))[lane], size_t(bytes)) == 0) continue;
       return warp.fail(step, "race: another lane writes another value to the same address" + byteText(at) + " in this instruction", lane);
     }
   return true;
 }
 
-static bool storeShared(Warp &warp, const Step &step) {
-  auto op = cast<ptx::StoreSharedOp>(step.op);
+static bool storeShared(Warp &warp, const Step &step, ptx::StoreSharedOp op) {
   int64_t count = int64_t(op.getValues().size()), bytes = bytesOf(op.getValues()[0].getType());
-  uint32_t writes = warp.lanesWhere(step, op.getPredicate() ? 1 + count : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(writes >> lane & 1)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)] + uint64_t(op.getOffset()));
+  uint32_t writes = warp.acting(step);
+  for (int64_t lane : lanesOf(writes)) {
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane] + uint64_t(op.getOffset()));
     if (!warp.touch(step, lane, address, bytes * count, Warp::Access::write, bytes * count)) return false;
     for (int64_t i = 0; i < count; ++i) {
       void *data = warp.cta.at(address + uint64_t(i * bytes));
-      const void *value = &warp.get(step, size_t(1 + i))[size_t(lane)];
+      const void *value = &warp.get(step, size_t(1 + i))[lane];
       warp.cta.cluster.launch.changes += std::memcmp(data, value, size_t(bytes)) != 0;
       std::memcpy(data, value, size_t(bytes));
     }
@@ -306,14 +304,12 @@ static bool storeShared(Warp &warp, const Step &step) {
   return checkLanesAgree(warp, step, writes, bytes, count);
 }
 
-static bool addShared(Warp &warp, const Step &step) {
-  auto op = cast<ptx::AddSharedOp>(step.op);
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? 2 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
-    uint64_t address = warp.cta.local(warp.get(step, 0)[size_t(lane)]);
+static bool addShared(Warp &warp, const Step &step, ptx::AddSharedOp op) {
+  uint32_t acts = warp.acting(step);
+  for (int64_t lane : lanesOf(acts)) {
+    uint64_t address = warp.cta.local(warp.get(step, 0)[lane]);
     if (!warp.touch(step, lane, address, 4, Warp::Access::add, 4)) return false;
-    uint32_t sum = uint32_t(warp.cta.load(address, 4)) + uint32_t(warp.get(step, 1)[size_t(lane)]);
+    uint32_t sum = uint32_t(warp.cta.load(address, 4)) + uint32_t(warp.get(step, 1)[lane]);
     std::memcpy(warp.cta.at(address), &sum, 4);
     ++warp.cta.cluster.launch.changes;
   }
@@ -321,11 +317,7 @@ static bool addShared(Warp &warp, const Step &step) {
 }
 
 void addMemoryHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.load_shared"] = loadShared;
-  handlers["ptx.load_block"] = loadBlock;
-  handlers["ptx.store_shared"] = storeShared;
-  handlers["ptx.add_shared"] = addShared;
+  table.add<loadShared, loadBlock, storeShared, addShared>();
 }
 
 } // namespace tilewright::gpu::sim

@@ -20,13 +20,16 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
 #include "gpu/machine/simulate_tensor.h"
+#include "gpu/machine/small_floats.h"
 #include "ir/interpret/history.h"
 #include "ir/interpret/program.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/ADT/bit.h"
 
 #include <deque>
 #include <map>
@@ -44,6 +47,19 @@ constexpr uint32_t allLanes = ~uint32_t(0);
 constexpr uint64_t sharedBase = 1024; // address 0 stays invalid, and the base is a multiple of 1024 as promised
 constexpr int64_t rankShift = 24;     // bit position of the CTA's rank in shared-memory addresses of a cluster
 
+/// The lanes of a mask, in ascending order.
+struct lanesOf {
+  uint32_t mask;
+  struct Iterator {
+    uint32_t left;
+    int64_t operator*() const { return llvm::countr_zero(left); }
+    Iterator &operator++() { return left &= left - 1, *this; }
+    bool operator!=(const Iterator &other) const { return left != other.left; }
+  };
+  Iterator begin() const { return {mask}; }
+  Iterator end() const { return {0}; }
+};
+
 class Warp;
 struct Step;
 /// Executes a step in the warp's active lanes; false ends the warp (the error is recorded, or the run is being stopped).
@@ -58,17 +74,50 @@ struct Body {
 struct Step {
   mlir::Operation *op = nullptr;
   Handler handler = nullptr;
-  uint32_t number = 0;   // in Program::ops
-  bool forwards = false; // moves accumulators in flight without reading them
-  int64_t below = 0;     // exclusive upper bound of the first operand, as an index; 0 for none
+  uint32_t number = 0; // in Program::ops
+  bool isWarpWide = false;
+  int64_t predicate = -1;                             // the operand that says which lanes execute it; -1: all
+  bool forwards = false;                              // moves accumulators in flight without reading them
+  bool negatesFactors = false, negatesAddend = false; // of a fused multiply-add
+  int64_t below = 0;                                  // exclusive upper bound of the first operand, as an index; 0 for none
   llvm::SmallVector<int32_t, 4> operands, results;
   Format from, to; // of the first operand and the first result, if these are numbers
   std::vector<Body> bodies;
 };
 
+/// A sum that becomes a fused multiply-add, x * y + z.
+struct FusedSum {
+  std::array<mlir::Value, 3> operands;
+  bool negatesFactors, negatesAddend;
+};
+/// Returns what ptxas may make of a sum, or nothing: the operation is no sum, has no product, or may not be fused.
+std::optional<FusedSum> fusedSumOf(mlir::Operation *sum, const SimulateOptions &options);
+
+/// The handler that calls `function`, whose third parameter is the operation.
+template <auto function> struct HandlerOf;
+template <class Op, bool (*function)(Warp &, const Step &, Op)> struct HandlerOf<function> {
+  static bool execute(Warp &warp, const Step &step) { return function(warp, step, mlir::cast<Op>(step.op)); }
+  static llvm::StringRef name() { return Op::getOperationName(); }
+  static mlir::Value predicate(mlir::Operation *op) {
+    if constexpr (requires(Op concrete) { concrete.getPredicate(); }) return mlir::cast<Op>(op).getPredicate();
+    return {};
+  }
+};
+
 struct HandlerTable {
   llvm::StringMap<Handler> handlers;
   llvm::StringMap<bool> forwards;
+  llvm::StringMap<mlir::Value (*)(mlir::Operation *)> predicates;
+  llvm::StringSet<> warpWide; // operations that all lanes of a warp execute
+
+  template <auto... functions> void add() {
+    ((handlers[HandlerOf<functions>::name()] = &HandlerOf<functions>::execute), ...);
+    ((predicates[HandlerOf<functions>::name()] = &HandlerOf<functions>::predicate), ...);
+  }
+  template <auto... functions> void addWarpWide() {
+    add<functions...>();
+    (warpWide.insert(HandlerOf<functions>::name()), ...);
+  }
 };
 void addScalarHandlers(HandlerTable &table);
 void addMemoryHandlers(HandlerTable &table);
@@ -94,7 +143,7 @@ struct Program {
 };
 
 inline uint32_t at(const Clock &clock, int64_t component) {
-  return component < int64_t(clock.size()) ? clock[size_t(component)] : 0;
+  return component < int64_t(clock.size()) ? clock[component] : 0;
 }
 inline void join(Clock &into, const Clock &from) {
   if (into.size() < from.size()) into.resize(from.size());
@@ -313,23 +362,22 @@ public:
 
   Warp(Cta &cta, int64_t index) : cta(cta), index(index) {}
 
-  const Lanes &get(const Step &step, size_t operand) const { return values[size_t(step.operands[operand])]; }
-  Lanes &result(const Step &step, size_t number) { return values[size_t(step.results[number])]; }
-  bool active(int64_t lane) const { return mask >> lane & 1; }
+  const Lanes &get(const Step &step, size_t operand) const { return values[step.operands[operand]]; }
+  Lanes &result(const Step &step, size_t number) { return values[step.results[number]]; }
   template <class Function> void forLanes(Function function) {
-    for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-      if (active(lane)) function(lane);
+    for (int64_t lane : lanesOf(mask))
+      function(lane);
   }
-  /// Returns the lanes that are active and for which the operand, if there is one, is true.
+  /// Returns the active lanes for which the operand is true.
   uint32_t lanesWhere(const Step &step, int64_t operand) const;
+  /// Returns the active lanes that execute the step.
+  uint32_t acting(const Step &step) const { return step.predicate < 0 ? mask : lanesWhere(step, step.predicate); }
 
   bool run(const Body &body);
   void copy(int32_t from, int32_t to);
   bool fail(const Step &step, const llvm::Twine &text, int64_t lane = -1, std::optional<uint32_t> otherOp = std::nullopt);
   /// True if the step's first operand is below step.below in all active lanes.
   bool checkIndex(const Step &step);
-  /// Checks that all lanes are active, for a warp-wide instruction.
-  bool needAllLanes(const Step &step);
   bool yield(); // to the scheduler, and continue later; false if the run is being stopped
   /// Waits until `ready()`.
   template <class Predicate> bool waitUntil(const Step &step, llvm::StringRef what, Predicate ready) {
@@ -349,12 +397,16 @@ public:
   /// asyncRead, asyncWrite: through the async proxy (TMA and wgmma). copyWrite: cp.async, in the generic proxy and written later. add:
   /// atomic, so that it does not race with other additions.
   enum class Access { read, write, add, copyWrite, asyncRead, asyncWrite };
-  /// Checks bounds, alignment and races; then records the access (asynchronous ones are recorded when they complete).
-  bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment);
+  /// Checks bounds, alignment and races of an access to the shared memory of a CTA; then records the access (asynchronous ones are recorded
+  /// when they complete). Only asynchronous accesses may be to another CTA.
+  bool touch(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, Access access, int64_t alignment);
+  bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
+    return touch(step, lane, cta, {address, bytes}, access, alignment);
+  }
   /// Checks bounds, alignment and races of a read from another CTA's shared memory.
   bool touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes);
-  /// Checks bounds, alignment and races of an access through the async proxy to another CTA's shared memory.
-  bool touchTarget(const Step &step, int64_t lane, Cta &target, const Chunk &chunk, int64_t alignment, Access access);
+  /// Reports an access to the shared memory of a CTA that has ended.
+  bool failEnded(const Step &step, const Cta &other, int64_t lane);
   /// Returns this warp's clock for a CTA's warps.
   const Clock &knownOf(const Cta &other) const;
   /// Returns its clocks for all CTAs of the cluster, by rank.
@@ -439,6 +491,10 @@ public:
   uint8_t *at(uint64_t address) { return shared.data() + (address - sharedBase); }
   ByteState &state(uint64_t address) { return bytes[address - sharedBase]; }
   uint64_t load(uint64_t address, int64_t size);
+  /// Makes a copy in flight the owner of bytes; 0: none.
+  void setOwner(const Chunk &chunk, uint32_t copy);
+  /// Adds to the asynchronous reads in flight of bytes.
+  void countReads(const Chunk &chunk, int count);
   void noteRead(uint64_t address, int64_t size, int64_t reader, uint32_t epoch, uint32_t op);
   int64_t readers() const { return int64_t(warps.size() + (warps.size() + 3) / 4); }
   void noteWrite(uint64_t address, int64_t size, int64_t agent, uint32_t epoch, int64_t lane, uint32_t op);
@@ -446,7 +502,8 @@ public:
   void noteAdd(uint64_t address, int64_t size);
   uint32_t newCopy(uint32_t op);
   std::string locationOf(uint32_t op) const;
-  std::string nameOf(uint32_t op) const;
+  /// "ptx.store_shared at file:3:5".
+  std::string whereIs(uint32_t op) const;
   /// Executes one pending TMA instruction or tcgen05 operation; false if there is none or it failed.
   bool runEngine();
   bool isIdle() const { return engine.empty() && tensorQueue.empty() && launchRequests.empty(); }
@@ -473,9 +530,17 @@ std::string hex(uint64_t number);
 inline int64_t bytesOf(mlir::Type type) {
   return interp::formatOf(type).bytes;
 }
-/// Returns the number format of a matrix operand.
-const Format &numberFormat(ptx::Format format);
-double decodeNumber(ptx::Format format, uint64_t bits);
+/// Returns the format for decode and encode; not of f64.
+inline TensorFormat tensorFormat(ptx::Format format) {
+  using enum TensorFormat;
+  constexpr std::array<TensorFormat, 15> formats = {f16, bf16, tf32, e4m3, e5m2, s8, u8, f32, s32, f32, e2m3, e3m2, e2m1, ue8m0, ue4m3};
+  static_assert(uint32_t(ptx::Format::s32) == 8 && uint32_t(ptx::Format::ue4m3) == 14);
+  return formats[uint32_t(format)];
+}
+/// Computes d = a * b + c of an MMA, a row-major with `inner` columns, b as rows of `inner`. `count`: a lane's accumulators, of which
+/// element e is in row l / 4 + 8 * (e / 2 & 1) and column l % 4 * 2 + e % 2 + 8 * (e / 4) for lane l. c starts at operand `firstC`.
+void multiply(Warp &warp, const Step &step, const std::vector<double> &a, const std::vector<double> &b, int64_t inner, int64_t count,
+              size_t firstC, ptx::Format format, uint32_t lanesWithC);
 /// Combines two integers of `bits` bits, like redux, atomics and reducing stores.
 uint64_t combine(ptx::Redux kind, int64_t bits, uint64_t old, uint64_t value);
 

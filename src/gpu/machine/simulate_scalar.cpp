@@ -27,7 +27,7 @@ template <class Function> static bool integers(Warp &warp, const Step &step, Fun
   const Lanes &a = warp.get(step, 0), &b = warp.get(step, step.operands.size() > 1 ? 1 : 0);
   int64_t bits = step.from.bits;
   uint64_t mask = step.to.mask();
-  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = function(a[size_t(lane)], b[size_t(lane)], bits) & mask; });
+  warp.forLanes([&](int64_t lane) { result[lane] = function(a[lane], b[lane], bits) & mask; });
   return true;
 }
 static bool compareIntegers(Warp &warp, const Step &step) {
@@ -45,19 +45,19 @@ static bool multiplyExtended(Warp &warp, const Step &step) {
   bool isSigned = isa<arith::MulSIExtendedOp>(step.op);
   int64_t bits = step.from.bits;
   warp.forLanes([&](int64_t lane) {
-    uint64_t a = warp.get(step, 0)[size_t(lane)], b = warp.get(step, 1)[size_t(lane)];
+    uint64_t a = warp.get(step, 0)[lane], b = warp.get(step, 1)[lane];
     unsigned __int128 product =
         isSigned ? (unsigned __int128)((__int128)signExtend(a, bits) * signExtend(b, bits)) : (unsigned __int128)a * b;
-    warp.result(step, 0)[size_t(lane)] = uint64_t(product) & step.from.mask();
-    warp.result(step, 1)[size_t(lane)] = uint64_t(product >> bits) & step.from.mask();
+    warp.result(step, 0)[lane] = uint64_t(product) & step.from.mask();
+    warp.result(step, 1)[lane] = uint64_t(product >> bits) & step.from.mask();
   });
   return true;
 }
 static bool addExtended(Warp &warp, const Step &step) {
   warp.forLanes([&](int64_t lane) {
-    uint64_t a = warp.get(step, 0)[size_t(lane)], sum = (a + warp.get(step, 1)[size_t(lane)]) & step.from.mask();
-    warp.result(step, 0)[size_t(lane)] = sum;
-    warp.result(step, 1)[size_t(lane)] = sum < a;
+    uint64_t a = warp.get(step, 0)[lane], sum = (a + warp.get(step, 1)[lane]) & step.from.mask();
+    warp.result(step, 0)[lane] = sum;
+    warp.result(step, 1)[lane] = sum < a;
   });
   return true;
 }
@@ -68,7 +68,7 @@ template <class Function> static bool floats(Warp &warp, const Step &step, Funct
   Lanes &result = warp.result(step, 0);
   const Lanes &a = warp.get(step, 0), &b = warp.get(step, step.operands.size() > 1 ? 1 : 0);
   warp.forLanes([&](int64_t lane) {
-    result[size_t(lane)] = encodeFloat(step.to, function(decodeFloat(step.from, a[size_t(lane)]), decodeFloat(step.from, b[size_t(lane)])));
+    result[lane] = encodeFloat(step.to, function(decodeFloat(step.from, a[lane]), decodeFloat(step.from, b[lane])));
   });
   return true;
 }
@@ -106,157 +106,173 @@ static bool constant(Warp &warp, const Step &step) {
     bits = floating.getValue().bitcastToAPInt().getZExtValue();
   else
     return warp.fail(step, "the simulator supports only scalars");
-  warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = bits; });
+  warp.forLanes([&](int64_t lane) { warp.result(step, 0)[lane] = bits; });
   return true;
 }
 static bool select(Warp &warp, const Step &step) {
   Lanes &result = warp.result(step, 0);
-  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = warp.get(step, warp.get(step, 0)[size_t(lane)] & 1 ? 1 : 2)[size_t(lane)]; });
+  warp.forLanes([&](int64_t lane) { result[lane] = warp.get(step, warp.get(step, 0)[lane] & 1 ? 1 : 2)[lane]; });
   return true;
 }
-static bool permute(Warp &warp, const Step &step) {
+static bool permute(Warp &warp, const Step &step, ptx::PermuteOp) {
   warp.forLanes([&](int64_t lane) {
-    uint64_t bytes = warp.get(step, 1)[size_t(lane)] << 32 | warp.get(step, 0)[size_t(lane)], selector = warp.get(step, 2)[size_t(lane)];
+    uint64_t bytes = warp.get(step, 1)[lane] << 32 | warp.get(step, 0)[lane], selector = warp.get(step, 2)[lane];
     uint64_t value = 0;
     for (int64_t i = 0; i < 4; ++i) {
       uint64_t nibble = selector >> (4 * i) & 15, byte = bytes >> (8 * (nibble & 7)) & 0xff;
       if (nibble & 8) byte = byte & 0x80 ? 0xff : 0; // the replicated sign
       value |= byte << (8 * i);
     }
-    warp.result(step, 0)[size_t(lane)] = value;
+    warp.result(step, 0)[lane] = value;
   });
   return true;
 }
-static bool pack(Warp &warp, const Step &step) {
+static bool pack(Warp &warp, const Step &step, ptx::PackOp) {
   warp.forLanes([&](int64_t lane) {
     uint64_t value = 0;
     for (size_t i = 0; i < step.operands.size(); ++i)
-      value |= warp.get(step, i)[size_t(lane)] << (int64_t(i) * step.from.bits);
-    warp.result(step, 0)[size_t(lane)] = value & step.to.mask();
+      value |= warp.get(step, i)[lane] << (int64_t(i) * step.from.bits);
+    warp.result(step, 0)[lane] = value & step.to.mask();
   });
   return true;
 }
-static bool unpack(Warp &warp, const Step &step) {
+static bool unpack(Warp &warp, const Step &step, ptx::UnpackOp) {
   warp.forLanes([&](int64_t lane) {
-    uint64_t value = warp.get(step, 0)[size_t(lane)];
+    uint64_t value = warp.get(step, 0)[lane];
     for (size_t i = 0; i < step.results.size(); ++i)
-      warp.result(step, i)[size_t(lane)] = value >> (int64_t(i) * step.to.bits) & step.to.mask();
+      warp.result(step, i)[lane] = value >> (int64_t(i) * step.to.bits) & step.to.mask();
   });
   return true;
 }
 
 // ---- special functions and conversions
 
-static bool special(Warp &warp, const Step &step) {
-  auto op = cast<ptx::SpecialOp>(step.op);
+/// Returns the largest error that PTX allows for an approximation of f32 (PTX ISA 9.7.3.8 to 9.7.3.22).
+static double maxError(ptx::Unit kind, double a, double result) {
+  const double relative = std::abs(result), ulp = std::min(std::ldexp(1.0, std::max(std::ilogb(result), -126) - 23), relative);
+  switch (kind) {
+  case ptx::Unit::ex2: return std::min(2 * ulp, relative);
+  case ptx::Unit::rcp: return ulp;
+  case ptx::Unit::lg2: return 0x1p-22 * (a > 0.5 && a < 2 ? 1 : relative);
+  case ptx::Unit::rsqrt: return std::exp2(-22.9) * relative;
+  case ptx::Unit::sqrt: return 0x1p-23 * relative;
+  case ptx::Unit::sin:
+  case ptx::Unit::cos: return std::exp2(std::abs(a) <= 2 * M_PI ? -20.5 : -14.7);
+  case ptx::Unit::tanh: return 0x1p-11 * relative;
+  default: return 0;
+  }
+}
+
+/// Returns a number of f32 within `bound` of `exact`. `operands`: their bits.
+static double withError(ApproximationError error, double exact, double bound, uint64_t operands) {
+  if (error == ApproximationError::none || !std::isfinite(exact) || exact == 0) return exact;
+  uint64_t hash = (operands + 1) * 0x9e3779b97f4a7c15;
+  double part = error == ApproximationError::down ? -1 : error == ApproximationError::up ? 1 : double(int64_t(hash)) * 0x1p-63;
+  auto result = float(exact + part * bound);
+  return std::abs(result - exact) <= bound ? result : std::nextafter(result, float(exact));
+}
+
+static double compute(ptx::Unit kind, double a) {
+  switch (kind) {
+  case ptx::Unit::ex2: return std::exp2(a);
+  case ptx::Unit::lg2: return std::log2(a);
+  case ptx::Unit::rsqrt: return 1 / std::sqrt(a);
+  case ptx::Unit::rcp: return 1 / a;
+  case ptx::Unit::sqrt:
+  case ptx::Unit::sqrt_rn: return std::sqrt(a);
+  case ptx::Unit::sin: return std::sin(a);
+  case ptx::Unit::cos: return std::cos(a);
+  case ptx::Unit::tanh: return std::tanh(a);
+  case ptx::Unit::floor: return std::floor(a);
+  case ptx::Unit::ceil: return std::ceil(a);
+  case ptx::Unit::trunc: return std::trunc(a);
+  case ptx::Unit::rint: return std::nearbyint(a);
+  }
+  return 0;
+}
+
+static bool special(Warp &warp, const Step &step, ptx::SpecialOp op) {
   ptx::Unit kind = op.getKind();
-  auto compute = [&](double a) -> double {
-    switch (kind) {
-    case ptx::Unit::ex2: return std::exp2(a);
-    case ptx::Unit::lg2: return std::log2(a);
-    case ptx::Unit::rsqrt: return 1 / std::sqrt(a);
-    case ptx::Unit::rcp: return 1 / a;
-    case ptx::Unit::sqrt:
-    case ptx::Unit::sqrt_rn: return std::sqrt(a);
-    case ptx::Unit::sin: return std::sin(a);
-    case ptx::Unit::cos: return std::cos(a);
-    case ptx::Unit::tanh: return std::tanh(a);
-    case ptx::Unit::floor: return std::floor(a);
-    case ptx::Unit::ceil: return std::ceil(a);
-    case ptx::Unit::trunc: return std::trunc(a);
-    case ptx::Unit::rint: return std::nearbyint(a);
-    }
-    return 0;
-  };
+  ApproximationError error = step.to.kind == Format::f32 ? warp.cta.options.error : ApproximationError::none;
   auto flush = [flushes = op.getFlushes()](double a) { return flushes && std::abs(a) < 0x1p-126 ? std::copysign(0.0, a) : a; };
-  return floats(warp, step, [&](double a, double) { return flush(compute(flush(a))); });
+  return floats(warp, step, [&](double a, double) {
+    a = flush(a);
+    double result = compute(kind, a);
+    bool isExact = error == ApproximationError::none || a == 0;     // PTX has a table of special values
+    if (!isExact && kind == ptx::Unit::ex2) result = float(result); // its bound is from the correctly rounded result
+    return flush(isExact ? result : withError(error, result, maxError(kind, a, result), llvm::bit_cast<uint64_t>(a)));
+  });
+}
+
+/// x / y with an error of at most 2 ULP (PTX ISA 9.7.3.8).
+static bool divide(Warp &warp, const Step &step, ptx::DivideOp) {
+  return floats(warp, step, [error = warp.cta.options.error](double x, double y) {
+    double result = x / y;
+    if (error == ApproximationError::none) return result;
+    return withError(error, result, maxError(ptx::Unit::ex2, x, result), llvm::bit_cast<uint64_t>(x) ^ llvm::bit_cast<uint64_t>(y));
+  });
 }
 
 static bool fusedMultiplyAdd(Warp &warp, const Step &step) {
+  uint64_t sign = uint64_t(1) << (step.to.bits - 1), product = step.negatesFactors ? sign : 0, addend = step.negatesAddend ? sign : 0;
   warp.forLanes([&](int64_t lane) {
-    auto of = [&](size_t operand) { return warp.get(step, operand)[size_t(lane)]; };
-    warp.result(step, 0)[size_t(lane)] = interp::fusedMultiplyAdd(step.to, of(0), of(1), of(2));
+    auto of = [&](size_t operand) { return warp.get(step, operand)[lane]; };
+    warp.result(step, 0)[lane] = interp::fusedMultiplyAdd(step.to, of(0) ^ product, of(1), of(2) ^ addend);
   });
   return true;
 }
 
-static Format makeFormat(const llvm::fltSemantics &semantics, Format::Kind kind) {
-  Format format;
-  format.kind = kind;
-  format.bits = llvm::APFloat::semanticsSizeInBits(semantics);
-  format.bytes = format.bits / 8;
-  format.semantics = &semantics;
-  format.mantissa = llvm::APFloat::semanticsPrecision(semantics) - 1;
-  format.minExponent = llvm::APFloat::semanticsMinExponent(semantics);
-  return format;
-}
-const Format &numberFormat(ptx::Format format) {
-  static const Format half = makeFormat(llvm::APFloat::IEEEhalf(), Format::ieee),
-                      bfloat = makeFormat(llvm::APFloat::BFloat(), Format::ieee),
-                      single = makeFormat(llvm::APFloat::IEEEsingle(), Format::f32),
-                      wide = makeFormat(llvm::APFloat::IEEEdouble(), Format::f64),
-                      e4m3 = makeFormat(llvm::APFloat::Float8E4M3FN(), Format::other),
-                      e5m2 = makeFormat(llvm::APFloat::Float8E5M2(), Format::ieee), integer;
-  switch (format) {
-  case ptx::Format::f16: return half;
-  case ptx::Format::bf16: return bfloat;
-  case ptx::Format::tf32:
-  case ptx::Format::f32: return single;
-  case ptx::Format::f64: return wide;
-  case ptx::Format::e4m3: return e4m3;
-  case ptx::Format::e5m2: return e5m2;
-  default: return integer;
+/// Returns the product that an operand of a sum is, or null. ptxas negates it for free.
+static arith::MulFOp multiplicationOf(Value operand, bool &isNegated) {
+  if (auto negation = operand.getDefiningOp<arith::NegFOp>()) {
+    isNegated = !isNegated;
+    operand = negation.getOperand();
   }
+  return operand.getDefiningOp<arith::MulFOp>();
 }
 
-double decodeNumber(ptx::Format format, uint64_t bits) {
-  switch (format) {
-  case ptx::Format::s8: return double(int8_t(bits));
-  case ptx::Format::u8: return double(uint8_t(bits));
-  case ptx::Format::s32: return double(int32_t(bits));
-  case ptx::Format::tf32: return llvm::bit_cast<float>(uint32_t(bits) & ~uint32_t(0x1fff)); // the tensor core reads 19 bits
-  case ptx::Format::e4m3: {
-    static const std::array<double, 256> known = [] { // APFloat is slow
-      std::array<double, 256> values{};
-      for (uint64_t i = 0; i < 256; ++i)
-        values[i] = decodeFloat(numberFormat(ptx::Format::e4m3), i);
-      return values;
-    }();
-    return known[bits & 0xff];
+std::optional<FusedSum> fusedSumOf(Operation *sum, const SimulateOptions &options) {
+  if (options.error == ApproximationError::none || !isa<arith::AddFOp, arith::SubFOp>(sum)) return std::nullopt;
+  auto mayFuse = [&](Operation *op) {
+    auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
+    return options.mayFuse || (flags && bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract));
+  };
+  // Of two products, either may be fused.
+  std::array<unsigned, 2> order = {0, 1};
+  if (options.error == ApproximationError::up) std::swap(order[0], order[1]);
+  for (unsigned operand : order) {
+    std::array<bool, 2> negates = {false, isa<arith::SubFOp>(sum)};
+    arith::MulFOp product = multiplicationOf(sum->getOperand(operand), negates[operand]);
+    if (product && mayFuse(sum) && mayFuse(product))
+      return FusedSum{{product.getLhs(), product.getRhs(), sum->getOperand(1 - operand)}, negates[operand], negates[1 - operand]};
   }
-  default: return decodeFloat(numberFormat(format), bits & numberFormat(format).mask());
-  }
+  return std::nullopt;
 }
 
-static bool convertPair(Warp &warp, const Step &step) {
-  ptx::Format kind = cast<ptx::ConvertPairOp>(step.op).getFormat();
-  if (kind != ptx::Format::f16 && kind != ptx::Format::bf16 && kind != ptx::Format::e4m3 && kind != ptx::Format::e5m2)
+static bool convertPair(Warp &warp, const Step &step, ptx::ConvertPairOp op) {
+  using ptx::Format;
+  if (!llvm::is_contained({Format::f16, Format::bf16, Format::e4m3, Format::e5m2}, op.getFormat()))
     return warp.fail(step, "unsupported conversion");
-  const Format &format = numberFormat(kind);
+  TensorFormat format = tensorFormat(op.getFormat());
   warp.forLanes([&](int64_t lane) {
-    uint64_t low = encodeFloat(format, decodeFloat(step.from, warp.get(step, 0)[size_t(lane)]));
-    uint64_t high = encodeFloat(format, decodeFloat(step.from, warp.get(step, 1)[size_t(lane)]));
-    warp.result(step, 0)[size_t(lane)] = high << format.bits | low;
+    auto half = [&](size_t operand) -> uint64_t { return encode(format, decodeFloat(step.from, warp.get(step, operand)[lane])); };
+    warp.result(step, 0)[lane] = half(1) << bitsOf(format) | half(0);
   });
   return true;
 }
-static bool convert(Warp &warp, const Step &step) {
-  auto op = cast<ptx::ConvertOp>(step.op);
+static bool convert(Warp &warp, const Step &step, ptx::ConvertOp op) {
   ptx::Format from = op.getFrom(), to = op.getTo();
   bool toTf32 = from == ptx::Format::f32 && to == ptx::Format::tf32;
   bool fromEight = (from == ptx::Format::e4m3 || from == ptx::Format::e5m2) && to == ptx::Format::f16;
   if (!toTf32 && !fromEight) return warp.fail(step, "the simulator does not support this conversion");
   warp.forLanes([&](int64_t lane) {
-    uint64_t bits = warp.get(step, 0)[size_t(lane)];
-    Lanes &result = warp.result(step, 0);
-    if (toTf32) { // ties away from zero: add half of the last mantissa bit to the magnitude
-      bool finite = (bits & 0x7f800000) != 0x7f800000;
-      result[size_t(lane)] = finite ? (bits + 0x1000) & 0xffffe000 : bits;
-      return;
-    }
-    const Format &half = numberFormat(ptx::Format::f16);
-    result[size_t(lane)] = encodeFloat(half, decodeNumber(from, bits & 0xff)) | encodeFloat(half, decodeNumber(from, bits >> 8 & 0xff))
-                                                                                    << 16;
+    uint64_t bits = warp.get(step, 0)[lane], &result = warp.result(step, 0)[lane];
+    auto half = [&](uint64_t code) -> uint64_t { return encode(TensorFormat::f16, decode(tensorFormat(from), uint32_t(code))); };
+    bool isFinite = (bits & 0x7f800000) != 0x7f800000;
+    if (fromEight)
+      result = half(bits >> 8) << 16 | half(bits);
+    else // ties away from zero: adds half of the last mantissa bit to the magnitude
+      result = isFinite ? (bits + 0x1000) & 0xffffe000 : bits;
   });
   return true;
 }
@@ -278,14 +294,15 @@ static bool convert(Warp &warp, const Step &step) {
 static void addArithmetic(HandlerTable &table) {
   using namespace interp;
   INTEGER("arith.negf", a ^ uint64_t(1) << (bits - 1))
-  FLOAT("ptx.divide", x / y)
   FLOAT("arith.extf", x)
   FLOAT("arith.truncf", x)
 #include "ir/interpret/scalar_ops.def"
 }
 
 void addScalarHandlers(HandlerTable &table) {
+  table.add<permute, pack, unpack, special, divide, convertPair, convert>();
   addArithmetic(table);
+  table.handlers["ptx.fma"] = fusedMultiplyAdd;
   table.handlers["arith.cmpi"] = compareIntegers;
   table.handlers["arith.cmpf"] = compareFloats;
   table.handlers["arith.mulsi_extended"] = multiplyExtended;
@@ -298,16 +315,9 @@ void addScalarHandlers(HandlerTable &table) {
   table.handlers["arith.constant"] = constant;
   table.handlers["arith.select"] = select;
   table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a conspicuous value
-    warp.forLanes([&](int64_t lane) { warp.result(step, 0)[size_t(lane)] = 0xdeadbeefdeadbeef & step.to.mask(); });
+    warp.forLanes([&](int64_t lane) { warp.result(step, 0)[lane] = 0xdeadbeefdeadbeef & step.to.mask(); });
     return true;
   };
-  table.handlers["ptx.permute"] = permute;
-  table.handlers["ptx.pack"] = pack;
-  table.handlers["ptx.unpack"] = unpack;
-  table.handlers["ptx.special"] = special;
-  table.handlers["ptx.fma"] = fusedMultiplyAdd;
-  table.handlers["ptx.convert_pair"] = convertPair;
-  table.handlers["ptx.convert"] = convert;
 }
 
 } // namespace tilewright::gpu::sim

@@ -18,19 +18,6 @@ namespace tilewright::gpu::sim {
 
 static constexpr int64_t rows = 16, columns = 8;
 
-static TensorFormat tensorFormat(ptx::Format format) {
-  switch (format) {
-  case ptx::Format::e4m3: return TensorFormat::e4m3;
-  case ptx::Format::e5m2: return TensorFormat::e5m2;
-  case ptx::Format::e2m3: return TensorFormat::e2m3;
-  case ptx::Format::e3m2: return TensorFormat::e3m2;
-  case ptx::Format::e2m1: return TensorFormat::e2m1;
-  case ptx::Format::ue8m0: return TensorFormat::ue8m0;
-  case ptx::Format::ue4m3: return TensorFormat::ue4m3;
-  default: llvm_unreachable("problemOf refuses all other formats");
-  }
-}
-
 /// The numbers of a matrix of `outer` rows (A) or columns (B), K in each, from the registers that start at operand `first`.
 static std::vector<double> gather(const Warp &warp, const Step &step, size_t first, int64_t registers, int64_t outer, int64_t k,
                                   ptx::Format format) {
@@ -41,9 +28,9 @@ static std::vector<double> gather(const Warp &warp, const Step &step, size_t fir
     for (int64_t reg = 0; reg < registers; ++reg)
       for (int64_t i = 0; i < inRegister; ++i) {
         int64_t row = lane / 4 + 8 * (reg % halfStep), column = lane % 4 * inRegister + i + k / 2 * (reg / halfStep);
-        uint64_t code = warp.get(step, first + size_t(reg))[size_t(lane)] >> (i * bits);
+        uint64_t code = warp.get(step, first + size_t(reg))[lane] >> (i * bits);
         if (bits == 8 && format == ptx::Format::e2m1) code >>= 2;
-        numbers[size_t(row * k + column)] = decode(tensorFormat(format), uint32_t(code));
+        numbers[row * k + column] = decode(tensorFormat(format), uint32_t(code));
       }
   return numbers;
 }
@@ -56,9 +43,9 @@ static bool scale(Warp &warp, const Step &step, size_t operand, bool isA, std::v
   for (int64_t outer = 0; outer < int64_t(numbers.size()) / k; ++outer) {
     int64_t lane = isA ? 4 * (outer % 8) + 2 * thread + outer / 8 : 4 * outer + thread;
     for (int64_t i = 0; i < k; ++i) {
-      uint64_t bits = warp.get(step, operand)[size_t(lane)] >> (8 * (byte + i / (k / vector))) & 0xff;
+      uint64_t bits = warp.get(step, operand)[lane] >> (8 * (byte + i / (k / vector))) & 0xff;
       if (op.getScaleFormat() == ptx::Format::ue4m3 && bits >> 7) return warp.fail(step, "a scale of ue4m3 has a sign");
-      numbers[size_t(outer * k + i)] *= decode(tensorFormat(op.getScaleFormat()), uint32_t(bits));
+      numbers[outer * k + i] *= decode(tensorFormat(op.getScaleFormat()), uint32_t(bits));
     }
   }
   return true;
@@ -83,9 +70,7 @@ static std::string problemOf(ptx::ScaledMmaOp op) {
   return "";
 }
 
-static bool scaledMma(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  auto op = cast<ptx::ScaledMmaOp>(step.op);
+static bool scaledMma(Warp &warp, const Step &step, ptx::ScaledMmaOp op) {
   std::string problem = problemOf(op);
   if (problem.empty() && (op.getAByte() > 3 || op.getBByte() > 3 || op.getAThread() > 1 || op.getBThread() > 3))
     problem = "selects scales by bytes 0 to 3, threads 0 to 1 for A and 0 to 3 for B";
@@ -93,20 +78,12 @@ static bool scaledMma(Warp &warp, const Step &step) {
   int64_t k = op.getK();
   std::vector<double> a = gather(warp, step, 0, 4, rows, k, op.getAFormat()), b = gather(warp, step, 4, 2, columns, k, op.getBFormat());
   if (op.getVector() && (!scale(warp, step, 10, true, a) || !scale(warp, step, 11, false, b))) return false;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    for (int64_t e = 0; e < 4; ++e) {
-      int64_t row = lane / 4 + 8 * (e / 2), column = lane % 4 * 2 + e % 2;
-      double sum = 0;
-      for (int64_t i = 0; i < k; ++i)
-        sum += a[size_t(row * k + i)] * b[size_t(column * k + i)];
-      sum += decodeNumber(ptx::Format::f32, warp.get(step, 6 + size_t(e))[size_t(lane)]);
-      warp.result(step, size_t(e))[size_t(lane)] = interp::encodeFloat(numberFormat(ptx::Format::f32), sum);
-    }
+  multiply(warp, step, a, b, k, 4, 6, ptx::Format::f32, allLanes);
   return true;
 }
 
 void addScaledMatrixHandlers(HandlerTable &table) {
-  table.handlers["ptx.scaled_mma"] = scaledMma;
+  table.addWarpWide<scaledMma>();
 }
 
 } // namespace tilewright::gpu::sim

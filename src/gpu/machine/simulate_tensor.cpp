@@ -11,7 +11,7 @@ namespace tilewright::gpu::sim {
 
 static void set(Clock &clock, int64_t component, uint32_t value) {
   if (int64_t(clock.size()) <= component) clock.resize(size_t(component) + 1);
-  clock[size_t(component)] = value;
+  clock[component] = value;
 }
 
 Cta *peerOf(Warp &warp, const Step &step) {
@@ -32,7 +32,6 @@ Cta *peerOf(Warp &warp, const Step &step) {
 
 /// Checks what alloc, dealloc and relinquish have in common, and numbers the operation. Returns its number, or nothing after an error.
 static std::optional<size_t> startManagement(Warp &warp, const Step &step, int64_t columns) {
-  if (!warp.needAllLanes(step)) return std::nullopt;
   TensorMemory &memory = warp.cta.tensor;
   if (memory.owner && *memory.owner != warp.index) {
     warp.fail(step, "warp " + llvm::Twine(*memory.owner) +
@@ -77,7 +76,7 @@ static void allocateIn(Cta &cta, size_t number, int64_t first) {
   TensorManagement &management = memory.managements[number];
   if (memory.cells.empty()) memory.cells.resize(size_t(tensorColumns * tensorLanes));
   for (int64_t column = first; column < first + management.columns; ++column)
-    memory.allocated[size_t(column)] = true;
+    memory.allocated[column] = true;
   memory.allocations.push_back({first, management.columns, management.op});
   management.first = first;
 }
@@ -105,8 +104,7 @@ static bool checkSharing(Warp &warp, const Step &step, int64_t columns, int64_t 
                              " columns of tensor memory each: they may wait for each other's columns forever (PTX ISA 9.7.16.7.1)");
 }
 
-static bool alloc(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05AllocOp>(step.op);
+static bool alloc(Warp &warp, const Step &step, ptx::Tcgen05AllocOp op) {
   int64_t columns = op.getColumns();
   std::optional<size_t> number = startManagement(warp, step, columns);
   if (!number || !checkAlloc(warp, step, columns)) return false;
@@ -146,16 +144,15 @@ static bool mayWaitForPeer(Warp &warp, const Step &step, size_t number, int64_t 
 /// Begins to free columns of a CTA: no access to them is in flight, and none may follow.
 static bool startFreeing(Cta &cta, const Step &step, TensorChecker &checker, const TensorAllocation &allocation) {
   for (int64_t column = allocation.first; column < allocation.first + allocation.columns; ++column) {
-    if (!cta.tensor.allocated[size_t(column)]) continue; // a peer has freed them already
+    if (!cta.tensor.allocated[column]) continue; // a peer has freed them already
     for (int64_t lane = 0; lane < tensorLanes; ++lane)
       if (!checker.isUnused(cta, lane, column)) return false;
-    cta.tensor.freedBy[size_t(column)] = step.number;
+    cta.tensor.freedBy[column] = step.number;
   }
   return true;
 }
 
-static bool dealloc(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05DeallocOp>(step.op);
+static bool dealloc(Warp &warp, const Step &step, ptx::Tcgen05DeallocOp op) {
   std::optional<size_t> number = startManagement(warp, step, op.getColumns());
   if (!number) return false;
   TensorMemory &memory = warp.cta.tensor;
@@ -176,18 +173,17 @@ static bool dealloc(Warp &warp, const Step &step) {
   if (!mayWaitForPeer(warp, step, *number, op.getCtaGroup())) return false;
   allocation = llvm::find_if(memory.allocations, isIt); // the warp may have waited
   for (int64_t column = allocation->first; column < allocation->first + allocation->columns; ++column) {
-    memory.allocated[size_t(column)] = false;
-    memory.freedBy[size_t(column)] = std::nullopt;
+    memory.allocated[column] = false;
+    memory.freedBy[column] = std::nullopt;
     for (int64_t lane = 0; lane < tensorLanes; ++lane)
-      memory.cells[size_t(column * tensorLanes + lane)] = {};
+      memory.cells[column * tensorLanes + lane] = {};
   }
   memory.allocations.erase(allocation);
   warp.advanced = true;
   return true;
 }
 
-static bool relinquish(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05RelinquishOp>(step.op);
+static bool relinquish(Warp &warp, const Step &step, ptx::Tcgen05RelinquishOp op) {
   std::optional<size_t> number = startManagement(warp, step, 0);
   if (!number) return false;
   warp.cta.tensor.relinquished = step.number;
@@ -198,7 +194,6 @@ static bool relinquish(Warp &warp, const Step &step) {
 
 /// Returns the address that all threads give, or nothing after an error.
 static std::optional<uint64_t> commonAddress(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return std::nullopt;
   const Lanes &addresses = warp.get(step, 0);
   for (size_t lane = 1; lane < 32; ++lane)
     if (addresses[lane] != addresses[0]) {
@@ -242,13 +237,12 @@ static bool forWords(Warp &warp, const Step &step, TensorKind kind, ptx::TensorS
         int64_t column = int64_t(start & 0xffff) + (isPacked ? 2 * place.column + half : place.column);
         if (lane / lanesOfWarp * lanesOfWarp != chunk) return outside(lane);
         if (!checker.touch(warp.cta, lane, column, kind == TensorKind::store)) return false;
-        move(size_t(thread), size_t(reg), half, warp.cta.tensor.cells[size_t(column * tensorLanes + lane)].value);
+        move(size_t(thread), size_t(reg), half, warp.cta.tensor.cells[column * tensorLanes + lane].value);
       }
   return true;
 }
 
-static bool load(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05LdOp>(step.op);
+static bool load(Warp &warp, const Step &step, ptx::Tcgen05LdOp op) {
   bool isPacked = op.getPack();
   for (int64_t reg = 0; reg < int64_t(step.results.size()); ++reg)
     warp.result(step, size_t(reg)).fill(0);
@@ -258,8 +252,7 @@ static bool load(Warp &warp, const Step &step) {
                   });
 }
 
-static bool store(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05StOp>(step.op);
+static bool store(Warp &warp, const Step &step, ptx::Tcgen05StOp op) {
   bool isPacked = op.getUnpack();
   return forWords(warp, step, TensorKind::store, op.getShape(), int64_t(step.operands.size()) - 1, isPacked, op.getHalfOffset(),
                   [&](size_t thread, size_t reg, int64_t half, uint32_t &word) {
@@ -270,21 +263,21 @@ static bool store(Warp &warp, const Step &step) {
 
 // ---- waits and fences
 
-static bool wait(Warp &warp, const Step &step) {
-  bool isLoad = cast<ptx::Tcgen05WaitOp>(step.op).getKind() == ptx::TensorWait::ld;
+static bool wait(Warp &warp, const Step &step, ptx::Tcgen05WaitOp op) {
+  bool isLoad = op.getKind() == ptx::TensorWait::ld;
   TensorCounter &counter = isLoad ? warp.tensor.loads : warp.tensor.stores;
   counter.waited = counter.issued;
   if (counter.complete >= 0) set(warp.clock, counter.complete, counter.waited);
-  return warp.needAllLanes(step);
+  return true;
 }
 
-static bool fence(Warp &warp, const Step &step) {
+static bool fence(Warp &warp, const Step &, ptx::Tcgen05FenceOp op) {
   Cta &cta = warp.cta;
-  if (cast<ptx::Tcgen05FenceOp>(step.op).getSide() == ptx::TensorFence::after) {
+  if (op.getSide() == ptx::TensorFence::after) {
     auto clocks = std::make_shared<std::vector<Clock>>();
     for (const auto &other : cta.cluster.ctas)
       clocks->push_back(warp.knownOf(*other));
-    warp.forLanes([&](int64_t lane) { warp.tensor.seen[size_t(lane)] = clocks; });
+    warp.forLanes([&](int64_t lane) { warp.tensor.seen[lane] = clocks; });
     return true;
   }
   for (TensorCounter *counter : {&warp.tensor.loads, &warp.tensor.stores}) {
@@ -292,21 +285,15 @@ static bool fence(Warp &warp, const Step &step) {
     if (warp.mask == allLanes) set(warp.clock, counter->fenced, counter->waited); // all threads of a load fence it
   }
   warp.forLanes([&](int64_t lane) {
-    const TensorCounter &thread = warp.tensor.threads[size_t(lane)];
+    const TensorCounter &thread = warp.tensor.threads[lane];
     if (thread.fenced >= 0) set(warp.clock, thread.fenced, thread.issued);
   });
   return true;
 }
 
 void addTensorHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.tcgen05_alloc"] = alloc;
-  handlers["ptx.tcgen05_dealloc"] = dealloc;
-  handlers["ptx.tcgen05_relinquish"] = relinquish;
-  handlers["ptx.tcgen05_ld"] = load;
-  handlers["ptx.tcgen05_st"] = store;
-  handlers["ptx.tcgen05_wait"] = wait;
-  handlers["ptx.tcgen05_fence"] = fence;
+  table.addWarpWide<alloc, dealloc, relinquish, load, store, wait>();
+  table.add<fence>();
 }
 
 } // namespace tilewright::gpu::sim

@@ -11,8 +11,8 @@ namespace tilewright::gpu::sim {
 // ---- issue
 
 /// Returns the only lane that executes the step, -1 if none does, or nothing after an error.
-static std::optional<int64_t> issuingLane(Warp &warp, const Step &step, int64_t predicate) {
-  uint32_t acts = warp.lanesWhere(step, predicate);
+static std::optional<int64_t> issuingLane(Warp &warp, const Step &step) {
+  uint32_t acts = warp.acting(step);
   if (llvm::popcount(acts) > 1) {
     warp.fail(step,
               llvm::Twine(llvm::popcount(acts)) +
@@ -24,7 +24,7 @@ static std::optional<int64_t> issuingLane(Warp &warp, const Step &step, int64_t 
 
 /// Numbers an operation of a thread.
 static std::shared_ptr<TensorOperation> makeOperation(Warp &warp, const Step &step, int64_t lane, TensorKind kind) {
-  TensorCounter &counter = warp.tensor.threads[size_t(lane)];
+  TensorCounter &counter = warp.tensor.threads[lane];
   if (counter.complete < 0) {
     counter.complete = warp.cta.components++;
     counter.fenced = warp.cta.components++;
@@ -39,14 +39,6 @@ static std::shared_ptr<TensorOperation> makeOperation(Warp &warp, const Step &st
   access.fenced = counter.fenced;
   access.number = kind == TensorKind::commit ? counter.issued : ++counter.issued;
   return operation;
-}
-
-/// Returns the number of an operand, by its position in the operation's segments; -1 if it is absent.
-static int64_t indexOf(Operation *op, Value operand) {
-  if (!operand) return -1;
-  for (OpOperand &use : op->getOpOperands())
-    if (use.get() == operand) return int64_t(use.getOperandNumber());
-  return -1;
 }
 
 static bool checkShape(TensorOperation &operation, ptx::Tcgen05MmaOp op, uint32_t bits) {
@@ -69,7 +61,7 @@ static bool checkShape(TensorOperation &operation, ptx::Tcgen05MmaOp op, uint32_
 static void readOperands(TensorOperation &operation, ptx::Tcgen05MmaOp op) {
   Warp &warp = *operation.access.warp;
   const Step &step = *operation.access.step;
-  auto get = [&](int64_t index) { return index < 0 ? 0 : warp.get(step, size_t(index))[size_t(operation.access.lane)]; };
+  auto get = [&](int64_t index) { return index < 0 ? 0 : warp.get(step, size_t(index))[operation.access.lane]; };
   operation.access.d = get(0);
   operation.a = get(1);
   operation.b = get(2);
@@ -83,7 +75,7 @@ static void readOperands(TensorOperation &operation, ptx::Tcgen05MmaOp op) {
 
 /// Checks the accesses of an MMA to the tensor memory of one CTA.
 static bool touchTensor(const TensorOperation &operation, const MmaPlaces &places, TensorChecker &checker, Cta &cta, int64_t index) {
-  auto disabled = [&](int64_t lane) { return operation.disabled[size_t(4 * index + lane / 32)] >> (lane % 32) & 1; };
+  auto disabled = [&](int64_t lane) { return operation.disabled[4 * index + lane / 32] >> (lane % 32) & 1; };
   constexpr int64_t columnsOfA = 8; // K of every kind has 32 bytes
   for (int64_t row = 0; row < places.rows(); ++row)
     for (int64_t n = 0; n < places.shape.n; ++n) {
@@ -113,82 +105,74 @@ static bool readShared(const TensorOperation &operation, Cta &cta, const std::ve
   return true;
 }
 
-/// Issues an operation: from now on it may execute at any time.
-static void enqueue(std::shared_ptr<TensorOperation> operation) {
-  Cta &cta = operation->access.warp->cta;
-  cta.tensorQueue.push_back(std::move(operation));
-}
-
-static bool mma(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05MmaOp>(step.op);
-  std::optional<int64_t> lane = issuingLane(warp, step, op.getPredicate() ? int64_t(step.operands.size()) - 1 : -1);
-  if (!lane) return false;
-  if (*lane < 0) return true;
-  auto operation = makeOperation(warp, step, *lane, TensorKind::mma);
-  readOperands(*operation, op);
-  if (!checkShape(*operation, op, uint32_t(warp.get(step, 3)[size_t(*lane)]))) return false;
-  std::optional<MmaOperands> operands = operandsOf(*operation);
-  llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
-  if (!operands || ctas.empty()) return false;
-  const MmaPlaces &places = operands->places;
-  TensorChecker checker(warp, step, operation->access);
-  for (auto [index, cta] : llvm::enumerate(ctas)) {
-    if (!touchTensor(*operation, places, checker, *cta, int64_t(index))) return false;
-    if (operands->a && !readShared(*operation, *cta, operands->a->units(places.rows()))) return false;
-    if (!readShared(*operation, *cta, operands->b.units(places.shape.n / places.form.ctaGroup))) return false;
-  }
-  enqueue(std::move(operation));
+/// Issues the operation of the only thread that executes the step, if `prepare` finds no error: from now on it may execute at any time.
+static bool issue(Warp &warp, const Step &step, TensorKind kind, llvm::function_ref<bool(TensorOperation &, int64_t lane)> prepare) {
+  std::optional<int64_t> lane = issuingLane(warp, step);
+  if (!lane || *lane < 0) return lane.has_value();
+  auto operation = makeOperation(warp, step, *lane, kind);
+  if (!prepare(*operation, *lane)) return false;
+  warp.cta.tensorQueue.push_back(std::move(operation));
   return true;
 }
 
-static bool copy(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05CpOp>(step.op);
-  std::optional<int64_t> lane = issuingLane(warp, step, op.getPredicate() ? 2 : -1);
-  if (!lane) return false;
-  if (*lane < 0) return true;
-  auto operation = makeOperation(warp, step, *lane, TensorKind::copy);
-  operation->access.d = warp.get(step, 0)[size_t(*lane)];
-  operation->a = warp.get(step, 1)[size_t(*lane)];
-  std::optional<MatrixDescriptor> source = sourceOf(*operation);
-  llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
-  if (!source || ctas.empty()) return false;
-  TensorWord to = wordOf(operation->access.d);
-  if (to.lane && op.getShape() != ptx::TensorCopy::m4x256b)
-    return warp.fail(step, "the copy starts at lane " + llvm::Twine(to.lane) + ", not 0 (PTX ISA 9.7.16.9.2)", *lane);
-  CopyShape shape = shapeOf(op.getShape());
-  TensorChecker checker(warp, step, operation->access);
-  for (Cta *cta : ctas)
-    for (int64_t row = 0; row < shape.rows; ++row) {
-      for (int64_t byte = 0; byte < shape.bytes; byte += 16)
-        if (!readByTensorCore(warp, step, operation->access, *cta, source->addressKMajor(row, byte))) return false;
-      for (int64_t target : shape.lanesOf(op.getShape(), row))
-        for (int64_t column = 0; column < shape.bytes / 4; ++column)
-          if (!checker.touch(*cta, to.lane + target, to.column + column, /*writes=*/true)) return false;
+static bool mma(Warp &warp, const Step &step, ptx::Tcgen05MmaOp op) {
+  return issue(warp, step, TensorKind::mma, [&](TensorOperation &operation, int64_t lane) {
+    readOperands(operation, op);
+    if (!checkShape(operation, op, uint32_t(warp.get(step, 3)[lane]))) return false;
+    std::optional<MmaOperands> operands = operandsOf(operation);
+    llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
+    if (!operands || ctas.empty()) return false;
+    const MmaPlaces &places = operands->places;
+    TensorChecker checker(warp, step, operation.access);
+    for (auto [index, cta] : llvm::enumerate(ctas)) {
+      if (!touchTensor(operation, places, checker, *cta, int64_t(index))) return false;
+      if (operands->a && !readShared(operation, *cta, operands->a->units(places.rows()))) return false;
+      if (!readShared(operation, *cta, operands->b.units(places.shape.n / places.form.ctaGroup))) return false;
     }
-  enqueue(std::move(operation));
-  return true;
+    return true;
+  });
 }
 
-static bool shift(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05ShiftOp>(step.op);
-  std::optional<int64_t> lane = issuingLane(warp, step, op.getPredicate() ? 1 : -1);
-  if (!lane) return false;
-  if (*lane < 0) return true;
-  auto operation = makeOperation(warp, step, *lane, TensorKind::shift);
-  operation->access.d = warp.get(step, 0)[size_t(*lane)];
-  TensorWord start = wordOf(operation->access.d);
-  if (start.lane % lanesOfWarp) return warp.fail(step, "the lane of the address is not a multiple of 32 (PTX ISA 9.7.16.9.3)", *lane);
-  llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
-  TensorChecker checker(warp, step, operation->access);
-  for (Cta *cta : ctas)
-    for (int64_t row = 0; row + 1 < lanesOfWarp; ++row)
-      for (int64_t column = start.column; column < start.column + shiftedColumns; ++column)
-        if (!checker.touch(*cta, start.lane + row + 1, column, /*writes=*/false) ||
-            !checker.touch(*cta, start.lane + row, column, /*writes=*/true))
-          return false;
-  if (ctas.empty()) return false;
-  enqueue(std::move(operation));
-  return true;
+static bool copy(Warp &warp, const Step &step, ptx::Tcgen05CpOp op) {
+  return issue(warp, step, TensorKind::copy, [&](TensorOperation &operation, int64_t lane) {
+    operation.access.d = warp.get(step, 0)[lane];
+    operation.a = warp.get(step, 1)[lane];
+    std::optional<MatrixDescriptor> source = sourceOf(operation);
+    llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
+    if (!source || ctas.empty()) return false;
+    TensorWord to = wordOf(operation.access.d);
+    if (to.lane && op.getShape() != ptx::TensorCopy::m4x256b)
+      return warp.fail(step, "the copy starts at lane " + llvm::Twine(to.lane) + ", not 0 (PTX ISA 9.7.16.9.2)", lane);
+    CopyShape shape = shapeOf(op.getShape());
+    TensorChecker checker(warp, step, operation.access);
+    for (Cta *cta : ctas)
+      for (int64_t row = 0; row < shape.rows; ++row) {
+        for (int64_t byte = 0; byte < shape.bytes; byte += 16)
+          if (!readByTensorCore(warp, step, operation.access, *cta, source->addressKMajor(row, byte))) return false;
+        for (int64_t target : shape.lanesOf(op.getShape(), row))
+          for (int64_t column = 0; column < shape.bytes / 4; ++column)
+            if (!checker.touch(*cta, to.lane + target, to.column + column, /*writes=*/true)) return false;
+      }
+    return true;
+  });
+}
+
+static bool shift(Warp &warp, const Step &step, ptx::Tcgen05ShiftOp op) {
+  return issue(warp, step, TensorKind::shift, [&](TensorOperation &operation, int64_t lane) {
+    operation.access.d = warp.get(step, 0)[lane];
+    TensorWord start = wordOf(operation.access.d);
+    if (start.lane % lanesOfWarp) return warp.fail(step, "the lane of the address is not a multiple of 32 (PTX ISA 9.7.16.9.3)", lane);
+    llvm::SmallVector<Cta *, 2> ctas = ctasOf(warp, step, op.getCtaGroup());
+    TensorChecker checker(warp, step, operation.access);
+    for (Cta *cta : ctas)
+      for (int64_t row = 0; row + 1 < lanesOfWarp; ++row)
+        for (int64_t column = start.column; column < start.column + shiftedColumns; ++column)
+          if (!checker.touch(*cta, start.lane + row + 1, column, /*writes=*/false) ||
+              !checker.touch(*cta, start.lane + row, column, /*writes=*/true))
+            return false;
+    if (ctas.empty()) return false;
+    return true;
+  });
 }
 
 /// Returns what a commit's arrival tells about each CTA: what its thread knows, and that its operations are complete. Of what the thread's
@@ -201,30 +185,26 @@ static std::vector<Clock> knownAtCommit(const Warp &warp, const TensorAccess &ac
       uint32_t fenced = 0;
       for (auto [epoch, lanes] : warp.asyncFences)
         if (lanes >> access.lane & 1) fenced = epoch;
-      clock[size_t(warp.index)] = fenced;
+      clock[warp.index] = fenced;
       clock.resize(std::max(clock.size(), size_t(access.complete) + 1));
-      clock[size_t(access.complete)] = access.number;
+      clock[access.complete] = access.number;
     }
     known.push_back(std::move(clock));
   }
   return known;
 }
 
-static bool commit(Warp &warp, const Step &step) {
-  auto op = cast<ptx::Tcgen05CommitOp>(step.op);
-  std::optional<int64_t> lane = issuingLane(warp, step, indexOf(step.op, op.getPredicate()));
-  if (!lane) return false;
-  if (*lane < 0) return true;
-  auto operation = makeOperation(warp, step, *lane, TensorKind::commit);
-  operation->barrier = warp.cta.local(warp.get(step, 0)[size_t(*lane)]);
-  operation->ctas = op.getCtas() ? uint32_t(warp.get(step, 1)[size_t(*lane)] & 0xffff) : 1u << warp.cta.rank;
-  auto &ctas = warp.cta.cluster.ctas;
-  if (operation->ctas >> ctas.size()) return warp.fail(step, "the cluster has fewer CTAs than the mask names (PTX ISA 9.7.16.12.1)", *lane);
-  for (const auto &cta : ctas)
-    if (operation->ctas >> cta->rank & 1 && !findBarrier(warp, step, *lane, *cta, operation->barrier)) return false;
-  operation->known = knownAtCommit(warp, operation->access);
-  enqueue(std::move(operation));
-  return true;
+static bool commit(Warp &warp, const Step &step, ptx::Tcgen05CommitOp op) {
+  return issue(warp, step, TensorKind::commit, [&](TensorOperation &operation, int64_t lane) {
+    operation.barrier = warp.cta.local(warp.get(step, 0)[lane]);
+    operation.ctas = op.getCtas() ? uint32_t(warp.get(step, 1)[lane] & 0xffff) : 1u << warp.cta.rank;
+    auto &ctas = warp.cta.cluster.ctas;
+    if (operation.ctas >> ctas.size()) return warp.fail(step, "the cluster has fewer CTAs than the mask names (PTX ISA 9.7.16.12.1)", lane);
+    for (const auto &cta : ctas)
+      if (operation.ctas >> cta->rank & 1 && !findBarrier(warp, step, lane, *cta, operation.barrier)) return false;
+    operation.known = knownAtCommit(warp, operation.access);
+    return true;
+  });
 }
 
 // ---- execution
@@ -264,11 +244,7 @@ bool runTensorQueue(Cta &cta) {
 }
 
 void addTensorCoreHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.tcgen05_mma"] = mma;
-  handlers["ptx.tcgen05_cp"] = copy;
-  handlers["ptx.tcgen05_shift"] = shift;
-  handlers["ptx.tcgen05_commit"] = commit;
+  table.add<mma, copy, shift, commit>();
 }
 
 } // namespace tilewright::gpu::sim

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright::gpu::sim {
 
 static TensorCell &cellOf(Cta &cta, TensorWord word) {
-  return cta.tensor.cells[size_t(word.column * tensorLanes + word.lane)];
+  return cta.tensor.cells[word.column * tensorLanes + word.lane];
 }
 
 /// Returns `rows` rows of K numbers of a matrix in a CTA's shared memory.
@@ -21,7 +21,7 @@ static std::vector<double> readMatrix(Cta &cta, const SharedMatrix &matrix, int6
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t k = 0; k < matrix.depth; ++k) {
       auto [address, index] = matrix.unitOf(row, k);
-      numbers[size_t(row * matrix.depth + k)] = elementOf(matrix, cta.at(address), index);
+      numbers[row * matrix.depth + k] = elementOf(matrix, cta.at(address), index);
     }
   return numbers;
 }
@@ -52,7 +52,7 @@ struct MmaRun {
   const std::vector<double> &b; // N rows of K
   int64_t depth = depthOf(operands.places.shape.kind);
 
-  bool isDisabled(int64_t lane) const { return operation.disabled[size_t(4 * index + lane / 32)] >> (lane % 32) & 1; }
+  bool isDisabled(int64_t lane) const { return operation.disabled[4 * index + lane / 32] >> (lane % 32) & 1; }
   /// NaN for a scale of ue4m3 with a sign, which is invalid. It is no error: rows and columns past the end of a tile, whose sums are not
   /// stored, may have scales of any bits.
   double scale(TensorWord word, int64_t byte) const {
@@ -68,7 +68,7 @@ struct MmaRun {
 
 double MmaRun::dot(const double *a, int64_t row, int64_t n, int64_t lane) const {
   const MmaPlaces &places = operands.places;
-  const double *other = &b[size_t(n * depth)];
+  const double *other = &b[n * depth];
   int64_t block = places.form.scaleBlock ? places.form.scaleBlock : depth;
   double total = 0;
   for (int64_t first = 0; first < depth; first += block) {
@@ -91,11 +91,8 @@ void MmaRun::write(TensorWord word, double sum) const {
     double old = decode(shape.d, cell.value);
     sum += exponent ? std::ldexp(old, -int(*exponent)) : old;
   }
-  if (shape.d == TensorFormat::s32) {
-    if (shape.saturate) sum = std::clamp<double>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-    cell.value = uint32_t(int64_t(sum));
-    return;
-  }
+  if (shape.d == TensorFormat::s32 && shape.saturate)
+    sum = std::clamp<double>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
   cell.value = encode(shape.d, sum);
 }
 
@@ -107,7 +104,7 @@ void MmaRun::run() const {
       TensorWord word = places.wordOfD(row, n);
       if (!operands.a && n % places.columns() == 0) readRowOfA(cta, places, operation.a, word.lane, a.data());
       if (isDisabled(word.lane)) continue;
-      write(word, dot(operands.a ? &a[size_t(row * depth)] : a.data(), row, n, word.lane));
+      write(word, dot(operands.a ? &a[row * depth] : a.data(), row, n, word.lane));
     }
 }
 
@@ -133,7 +130,7 @@ static std::array<uint8_t, 16> expand(const uint8_t *unit, ptx::TensorSource sou
   for (int64_t i = 0; i < 16; ++i) {
     int64_t first = i * bits;
     uint32_t code = (uint32_t(unit[first / 8]) | uint32_t(unit[first / 8 + 1]) << 8) >> (first % 8) & ((1u << bits) - 1);
-    bytes[size_t(i)] = uint8_t(bits == 4 ? code << 2 : code);
+    bytes[i] = uint8_t(bits == 4 ? code << 2 : code);
   }
   return bytes;
 }
@@ -156,7 +153,7 @@ static bool executeCopy(const TensorOperation &operation) {
           std::memcpy(unit.data(), from, unit.size());
         for (int64_t lane : shape.lanesOf(op.getShape(), row))
           for (int64_t column = 0; column < 4; ++column)
-            std::memcpy(&cellOf(*cta, {to.lane + lane, to.column + byte / 4 + column}).value, &unit[size_t(4 * column)], 4);
+            std::memcpy(&cellOf(*cta, {to.lane + lane, to.column + byte / 4 + column}).value, &unit[4 * column], 4);
       }
   return true;
 }

@@ -48,7 +48,7 @@ struct Knowledge {
   bool fenced(const Cta &cta, int64_t component, uint32_t number) const {
     if (!needsFence) return now(cta, component, number);
     for (int64_t i = lane < 0 ? 0 : lane; i < (lane < 0 ? lanesPerWarp : lane + 1); ++i) {
-      const WarpTensor::Clocks &seen = warp.tensor.seen[size_t(i)];
+      const WarpTensor::Clocks &seen = warp.tensor.seen[i];
       if (component < 0 || !seen || at((*seen)[rank], component) < number) return false;
     }
     return true;
@@ -113,23 +113,22 @@ bool TensorChecker::check(uint32_t earlier, int64_t lane, int64_t column, bool w
   const Cta &cta = warp.cta;
   return warp.fail(step,
                    llvm::Twine("race in tensor memory: ") + (writes ? "writes" : "reads") + " lane " + llvm::Twine(lane) + ", column " +
-                       llvm::Twine(column) + ", which " + cta.nameOf(first.step->number) + " at " + cta.locationOf(first.step->number) +
-                       " accesses: " + missing,
+                       llvm::Twine(column) + ", which " + cta.whereIs(first.step->number) + " accesses: " + missing,
                    own.lane, first.step->number);
 }
 
 bool TensorChecker::touch(Cta &cta, int64_t lane, int64_t column, bool writes) {
   const TensorAccess &own = warp.cta.cluster.tensorAccesses[number];
-  if (lane < 0 || lane >= tensorLanes || column < 0 || column >= tensorColumns || !cta.tensor.allocated[size_t(column)])
+  if (lane < 0 || lane >= tensorLanes || column < 0 || column >= tensorColumns || !cta.tensor.allocated[column])
     return warp.fail(
         step, "lane " + llvm::Twine(lane) + ", column " + llvm::Twine(column) + " of tensor memory is not allocated (PTX ISA 9.7.16.1.2)",
         own.lane);
-  if (std::optional<uint32_t> freedBy = cta.tensor.freedBy[size_t(column)])
+  if (std::optional<uint32_t> freedBy = cta.tensor.freedBy[column])
     return warp.fail(step,
                      "a tcgen05_dealloc has begun to free column " + llvm::Twine(column) +
                          " of tensor memory: a CTA, or a pair, frees it after all accesses to it (PTX ISA 9.7.16.7.1)",
                      own.lane, *freedBy);
-  TensorCell &cell = cta.tensor.cells[size_t(column * tensorLanes + lane)];
+  TensorCell &cell = cta.tensor.cells[column * tensorLanes + lane];
   // Each read is ordered after the write, so an access after one of the reads is, too.
   bool isAfterRead = llvm::any_of(cell.reads, [&](uint32_t read) { return isOrdered(read); });
   if (!isAfterRead && !check(cell.write, lane, column, writes)) return false;
@@ -153,17 +152,13 @@ bool TensorChecker::touch(Cta &cta, int64_t lane, int64_t column, bool writes) {
 }
 
 bool TensorChecker::isUnused(Cta &cta, int64_t lane, int64_t column) {
-  const TensorCell &cell = cta.tensor.cells[size_t(column * tensorLanes + lane)];
+  const TensorCell &cell = cta.tensor.cells[column * tensorLanes + lane];
   return check(cell.write, lane, column, /*writes=*/true) &&
          llvm::all_of(cell.reads, [&](uint32_t read) { return check(read, lane, column, /*writes=*/true); });
 }
 
 bool readByTensorCore(Warp &warp, const Step &step, const TensorAccess &access, Cta &cta, uint64_t address) {
-  if (&cta == &warp.cta) {
-    if (!warp.touch(step, access.lane, address, 16, Warp::Access::asyncRead, 16)) return false;
-  } else if (!warp.touchTarget(step, access.lane, cta, {address, 16}, 16, Warp::Access::asyncRead)) {
-    return false;
-  }
+  if (!warp.touch(step, access.lane, cta, {address, 16}, Warp::Access::asyncRead, 16)) return false;
   if (cta.tensorReads.empty()) cta.tensorReads.resize(cta.shared.size() / 16 + 1);
   auto &reads = cta.tensorReads[size_t(address - sharedBase) / 16];
   TensorRead own{&warp, access.complete, access.number, step.number};

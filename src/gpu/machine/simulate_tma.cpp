@@ -14,8 +14,6 @@ using namespace mlir;
 
 namespace tilewright::gpu::sim {
 
-using interp::decodeFloat;
-using interp::encodeFloat;
 using interp::signExtend;
 
 // ---- tensor maps
@@ -70,7 +68,7 @@ static const char *problemOf(const SimulatedTensorMap &map, size_t rank) {
 
 /// Returns a copy as lane `lane` requests it, or null after an error. Operands: map, coordinates, shared address.
 static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_t lane, size_t rank) {
-  const SimulatedTensorMap &map = warp.cta.args.maps[size_t(warp.get(step, 0)[size_t(lane)])];
+  const SimulatedTensorMap &map = warp.cta.args.maps[warp.get(step, 0)[lane]];
   if (const char *problem = problemOf(map, rank)) {
     warp.fail(step, problem, lane);
     return nullptr;
@@ -81,7 +79,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
   copy->program = warp.program;
   copy->map = &map;
   for (size_t dim = 0; dim < rank; ++dim)
-    copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[size_t(lane)], 32);
+    copy->coordinates[dim] = signExtend(warp.get(step, 1 + dim)[lane], 32);
   if (map.element == MapElement::paddedPairs) { // its coordinate counts numbers
     if (copy->coordinates[0] % 128) {
       warp.fail(step, "the inner coordinate of a box of 4-bit numbers with padding is not a multiple of 128", lane);
@@ -89,7 +87,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
     }
     copy->coordinates[0] /= 2;
   }
-  copy->shared = warp.cta.local(warp.get(step, 1 + rank)[size_t(lane)]);
+  copy->shared = warp.cta.local(warp.get(step, 1 + rank)[lane]);
   copy->elements = 1;
   for (int64_t extent : map.box)
     copy->elements *= extent;
@@ -141,7 +139,7 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
 static bool startLoad(Warp &warp, const Step &step, int64_t lane, Cta &target, const EngineCopy &made) {
   auto copy = std::make_shared<EngineCopy>(made);
   bool toLeader = cast<ptx::TmaLoadOp>(step.op).getToLeader();
-  copy->barrierCta = toLeader ? target.cluster.ctas[size_t(target.rank & ~int64_t(1))].get() : &target;
+  copy->barrierCta = toLeader ? target.cluster.ctas[target.rank & ~int64_t(1)].get() : &target;
   Mbarrier *barrier = findBarrier(warp, step, lane, *copy->barrierCta, copy->barrier);
   if (!barrier) return false;
   if (!barrier->fenced)
@@ -149,28 +147,23 @@ static bool startLoad(Warp &warp, const Step &step, int64_t lane, Cta &target, c
                      barrier->initOp);
   const Chunk &chunk = copy->chunks[0];
   constexpr int64_t alignment = 128;
-  bool fits = &target == &warp.cta ? warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncWrite, alignment)
-                                   : warp.touchTarget(step, lane, target, chunk, alignment, Warp::Access::asyncWrite);
-  if (!fits) return false;
+  if (!warp.touch(step, lane, target, chunk, Warp::Access::asyncWrite, alignment)) return false;
   copy->id = target.newCopy(step.number);
-  for (int64_t i = 0; i < chunk.bytes; ++i)
-    target.state(chunk.address + uint64_t(i)).owner = copy->id;
+  target.setOwner(chunk, copy->id);
   target.engine.push_back(std::move(copy));
   return true;
 }
 
-static bool tmaLoad(Warp &warp, const Step &step) {
-  auto op = cast<ptx::TmaLoadOp>(step.op);
+static bool tmaLoad(Warp &warp, const Step &step, ptx::TmaLoadOp op) {
   uint32_t targets = op.getMulticast() ? uint32_t(*op.getMulticast()) : uint32_t(1) << warp.cta.rank;
   size_t rank = op.getCoordinates().size();
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 3 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
+  uint32_t acts = warp.acting(step);
+  for (int64_t lane : lanesOf(acts)) {
     auto copy = makeCopy(warp, step, lane, rank);
     if (!copy) return false;
     copy->isLoad = true;
     copy->issued = warp.knownOfAll();
-    copy->barrier = warp.cta.local(warp.get(step, rank + 2)[size_t(lane)]);
+    copy->barrier = warp.cta.local(warp.get(step, rank + 2)[lane]);
     if (targets >> warp.cta.cluster.ctas.size()) return warp.fail(step, "the multicast names a CTA that the cluster does not have", lane);
     for (const auto &cta : warp.cta.cluster.ctas)
       if (targets >> cta->rank & 1 && !startLoad(warp, step, lane, *cta, *copy)) return false;
@@ -194,31 +187,28 @@ static bool noteStore(Warp &warp, EngineCopy &copy, int64_t lane) {
   return true;
 }
 
-static bool tmaStore(Warp &warp, const Step &step) {
-  auto op = cast<ptx::TmaStoreOp>(step.op);
+static bool tmaStore(Warp &warp, const Step &step, ptx::TmaStoreOp op) {
   size_t rank = op.getCoordinates().size();
-  uint32_t acts = warp.lanesWhere(step, op.getPredicate() ? int64_t(rank) + 2 : -1);
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!(acts >> lane & 1)) continue;
+  uint32_t acts = warp.acting(step);
+  for (int64_t lane : lanesOf(acts)) {
     auto copy = makeCopy(warp, step, lane, rank);
     if (!copy) return false;
     if (llvm::any_of(copy->coordinates, [](int64_t coordinate) { return coordinate < 0; }))
       return warp.fail(step, "a store that starts before its tensor is an illegal instruction");
     const Chunk &chunk = copy->chunks[0];
     if (!warp.touch(step, lane, chunk.address, chunk.bytes, Warp::Access::asyncRead, 128)) return false;
-    for (int64_t i = 0; i < chunk.bytes; ++i)
-      ++warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
+    warp.cta.countReads(chunk, 1);
     if (!noteStore(warp, *copy, lane)) return false;
-    warp.openStores[size_t(lane)].push_back(copy);
+    warp.openStores[lane].push_back(copy);
     warp.cta.engine.push_back(std::move(copy));
   }
   return true;
 }
 
-static bool tmaCommit(Warp &warp, const Step &) {
+static bool tmaCommit(Warp &warp, const Step &, ptx::TmaCommitOp) {
   warp.forLanes([&](int64_t lane) {
-    auto &open = warp.openStores[size_t(lane)];
-    warp.storeGroups[size_t(lane)].push_back(std::move(open));
+    auto &open = warp.openStores[lane];
+    warp.storeGroups[lane].push_back(std::move(open));
     open.clear();
   });
   return true;
@@ -229,26 +219,23 @@ static void freeSource(Warp &warp, EngineCopy &copy) {
   const Chunk &chunk = copy.chunks[0];
   const uint8_t *source = warp.cta.at(chunk.address);
   if (!copy.done) copy.hasRead.assign(source, source + chunk.bytes);
-  for (int64_t i = 0; i < chunk.bytes; ++i)
-    --warp.cta.state(chunk.address + uint64_t(i)).inFlightReads;
-  warp.cta.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[size_t(warp.index)], copy.step->number);
+  warp.cta.countReads(chunk, -1);
+  warp.cta.noteRead(chunk.address, chunk.bytes, warp.index, warp.clock[warp.index], copy.step->number);
 }
 
 /// Completes a store: its bytes in global memory now belong to this warp.
 static void noteLanded(Warp &warp, const EngineCopy &copy) {
   bool atomic = cast<ptx::TmaStoreOp>(copy.step->op).getReduce().has_value();
   for (const Chunk &run : copy.stored)
-    warp.cta.cluster.touched.note(agentOf(warp.cta.rank, warp.index), warp.clock[size_t(warp.index)],
+    warp.cta.cluster.touched.note(agentOf(warp.cta.rank, warp.index), warp.clock[warp.index],
                                   {run.address & interp::addressMask, run.bytes, true, atomic, copy.step->number, copy.agent},
                                   [](uint32_t, uint32_t) { return true; }); // compared when the store began
 }
 
-static bool tmaWait(Warp &warp, const Step &step) {
-  auto op = cast<ptx::TmaWaitOp>(step.op);
+static bool tmaWait(Warp &warp, const Step &step, ptx::TmaWaitOp op) {
   size_t pending = size_t(op.getPending());
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
-    if (!warp.active(lane)) continue;
-    auto &groups = warp.storeGroups[size_t(lane)], &landing = warp.landingGroups[size_t(lane)];
+  for (int64_t lane : lanesOf(warp.mask)) {
+    auto &groups = warp.storeGroups[lane], &landing = warp.landingGroups[lane];
     for (; groups.size() > pending; groups.pop_front()) {
       for (const auto &copy : groups.front())
         freeSource(warp, *copy);
@@ -265,32 +252,37 @@ static bool tmaWait(Warp &warp, const Step &step) {
 
 // ---- execution
 
-static ptx::Format formatOf(MapElement element) {
+/// Returns the format of a map of floats of at most 32 bits.
+static std::optional<TensorFormat> floatFormat(MapElement element) {
   switch (element) {
-  case MapElement::f16: return ptx::Format::f16;
-  case MapElement::bf16: return ptx::Format::bf16;
-  case MapElement::f64: return ptx::Format::f64;
-  default: return ptx::Format::f32;
+  case MapElement::f16: return TensorFormat::f16;
+  case MapElement::bf16: return TensorFormat::bf16;
+  case MapElement::f32:
+  case MapElement::f32Ftz:
+  case MapElement::tf32: return TensorFormat::f32;
+  default: return std::nullopt;
   }
-}
-static bool isFloat(MapElement element) {
-  return element == MapElement::f16 || element == MapElement::bf16 || element == MapElement::f32 || element == MapElement::f64 ||
-         element == MapElement::f32Ftz || element == MapElement::tf32;
 }
 
 static uint64_t reduce(ptx::Redux kind, MapElement element, uint64_t old, uint64_t value) {
-  if (!isFloat(element)) return combine(kind, 8 * bytesOf(element), old, value);
-  const Format &format = numberFormat(formatOf(element));
-  double a = decodeFloat(format, old), b = decodeFloat(format, value);
-  return encodeFloat(format, kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b));
+  auto reduced = [&](double a, double b) {
+    return kind == ptx::Redux::add ? a + b : kind == ptx::Redux::min ? std::min(a, b) : std::max(a, b);
+  };
+  if (element == MapElement::f64) return llvm::bit_cast<uint64_t>(reduced(llvm::bit_cast<double>(old), llvm::bit_cast<double>(value)));
+  std::optional<TensorFormat> format = floatFormat(element);
+  if (!format) return combine(kind, 8 * bytesOf(element), old, value);
+  return encode(*format, reduced(decode(*format, uint32_t(old)), decode(*format, uint32_t(value))));
 }
 
 /// Returns the value that a load writes to shared memory for an element; `memory` null: out of bounds.
 static uint64_t loadedElement(const SimulatedTensorMap &map, const void *memory) {
   uint64_t value = 0;
-  if (!memory)
-    return map.nanFill && isFloat(map.element) ? encodeFloat(numberFormat(formatOf(map.element)), std::numeric_limits<double>::quiet_NaN())
-                                               : value;
+  if (!memory) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (!map.nanFill) return 0;
+    std::optional<TensorFormat> format = floatFormat(map.element);
+    return format ? encode(*format, nan) : map.element == MapElement::f64 ? llvm::bit_cast<uint64_t>(nan) : 0;
+  }
   std::memcpy(&value, memory, size_t(bytesOf(map.element)));
   if (map.element == MapElement::tf32 && (value & 0x7f800000) != 0x7f800000) { // to nearest, ties to even
     value += 0xfff + (value >> 13 & 1);
@@ -341,8 +333,7 @@ static bool arrive(Cta &cta, const EngineCopy &copy) {
   barrier.filledBy = copy.step->number;
   if (!noteLoad(copy, barrier)) return false;
   const Chunk &chunk = copy.chunks[0];
-  for (int64_t i = 0; i < chunk.bytes; ++i)
-    cta.state(chunk.address + uint64_t(i)).owner = 0;
+  cta.setOwner(chunk, 0);
   cta.noteWrite(chunk.address, chunk.bytes, componentIn(cta, *copy.barrierCta, barrier), barrier.phase + 1, 0, copy.step->number);
   int64_t bytes = copy.elements * bytesOf(copy.map->element); // padding does not count
   if (!addTransactions(*copy.warp, *copy.step, -1, barrier, -bytes)) return false;
@@ -391,12 +382,7 @@ bool Cta::runEngine() {
 }
 
 void addTmaHandlers(HandlerTable &table) {
-  auto &handlers = table.handlers;
-  handlers["ptx.tma_load"] = tmaLoad;
-  handlers["ptx.tma_store"] = tmaStore;
-  handlers["ptx.tma_commit"] = tmaCommit;
-  handlers["ptx.tma_wait"] = tmaWait;
-  handlers["ptx.prefetch_tensor_map"] = [](Warp &, const Step &) { return true; };
+  table.add<tmaLoad, tmaStore, tmaCommit, tmaWait>();
 }
 
 } // namespace tilewright::gpu::sim

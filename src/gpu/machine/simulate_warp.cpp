@@ -14,32 +14,30 @@ namespace tilewright::gpu::sim {
 
 template <class Function> static bool perLane(Warp &warp, const Step &step, Function function) {
   Lanes &result = warp.result(step, 0);
-  warp.forLanes([&](int64_t lane) { result[size_t(lane)] = uint64_t(function(lane)) & step.to.mask(); });
+  warp.forLanes([&](int64_t lane) { result[lane] = uint64_t(function(lane)) & step.to.mask(); });
   return true;
 }
 
 // ---- the threads of a warp
 
-static bool shuffle(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  ptx::Shuffle kind = cast<ptx::ShuffleOp>(step.op).getKind();
+static bool shuffle(Warp &warp, const Step &step, ptx::ShuffleOp op) {
+  ptx::Shuffle kind = op.getKind();
   Lanes source = warp.get(step, 0);
   const Lanes &which = warp.get(step, 1);
   return perLane(warp, step, [&](int64_t lane) {
-    int64_t amount = int64_t(which[size_t(lane)] & 31), from = lane;
+    int64_t amount = int64_t(which[lane] & 31), from = lane;
     switch (kind) {
     case ptx::Shuffle::idx: from = amount; break;
     case ptx::Shuffle::bfly: from = lane ^ amount; break;
     case ptx::Shuffle::up: from = lane - amount; break;
     case ptx::Shuffle::down: from = lane + amount; break;
     }
-    return source[size_t(from < 0 || from > 31 ? lane : from)];
+    return source[from < 0 || from > 31 ? lane : from];
   });
 }
 
-static bool redux(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
-  ptx::Redux kind = cast<ptx::ReduxOp>(step.op).getKind();
+static bool redux(Warp &warp, const Step &step, ptx::ReduxOp op) {
+  ptx::Redux kind = op.getKind();
   const Lanes &values = warp.get(step, 0);
   uint64_t total = values[0];
   for (size_t lane = 1; lane < 32; ++lane)
@@ -47,19 +45,17 @@ static bool redux(Warp &warp, const Step &step) {
   return perLane(warp, step, [&](int64_t) { return total; });
 }
 
-static bool ballot(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
+static bool ballot(Warp &warp, const Step &step, ptx::BallotOp) {
   uint64_t bits = warp.lanesWhere(step, 0);
   return perLane(warp, step, [&](int64_t) { return bits; });
 }
 
-static bool matchAny(Warp &warp, const Step &step) {
-  if (!warp.needAllLanes(step)) return false;
+static bool matchAny(Warp &warp, const Step &step, ptx::MatchAnyOp) {
   Lanes values = warp.get(step, 0);
   return perLane(warp, step, [&](int64_t lane) {
     uint64_t bits = 0;
     for (size_t other = 0; other < 32; ++other)
-      bits |= uint64_t(values[other] == values[size_t(lane)]) << other;
+      bits |= uint64_t(values[other] == values[lane]) << other;
     return bits;
   });
 }
@@ -79,7 +75,6 @@ static bool mayRunConcurrently(Operation *here, Operation *there) {
 
 /// Adds the warp to the barrier; the last warp to arrive completes it. Returns the warp's use of the barrier, or null after an error.
 static std::shared_ptr<NamedBarrier::Generation> arrive(Warp &warp, const Step &step, int64_t id, int64_t threads) {
-  if (!warp.needAllLanes(step)) return nullptr;
   int64_t all = int64_t(warp.cta.warps.size()) * lanesPerWarp;
   if (threads == 0) threads = all;
   if (id >= namedBarriers || threads > all) {
@@ -87,7 +82,7 @@ static std::shared_ptr<NamedBarrier::Generation> arrive(Warp &warp, const Step &
                         llvm::Twine(all));
     return nullptr;
   }
-  NamedBarrier &barrier = warp.cta.barriers[size_t(id)];
+  NamedBarrier &barrier = warp.cta.barriers[id];
   if (barrier.arrived && barrier.threads != threads) {
     warp.fail(step, "other threads wait at barrier " + llvm::Twine(id) + " for " + llvm::Twine(barrier.threads) + " threads, not " +
                         llvm::Twine(threads));
@@ -128,11 +123,23 @@ static bool sync(Warp &warp, const Step &step, int64_t id, int64_t threads, llvm
   return true;
 }
 
+static bool barrier(Warp &warp, const Step &step, ptx::BarrierOp op) {
+  int64_t number = warp.index;
+  if (op.getWarp()) {
+    const Lanes &numbers = warp.get(step, 0);
+    number = int64_t(numbers[0]);
+    if (!llvm::all_equal(numbers)) return warp.fail(step, "the threads of a warp arrive at different barriers");
+  }
+  int64_t id = op.getId() + (op.getPerWarpGroup() ? number / warpsOfGroup : 0);
+  return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
+}
+static bool barrierArrive(Warp &warp, const Step &step, ptx::BarrierArriveOp op) {
+  return arrive(warp, step, op.getId(), op.getThreads()) != nullptr;
+}
+
 /// setmaxnreg: a warp that wants more registers waits until other warps of the CTA have given up enough.
-static bool setRegisters(Warp &warp, const Step &step) {
-  auto op = cast<ptx::MaxRegistersOp>(step.op);
+static bool setRegisters(Warp &warp, const Step &step, ptx::MaxRegistersOp op) {
   int64_t count = op.getCount();
-  if (!warp.needAllLanes(step)) return false;
   warp.registerTrace.push_back(step.number);
   int64_t more = (count - warp.registers) * lanesPerWarp, &free = warp.cta.freeRegisters;
   if ((more > 0) != op.getIncrease() && more != 0)
@@ -146,11 +153,8 @@ static bool setRegisters(Warp &warp, const Step &step) {
   return true;
 }
 
-static bool nothing(Warp &, const Step &) {
-  return true;
-}
-
 void addWarpHandlers(HandlerTable &table) {
+  table.addWarpWide<shuffle, redux, ballot, matchAny, barrier, barrierArrive, setRegisters>();
   auto &handlers = table.handlers;
   handlers["ptx.thread_id"] = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t lane) { return warp.index * lanesPerWarp + lane; });
@@ -160,40 +164,18 @@ void addWarpHandlers(HandlerTable &table) {
   handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.cta.base(); }); };
   handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.cta.rank; }); };
   handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
-    int64_t axis = cast<ptx::BlockIdOp>(step.op).getAxis();
-    return perLane(warp, step, [&](int64_t) { return warp.cta.id[size_t(axis)]; });
+    return perLane(warp, step, [&](int64_t) { return warp.cta.id[cast<ptx::BlockIdOp>(step.op).getAxis()]; });
   };
   handlers["ptx.block_count"] = [](Warp &warp, const Step &step) {
-    int64_t axis = cast<ptx::BlockCountOp>(step.op).getAxis();
-    return perLane(warp, step, [&](int64_t) { return warp.cta.grid[size_t(axis)]; });
+    return perLane(warp, step, [&](int64_t) { return warp.cta.grid[cast<ptx::BlockCountOp>(step.op).getAxis()]; });
   };
-  handlers["ptx.elect"] = [](Warp &warp, const Step &step) {
-    int64_t elected = int64_t(warp.cta.options.seed % uint64_t(lanesPerWarp)); // any lane, but the same one in each election
-    return warp.needAllLanes(step) && perLane(warp, step, [&](int64_t lane) { return lane == elected; });
+  handlers["ptx.elect"] = [](Warp &warp, const Step &step) { // any lane, but the same one in each election
+    return perLane(warp, step, [&](int64_t lane) { return lane == int64_t(warp.cta.options.seed % uint64_t(lanesPerWarp)); });
   };
-  handlers["ptx.sleep"] = nothing;
-  handlers["ptx.shuffle"] = shuffle;
-  handlers["ptx.redux"] = redux;
-  handlers["ptx.ballot"] = ballot;
-  handlers["ptx.match_any"] = matchAny;
-  handlers["ptx.warp_barrier"] = [](Warp &warp, const Step &step) { return warp.needAllLanes(step); };
-  handlers["ptx.barrier"] = [](Warp &warp, const Step &step) {
-    auto op = cast<ptx::BarrierOp>(step.op);
-    int64_t number = warp.index;
-    if (op.getWarp()) {
-      number = int64_t(warp.get(step, 0)[0]);
-      bool isOne = true;
-      warp.forLanes([&](int64_t lane) { isOne &= int64_t(warp.get(step, 0)[size_t(lane)]) == number; });
-      if (!isOne) return warp.fail(step, "the threads of a warp arrive at different barriers");
-    }
-    int64_t id = op.getId() + (op.getPerWarpGroup() ? number / warpsOfGroup : 0);
-    return sync(warp, step, id, op.getThreads(), "barrier " + std::to_string(id));
-  };
-  handlers["ptx.barrier_arrive"] = [](Warp &warp, const Step &step) {
-    auto op = cast<ptx::BarrierArriveOp>(step.op);
-    return arrive(warp, step, op.getId(), op.getThreads()) != nullptr;
-  };
-  handlers["ptx.max_registers"] = setRegisters;
+  for (const char *name : {"ptx.elect", "ptx.warp_barrier"})
+    table.warpWide.insert(name);
+  for (const char *name : {"ptx.sleep", "ptx.warp_barrier", "ptx.prefetch_tensor_map"}) // without effect here
+    handlers[name] = [](Warp &, const Step &) { return true; };
 }
 
 } // namespace tilewright::gpu::sim

@@ -48,6 +48,10 @@ std::string_view nameOf(TensorFormat format) {
   return names[static_cast<size_t>(format)];
 }
 
+static double powerOfTwo(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
 static double decodeFields(const Fields &fields, uint32_t code) {
   uint32_t fraction = code & ((1u << fields.fractionBits) - 1), largest = (1u << fields.exponentBits) - 1;
   uint32_t exponent = code >> fields.fractionBits & largest;
@@ -56,8 +60,8 @@ static double decodeFields(const Fields &fields, uint32_t code) {
   if (fields.special == Fields::oneNan && allOnes) return std::numeric_limits<double>::quiet_NaN();
   if (fields.special == Fields::ieee && exponent == largest)
     return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
-  double significand = exponent ? fraction + std::ldexp(1.0, fields.fractionBits) : fraction;
-  return sign * std::ldexp(significand, (exponent ? static_cast<int>(exponent) : 1) - fields.bias - fields.fractionBits);
+  uint32_t significand = exponent ? fraction | 1u << fields.fractionBits : fraction;
+  return sign * significand * powerOfTwo((exponent ? static_cast<int>(exponent) : 1) - fields.bias - fields.fractionBits);
 }
 
 double decode(TensorFormat format, uint32_t code) {
@@ -66,8 +70,7 @@ double decode(TensorFormat format, uint32_t code) {
   case TensorFormat::s8: return static_cast<int8_t>(code);
   case TensorFormat::u8: return static_cast<uint8_t>(code);
   case TensorFormat::s32: return static_cast<int32_t>(code);
-  case TensorFormat::ue8m0:
-    return (code & 0xff) == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, int(code & 0xff) - 127);
+  case TensorFormat::ue8m0: return (code & 0xff) == 0xff ? std::numeric_limits<double>::quiet_NaN() : powerOfTwo(int(code & 0xff) - 127);
   case TensorFormat::ue4m3: return decodeFields(fieldsOf(format), code & 0x7f);
   case TensorFormat::tf32: return std::bit_cast<float>(code & ~ignoredBitsOfTf32);
   case TensorFormat::f32: return std::bit_cast<float>(code);
@@ -84,17 +87,17 @@ static uint32_t largestCode(const Fields &fields) {
 
 uint32_t encode(TensorFormat format, double value) {
   if (format == TensorFormat::f32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (format == TensorFormat::s32) return static_cast<uint32_t>(static_cast<int64_t>(value));
   Fields fields = fieldsOf(format);
   uint32_t sign = std::signbit(value) ? 1u << (fields.bits() - 1) : 0, largest = largestCode(fields);
   double magnitude = std::fabs(value);
   if (std::isnan(value)) return sign | ((1u << (fields.bits() - 1)) - 1);
   if (magnitude == 0) return sign;
   bool saturates = fields.bits() <= 8;
-  int exponent = 0;
-  std::frexp(magnitude, &exponent); // magnitude is below 2^exponent
-  int unit = std::max(exponent - 1, 1 - fields.bias) - fields.fractionBits;
-  double steps = std::nearbyint(std::ldexp(magnitude, -unit)); // of 2^unit; a carry gives the next binade's first code
-  if (std::isinf(magnitude) || std::ldexp(steps, unit) > decodeFields(fields, largest)) return sign | (saturates ? largest : largest + 1);
+  int exponent = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023; // of infinity, larger than every other one
+  int unit = std::max(exponent, 1 - fields.bias) - fields.fractionBits;
+  double steps = std::nearbyint(magnitude * powerOfTwo(-unit)); // of 2^unit; a carry gives the next binade's first code
+  if (std::isinf(magnitude) || steps * powerOfTwo(unit) > decodeFields(fields, largest)) return sign | (saturates ? largest : largest + 1);
   auto code = static_cast<uint32_t>(steps) + (static_cast<uint32_t>(unit + fields.fractionBits + fields.bias - 1) << fields.fractionBits);
   return sign | code;
 }

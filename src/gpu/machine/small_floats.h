@@ -19,8 +19,8 @@ std::string_view nameOf(TensorFormat format);
 /// Returns the number of a code, exactly. Bits above the format's width are ignored; of tf32 the tensor core reads the upper 19 bits, and
 /// of ue4m3 the lower 7.
 double decode(TensorFormat format, uint32_t code);
-/// Rounds to the nearest code of a float format of at most 16 bits or of f32, ties to even. A value beyond the largest number becomes the
-/// largest one in formats of at most 8 bits, and infinity in wider ones. NaN needs a format with NaN.
+/// Rounds to the nearest code of a float format of at most 16 bits or of f32, ties to even; s32 keeps the low bits of an integer. A value
+/// beyond the largest number becomes the largest one in formats of at most 8 bits, and infinity in wider ones. NaN needs a format with NaN.
 uint32_t encode(TensorFormat format, double value);
 
 } // namespace tilewright::gpu

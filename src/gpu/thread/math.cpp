@@ -6,7 +6,6 @@
 #include "gpu/thread/lowering_table.h"
 #include "ir/double_math.h"
 #include "ir/refusal.h"
-#include "ir/single_math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -217,8 +216,7 @@ static const floats::DoubleInstructions doubleInstructions = {
     [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::sqrt_rn, x); },
     [](ImplicitLocOpBuilder &b, Value x) -> Value { return ptx::SpecialOp::create(b, x.getType(), ptx::Unit::trunc, x); }};
 
-/// The instructions with which singleFunction computes.
-static const floats::SingleInstructions singleInstructions = {
+const floats::SingleInstructions singleInstructions = {
     fusedMultiplyAdd, [](ImplicitLocOpBuilder &b, floats::Approximation function, Value x) -> Value {
       constexpr ptx::Unit units[] = {ptx::Unit::ex2, ptx::Unit::lg2, ptx::Unit::rcp, ptx::Unit::sqrt};
       return ptx::SpecialOp::create(b, x.getType(), units[static_cast<size_t>(function)], x, /*flushes=*/true);

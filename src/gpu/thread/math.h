@@ -2,8 +2,12 @@
 #pragma once
 
 #include "gpu/thread/thread_context.h"
+#include "ir/single_math.h"
 
 namespace tilewright::gpu {
+
+/// The instructions with which ir/single_math.cpp computes on GPUs.
+extern const floats::SingleInstructions singleInstructions;
 
 /// Lowers an elementwise operation of arith.
 LogicalResult lowerElementwise(ThreadContext &t, mlir::Operation *op);
