@@ -11,6 +11,9 @@ struct Config {
 };
 constexpr Config configs[] = {{64, 64, 64}, {128, 128, 32}, {64, 256, 256, 32}, {48, 64, 64}, {64, 64, 64, 8, 32}, {64, 64, 64, 8, 0, 16}};
 
+// Shapes are template parameters. What chooses code, such as `even_k`, is an ordinary argument: kernels run while they are built, so a
+// plain `if` selects, and C++ compiles one function for both.
+
 /// Matrices of rows and columns with any strides.
 template <typename T> struct Operands {
   ptr<const T> a, b;
@@ -22,22 +25,20 @@ template <typename X> auto leaky_relu(const X &x) {
   return where(x >= 0, x, 0.01 * x);
 }
 
-template <bool EVEN_K, typename P, typename O> auto load_step(const P &ptrs, const O &offs_k, const i32 &left) {
-  if constexpr (EVEN_K)
-    return load(ptrs);
-  else
-    return load(ptrs, offs_k < left, 0.0);
+template <typename P, typename O> auto load_step(bool even_k, const P &ptrs, const O &offs_k, const i32 &left) {
+  if (even_k) return load(ptrs);
+  return load(ptrs, offs_k < left, 0.0);
 }
 
-template <bool LEAKY, typename T, typename A, typename R, typename C>
-void store_tile(ptr<T> c_ptr, A acc, const R &offs_m, const C &offs_n, i32 M, i32 N, i32 stride_cm, i32 stride_cn) {
-  if constexpr (LEAKY) acc = leaky_relu(acc);
+template <typename T, typename A, typename R, typename C>
+void store_tile(bool leaky, ptr<T> c_ptr, A acc, const R &offs_m, const C &offs_n, i32 M, i32 N, i32 stride_cm, i32 stride_cn) {
+  if (leaky) acc = leaky_relu(acc);
   auto c_ptrs = c_ptr + stride_cm * offs_m(all, new_axis) + stride_cn * offs_n(new_axis, all);
   store(c_ptrs, cast<T>(acc), (offs_m(all, new_axis) < M) & (offs_n(new_axis, all) < N));
 }
 
-template <int BLOCK_M, int BLOCK_N, int EXTRA_N, int BLOCK_K, int STAGES, bool EVEN_K, bool LEAKY, typename T>
-void matmul_tile(const Operands<T> &m, i32 row, i32 column) {
+template <int BLOCK_M, int BLOCK_N, int EXTRA_N, int BLOCK_K, typename T>
+void matmul_tile(const Operands<T> &m, i32 row, i32 column, bool even_k, bool leaky, int stages) {
   auto offs_m = row + arange<BLOCK_M>();
   auto offs_n = column + arange<BLOCK_N>();
   auto offs_k = arange<BLOCK_K>();
@@ -51,22 +52,22 @@ void matmul_tile(const Operands<T> &m, i32 row, i32 column) {
   for_range(0, cdiv(m.K, BLOCK_K), 1,
             [&](i32 k) {
               auto left = m.K - k * BLOCK_K;
-              auto a = load_step<EVEN_K>(a_ptrs, offs_k(new_axis, all), left);
-              acc = dot(a, load_step<EVEN_K>(b_ptrs, offs_k(all, new_axis), left), acc);
+              auto a = load_step(even_k, a_ptrs, offs_k(new_axis, all), left);
+              acc = dot(a, load_step(even_k, b_ptrs, offs_k(all, new_axis), left), acc);
               if constexpr (EXTRA_N) {
-                more = dot(a, load_step<EVEN_K>(more_ptrs, offs_k(all, new_axis), left), more);
+                more = dot(a, load_step(even_k, more_ptrs, offs_k(all, new_axis), left), more);
                 more_ptrs += BLOCK_K * m.stride_bk;
               }
               a_ptrs += BLOCK_K * m.stride_ak;
               b_ptrs += BLOCK_K * m.stride_bk;
             },
-            {.num_stages = STAGES, .warp_specialize = EXTRA_N != 0});
-  store_tile<LEAKY>(m.c, acc, offs_m, offs_n, m.M, m.N, m.stride_cm, m.stride_cn);
-  if constexpr (EXTRA_N) store_tile<LEAKY>(m.c, more, offs_m, more_n, m.M, m.N, m.stride_cm, m.stride_cn);
+            {.num_stages = stages, .warp_specialize = EXTRA_N != 0});
+  store_tile(leaky, m.c, acc, offs_m, offs_n, m.M, m.N, m.stride_cm, m.stride_cn);
+  if constexpr (EXTRA_N) store_tile(leaky, m.c, more, offs_m, more_n, m.M, m.N, m.stride_cm, m.stride_cn);
 }
 
-template <int BLOCK_M, int BLOCK_N, int BLOCK_K, bool SHARED, bool LEAKY, typename T>
-void transposed_matmul_tile(const Operands<T> &m, i32 row, i32 column) {
+template <int BLOCK_M, int BLOCK_N, int BLOCK_K, typename T>
+void transposed_matmul_tile(const Operands<T> &m, i32 row, i32 column, bool shared, bool leaky) {
   auto offs_m = row + arange<BLOCK_M>();
   auto offs_n = column + arange<BLOCK_N>();
   auto acc = zeros<float, BLOCK_N, BLOCK_M>();
@@ -79,25 +80,22 @@ void transposed_matmul_tile(const Operands<T> &m, i32 row, i32 column) {
               auto b = load(b_ptrs, (offs_k(all, new_axis) < m.K) & (offs_n(new_axis, all) < m.N), 0.0);
               acc = dot(trans(b), trans(a), acc);
             },
-            {.warp_specialize = SHARED});
-  store_tile<LEAKY>(m.c, acc, offs_n, offs_m, m.N, m.M, m.stride_cn, m.stride_cm);
+            {.warp_specialize = shared});
+  store_tile(leaky, m.c, acc, offs_n, offs_m, m.N, m.M, m.stride_cn, m.stride_cm);
 }
 
-template <Config C, bool EVEN_K, bool LEAKY, typename T>
-void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak, i32 stride_bk,
-            i32 stride_bn, i32 stride_cm, i32 stride_cn) {
+template <Config C, typename T> void matmul_tiles(const Operands<T> &m, bool even_k, bool leaky) {
   constexpr int WIDTH = C.BLOCK_N + C.EXTRA_N, LONG = 256, EDGE = C.EDGE ? C.EDGE : 1;
-  Operands<T> m{a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn};
   auto tile = program_id(0);
-  auto tiles_m = cdiv(M - C.EDGE, C.BLOCK_M);
-  auto tiles_n = cdiv(N - C.EDGE, WIDTH);
+  auto tiles_m = cdiv(m.M - C.EDGE, C.BLOCK_M);
+  auto tiles_n = cdiv(m.N - C.EDGE, WIDTH);
   auto whole = [&] {
     auto tiles_in_group = C.GROUP_M * tiles_n;
     auto first_m = tile / tiles_in_group * C.GROUP_M;
     auto group_m = minimum(tiles_m - first_m, C.GROUP_M);
     auto row = (first_m + (tile % tiles_in_group) % group_m) * C.BLOCK_M;
     auto column = (tile % tiles_in_group) / group_m * WIDTH;
-    matmul_tile<C.BLOCK_M, C.BLOCK_N, C.EXTRA_N, C.BLOCK_K, 0, EVEN_K, LEAKY>(m, row, column);
+    matmul_tile<C.BLOCK_M, C.BLOCK_N, C.EXTRA_N, C.BLOCK_K>(m, row, column, even_k, leaky, 0);
   };
   if constexpr (C.TRANSPOSED) {
     auto tiles_in_group = C.GROUP_M * tiles_m;
@@ -105,26 +103,33 @@ void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, 
     auto group_n = minimum(tiles_n - first_n, C.GROUP_M);
     auto row = (tile % tiles_in_group) / group_n * C.BLOCK_M;
     auto column = (first_n + (tile % tiles_in_group) % group_n) * C.BLOCK_N;
-    transposed_matmul_tile<C.BLOCK_M, C.BLOCK_N, C.BLOCK_K, C.TRANSPOSED == 2, LEAKY>(m, row, column);
+    transposed_matmul_tile<C.BLOCK_M, C.BLOCK_N, C.BLOCK_K>(m, row, column, C.TRANSPOSED == 2, leaky);
   } else if constexpr (C.EDGE == 0) {
     whole();
   } else {
     if_(tile < tiles_m * tiles_n, whole, [&] { // else the rows below the whole tiles, then the columns to their right
       auto rest = tile - tiles_m * tiles_n;
-      auto across = cdiv(N, LONG);
-      auto below = cdiv(maximum(M - tiles_m * C.BLOCK_M, 0), EDGE) * across;
+      auto across = cdiv(m.N, LONG);
+      auto below = cdiv(maximum(m.M - tiles_m * C.BLOCK_M, 0), EDGE) * across;
       if_(
           rest < below,
           [&] {
-            matmul_tile<EDGE, LONG, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, tiles_m * C.BLOCK_M + rest / across * EDGE, rest % across * LONG);
+            matmul_tile<EDGE, LONG, 0, C.BLOCK_K>(m, tiles_m * C.BLOCK_M + rest / across * EDGE, rest % across * LONG, even_k, leaky, 8);
           },
           [&] {
             auto down = cdiv(tiles_m * C.BLOCK_M, LONG);
-            matmul_tile<LONG, EDGE, 0, C.BLOCK_K, 8, EVEN_K, LEAKY>(m, (rest - below) % down * LONG,
-                                                                    tiles_n * WIDTH + (rest - below) / down * EDGE);
+            matmul_tile<LONG, EDGE, 0, C.BLOCK_K>(m, (rest - below) % down * LONG, tiles_n * WIDTH + (rest - below) / down * EDGE, even_k,
+                                                  leaky, 8);
           });
     });
   }
+}
+
+template <Config C, bool EVEN_K, bool LEAKY, typename T>
+void matmul(ptr<const T> a_ptr, ptr<const T> b_ptr, ptr<T> c_ptr, i32 M, i32 N, i32 K, i32 stride_am, i32 stride_ak, i32 stride_bk,
+            i32 stride_bn, i32 stride_cm, i32 stride_cn) {
+  Operands<T> m{a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn};
+  matmul_tiles<C>(m, EVEN_K, LEAKY);
 }
 
 constexpr const char *signature =

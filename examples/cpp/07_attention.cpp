@@ -15,9 +15,11 @@ struct Strides {
   i32 z, h, n, d;
 };
 
-template <typename T, int HEAD_DIM, bool CAUSAL, int BLOCK_M, int BLOCK_N, bool EVEN>
-void attend(i32 block, i32 batch, i32 head, ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T> out_ptr, f32 scale2,
-            i32 n_ctx, const Strides &q_strides, const Strides &k_strides, const Strides &v_strides, const Strides &o_strides) {
+// `causal` and `even` are ordinary arguments: the kernel runs while it is built, so C++ compiles one function for all of their values.
+template <typename T, int HEAD_DIM, int BLOCK_M, int BLOCK_N>
+void attend(bool causal, bool even, i32 block, i32 batch, i32 head, ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr,
+            ptr<T> out_ptr, f32 scale2, i32 n_ctx, const Strides &q_strides, const Strides &k_strides, const Strides &v_strides,
+            const Strides &o_strides) {
   q_ptr += batch * q_strides.z + head * q_strides.h;
   k_ptr += batch * k_strides.z + head * k_strides.h;
   v_ptr += batch * v_strides.z + head * v_strides.h;
@@ -31,19 +33,19 @@ void attend(i32 block, i32 batch, i32 head, ptr<const T> q_ptr, ptr<const T> k_p
   auto row_sum = zeros<float, BLOCK_M>();
   auto row_max = full<float, BLOCK_M>(-INFINITY);
   // Every query of this block sees all keys before `whole`.
-  auto whole = CAUSAL ? block * BLOCK_M / BLOCK_N * BLOCK_N : n_ctx / BLOCK_N * BLOCK_N;
-  auto last = CAUSAL ? minimum((block + 1) * BLOCK_M, n_ctx) : n_ctx;
+  auto whole = causal ? block * BLOCK_M / BLOCK_N * BLOCK_N : n_ctx / BLOCK_N * BLOCK_N;
+  auto last = causal ? minimum((block + 1) * BLOCK_M, n_ctx) : n_ctx;
   for_range(0, last, BLOCK_N, [&](i32 start) {
     auto offs_n = start + arange<BLOCK_N>();
     auto k_ptrs = k_ptr + offs_d(all, new_axis) * k_strides.d + offs_n(new_axis, all) * k_strides.n;
     auto v_ptrs = v_ptr + offs_n(all, new_axis) * v_strides.n + offs_d(new_axis, all) * v_strides.d;
-    auto k = EVEN ? load(k_ptrs) : load(k_ptrs, offs_n(new_axis, all) < n_ctx, 0.0);
-    auto v = EVEN ? load(v_ptrs) : load(v_ptrs, offs_n(all, new_axis) < n_ctx, 0.0);
+    auto k = even ? load(k_ptrs) : load(k_ptrs, offs_n(new_axis, all) < n_ctx, 0.0);
+    auto v = even ? load(v_ptrs) : load(v_ptrs, offs_n(all, new_axis) < n_ctx, 0.0);
     auto scores = dot(q, k);
-    if constexpr (CAUSAL || !EVEN)
+    if (causal || !even)
       if_(start >= whole, [&] {
         auto seen = offs_n(new_axis, all) < n_ctx;
-        if constexpr (CAUSAL)
+        if (causal)
           scores = where(seen & (offs_n(new_axis, all) <= offs_m(all, new_axis)), scores, -INFINITY);
         else
           scores = where(seen, scores, -INFINITY);
@@ -67,8 +69,8 @@ void attention(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<T
   Strides v{stride_vz, stride_vh, stride_vn, stride_vd}, o{stride_oz, stride_oh, stride_on, stride_od};
   auto scale2 = scale * 1.4426950408889634; // log2(e): exp(x) = exp2(x * log2(e))
   auto run = [&](i32 block, i32 both) {
-    attend<T, HEAD_DIM, CAUSAL, BLOCK_M, BLOCK_N, EVEN>(block, both / n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
-                                                        q, k, v, o);
+    attend<T, HEAD_DIM, BLOCK_M, BLOCK_N>(CAUSAL, EVEN, block, both / n_heads, both % n_heads, q_ptr, k_ptr, v_ptr, out_ptr, scale2, n_ctx,
+                                          q, k, v, o);
   };
   if constexpr (PERSISTENT) {
     auto blocks = cdiv(n_ctx, BLOCK_M);

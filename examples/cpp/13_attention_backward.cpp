@@ -50,8 +50,11 @@ template <typename T> struct Queries {
   Strides q_strides, grad_strides;
 };
 
-template <bool ADDS, int HEAD_DIM, int STEP, bool MASKED, typename T, typename Sum, typename K, typename N>
-void add_queries(Sum &dk, Sum &dv, const K &k, const K &v, const Queries<T> &m, i32 first, i32 last, const N &offs_n) {
+// `adds`, `masked` and `causal` are ordinary arguments: kernels run while they are built, so C++ compiles one function for all of their
+// values.
+template <int HEAD_DIM, int STEP, typename T, typename Sum, typename K, typename N>
+void add_queries(bool adds, bool masked, Sum &dk, Sum &dv, const K &k, const K &v, const Queries<T> &m, i32 first, i32 last,
+                 const N &offs_n) {
   auto offs_d = arange<HEAD_DIM>();
   for_range(first, last, STEP, [&](i32 start) {
     auto offs_m = start + arange<STEP>();
@@ -63,10 +66,10 @@ void add_queries(Sum &dk, Sum &dv, const K &k, const K &v, const Queries<T> &m, 
     auto scores = dot(k, trans(q));
     auto grad_weights = dot(v, trans(grad));
     auto weights = exp2(scores * m.scale2 - log(new_axis, all));
-    if constexpr (MASKED) weights = where(offs_n(all, new_axis) <= offs_m(new_axis, all), weights, 0.0);
+    if (masked) weights = where(offs_n(all, new_axis) <= offs_m(new_axis, all), weights, 0.0);
     dv = dot(cast<T>(weights), grad, dv);
     auto grad_scores = cast<T>(weights * (grad_weights - delta(new_axis, all)));
-    if constexpr (ADDS) {
+    if (adds) {
       auto sums = m.sum + offs_m(all, new_axis) * HEAD_DIM + offs_d(new_axis, all);
       atomic_add(sums, dot(trans(grad_scores), k), inside(all, new_axis), {.sem = "relaxed"});
     }
@@ -106,17 +109,17 @@ void keys(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<const 
   if constexpr (CAUSAL) { // queries before these keys see none of them; queries from `whole` on see all
     first = block * OWN / STEP * STEP;
     auto whole = minimum(cdiv((block + 1) * OWN, STEP) * STEP, n_ctx);
-    add_queries<ADDS, HEAD_DIM, STEP, true>(dk, dv, k, v, m, first, whole, offs_n);
+    add_queries<HEAD_DIM, STEP>(ADDS, true, dk, dv, k, v, m, first, whole, offs_n);
     first = whole;
   }
-  add_queries<ADDS, HEAD_DIM, STEP, false>(dk, dv, k, v, m, first, n_ctx, offs_n);
+  add_queries<HEAD_DIM, STEP>(ADDS, false, dk, dv, k, v, m, first, n_ctx, offs_n);
   store(rows_at(head_of(dk_ptr, batch, head, dks), offs_n, offs_d, dks), cast<T>(dk * scale), inside);
   store(rows_at(head_of(dv_ptr, batch, head, dvs), offs_n, offs_d, dvs), cast<T>(dv), inside);
 }
 
-template <int HEAD_DIM, int STEP, bool MASKED, bool CAUSAL, typename T, typename Sum, typename Q, typename L, typename M>
-void add_keys(Sum &dq, const Q &q, const Q &grad, const L &log, const L &delta, ptr<const T> k_ptr, ptr<const T> v_ptr, f32 scale2,
-              const Strides &ks, const Strides &vs, i32 first, i32 last, i32 n_ctx, const M &offs_m) {
+template <int HEAD_DIM, int STEP, typename T, typename Sum, typename Q, typename L, typename M>
+void add_keys(bool masked, bool causal, Sum &dq, const Q &q, const Q &grad, const L &log, const L &delta, ptr<const T> k_ptr,
+              ptr<const T> v_ptr, f32 scale2, const Strides &ks, const Strides &vs, i32 first, i32 last, i32 n_ctx, const M &offs_m) {
   auto offs_d = arange<HEAD_DIM>();
   for_range(first, last, STEP, [&](i32 start) {
     auto offs_n = start + arange<STEP>();
@@ -126,9 +129,9 @@ void add_keys(Sum &dq, const Q &q, const Q &grad, const L &log, const L &delta, 
     auto scores = dot(q, trans(k));
     auto grad_weights = dot(grad, trans(v));
     auto weights = exp2(scores * scale2 - log(all, new_axis));
-    if constexpr (MASKED && CAUSAL)
+    if (masked && causal)
       weights = where((offs_n(new_axis, all) < n_ctx) & (offs_n(new_axis, all) <= offs_m(all, new_axis)), weights, 0.0);
-    else if constexpr (MASKED)
+    else if (masked)
       weights = where(offs_n(new_axis, all) < n_ctx, weights, 0.0);
     auto grad_scores = weights * (grad_weights - delta(all, new_axis));
     dq = dot(cast<T>(grad_scores), k, dq);
@@ -163,8 +166,8 @@ void queries(ptr<const T> q_ptr, ptr<const T> k_ptr, ptr<const T> v_ptr, ptr<con
   // Every query of this program sees all keys before `whole`.
   auto whole = CAUSAL ? block * OWN / STEP * STEP : n_ctx / STEP * STEP;
   auto last = CAUSAL ? minimum((block + 1) * OWN, n_ctx) : n_ctx;
-  add_keys<HEAD_DIM, STEP, false, CAUSAL, T>(dq, q, grad, log, delta, k_head, v_head, scale2, ks, vs, 0, whole, n_ctx, offs_m);
-  add_keys<HEAD_DIM, STEP, true, CAUSAL, T>(dq, q, grad, log, delta, k_head, v_head, scale2, ks, vs, whole, last, n_ctx, offs_m);
+  add_keys<HEAD_DIM, STEP, T>(false, CAUSAL, dq, q, grad, log, delta, k_head, v_head, scale2, ks, vs, 0, whole, n_ctx, offs_m);
+  add_keys<HEAD_DIM, STEP, T>(true, CAUSAL, dq, q, grad, log, delta, k_head, v_head, scale2, ks, vs, whole, last, n_ctx, offs_m);
   store(rows_at(head_of(dq_ptr, batch, head, dqs), offs_m, offs_d, dqs), cast<T>(dq * scale), inside(all, new_axis));
 }
 

@@ -3,10 +3,13 @@
 //
 //     add(x, y, out, n)     DLTensor* or Tensor for pointers, int, bool and float for numbers, str for texts, None for a null pointer
 //     add(x, y, out, n, grid_x, grid_y, grid_z)     if the kernel was built without --grid
+//
+// The convention has no options of a launch. TILEWRIGHT_CHECK_POINTERS=1 checks the pointers of these calls as `checkPointers` does.
 
 #include "aot_runtime/elements.h"
 #include "aot_runtime/kernel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -73,6 +76,7 @@ public:
     if (count != wanted)
       return wrong("it takes " + std::to_string(wanted) + " arguments" + (wanted > parameters ? ", the last three are the grid" : "") +
                    ", and the call gives " + std::to_string(count));
+    if (count && !given) return wrong("the call gives " + std::to_string(count) + " arguments, whose address is null");
     for (size_t i = 0; i < parameters; ++i)
       if (Problem problem = read(bundle.parameters[i], given[i])) return problem;
     int64_t grid[3] = {1, 1, 1};
@@ -138,9 +142,11 @@ private:
     }
     if (argument.type != tensorPointer && argument.type != tensorObject)
       return wrong("argument '" + parameter.name + "' must be a tensor of " + infoOf(parameter.element).name);
+    if (!argument.pointer) return wrong("argument '" + parameter.name + "' is a tensor whose address is null");
     const auto *tensor =
         reinterpret_cast<const Tensor *>(static_cast<const char *>(argument.pointer) + (argument.type == tensorObject ? objectHeader : 0));
     if (Problem problem = checkType(parameter, *tensor)) return problem;
+    if (Problem problem = checkMemory(parameter, *tensor)) return problem;
     if (Problem problem = setDevice(parameter, *tensor)) return problem;
     slots.push_back(reinterpret_cast<uint64_t>(tensor->data) + tensor->byteOffset);
     int64_t bytes = 0;
@@ -166,6 +172,15 @@ private:
     if (matches(parameter.element, tensor)) return {};
     return wrong("argument '" + parameter.name + "' is a tensor of " + typeText(tensor) + ", and the kernel takes " +
                  infoOf(parameter.element).name);
+  }
+
+  /// A tensor without elements may have no memory.
+  Problem checkMemory(const Parameter &parameter, const Tensor &tensor) const {
+    if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
+      return wrong("argument '" + parameter.name + "' is a tensor of rank " + std::to_string(tensor.rank) + " without a shape");
+    bool isEmpty = std::any_of(tensor.shape, tensor.shape + tensor.rank, [](int64_t extent) { return extent == 0; });
+    if (tensor.data || isEmpty) return {};
+    return wrong("argument '" + parameter.name + "' is a tensor with elements, and the address of its memory is null");
   }
 
   Problem setDevice(const Parameter &parameter, const Tensor &tensor) {
@@ -200,7 +215,7 @@ private:
   const Bundle &bundle;
   const Any *given;
   size_t count;
-  TwLaunchOptions options = TW_LAUNCH_OPTIONS_INIT;
+  TwLaunchOptions options = defaultOptions();
   bool sawTensor = false;
   InlineVector<uint64_t, 32> slots;
   InlineVector<int64_t, 32> sizes;

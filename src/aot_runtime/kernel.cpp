@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 #include "support/half.h"
 #include "support/memory_map.h"
+#include "support/settings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,13 +30,21 @@ Problem problemOf(const Diagnostics &diagnostics) {
   return problem;
 }
 
+TwLaunchOptions defaultOptions() {
+  static const bool checksPointers = isSwitchedOn("TILEWRIGHT_CHECK_POINTERS", false);
+  TwLaunchOptions options = TW_LAUNCH_OPTIONS_INIT;
+  options.checkPointers = checksPointers;
+  return options;
+}
+
 Problem readOptions(const TwLaunchOptions *given, TwLaunchOptions &options) {
-  options = TW_LAUNCH_OPTIONS_INIT;
+  options = defaultOptions();
   if (!given) return {};
   std::string reason = api::readSized(given, options, "TwLaunchOptions");
   if (reason.empty() && options.threads < 0) reason = "the number of threads is " + std::to_string(options.threads);
   if (reason.empty() && options.device < 0) reason = "the CUDA device is " + std::to_string(options.device);
   if (!reason.empty()) return {TW_ERROR_INVALID_ARGUMENT, reason + "\n"};
+  options.checkPointers |= defaultOptions().checkPointers;
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "api/call.h"
 
 #include "api/sized.h"
+#include "support/settings.h"
 
 #include <cmath>
 #include <cstdio>
@@ -54,7 +55,8 @@ void Call::convert(const TwOptions &options, const std::atomic<bool> *extraCance
   converted.stream = options.stream;
   converted.cooperative = options.cooperative != 0;
   converted.programmaticLaunch = options.programmaticLaunch != 0;
-  converted.checksPointers = options.checkPointers != 0;
+  static const bool checksAll = isSwitchedOn("TILEWRIGHT_CHECK_POINTERS", false);
+  converted.checksPointers = checksAll || options.checkPointers != 0;
   isSanitized = options.sanitize != 0;
   if (options.cancel) {
     work.cancels[0] = &options.cancel->isRequested;

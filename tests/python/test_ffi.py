@@ -29,6 +29,25 @@ def test_programs(compiler, tmp_path):
     assert done.returncode == 0 and done.stdout.splitlines() == EXPECTED, done
 
 
+def test_bad_pointers(tmp_path):
+    """A tensor with elements has memory. TILEWRIGHT_CHECK_POINTERS=1 also checks that the memory is mapped, and writable."""
+    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2,cpu:avx2")
+    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", tmp_path)
+    subprocess.run(["gcc", PROGRAMS / "ffi_pointers.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic", tmp_path / "libscale.so", "-o", tmp_path / "program"], check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(tmp_path), "TILEWRIGHT_CHECK_POINTERS": "1"})
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[:7] + lines[8:] == [
+        "ValueError: kernel 'scale': the call gives 4 arguments, whose address is null",
+        "ValueError: kernel 'scale': argument 'x' is a tensor whose address is null",
+        "ValueError: kernel 'scale': argument 'x' is a tensor of rank 1 without a shape",
+        "ValueError: kernel 'scale': argument 'x' is a tensor with elements, and the address of its memory is null",
+        "RuntimeError: kernel 'scale' cannot use 'x': it is null",
+        "RuntimeError: kernel 'scale' cannot use 'x': it is null",
+        "RuntimeError: kernel 'scale' cannot use 'x': no memory is mapped at 0x1000",
+        "launched", "launched", "launched"], done
+    assert lines[7].startswith("RuntimeError: kernel 'scale' cannot use 'out': the memory at"), lines
+
+
 HALVES = """import triton
 import triton.language as tl
 

@@ -92,15 +92,15 @@ tile<float, M, N> dot_scaled(const L &lhs, const LS &lhs_scale, const char *lhs_
 // ---- functions that combine elements
 
 namespace detail {
-TILEWRIGHT_OUTLINE inline void begin_function(value *parameters, size_t count, location where) {
+TILEWRIGHT_TRACE inline void begin_function(value *parameters, size_t count, location where) {
   const trace &t = tracing(where);
   TwValue ids[16] = {};
   place at(where);
   twBuilderFunction(t.builder, ids, count, &at);
   for (size_t i = 0; i < count; ++i)
-    parameters[i] = {ids[i], t.serial};
+    parameters[i] = {t, ids[i]};
 }
-TILEWRIGHT_OUTLINE inline input end_function(std::initializer_list<input> results, location where) {
+TILEWRIGHT_TRACE inline input end_function(std::initializer_list<input> results, location where) {
   const trace &t = tracing(where);
   std::vector<TwValue> ids = ids_of(t, results, where);
   place at(where);

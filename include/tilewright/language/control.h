@@ -27,8 +27,8 @@ template <typename A, typename B, typename C> constexpr dtype index_kind() {
   return result;
 }
 
-TILEWRIGHT_OUTLINE inline value begin_for(input begin, input end, input step, const loop_options &options, const TwTileType *type,
-                                          location where) {
+TILEWRIGHT_TRACE inline value begin_for(input begin, input end, input step, const loop_options &options, const TwTileType *type,
+                                        location where) {
   const trace &t = tracing(where);
   auto flag = [](bool on) { return on ? input(true) : absent; };
   auto count = [](int n) { return n != 0 ? input(n) : absent; };
@@ -45,27 +45,27 @@ TILEWRIGHT_OUTLINE inline value begin_for(input begin, input end, input step, co
                     {"disable_licm", flag(options.disable_licm)}},
                    out, where);
   place at(where);
-  return {twBuilderFor(t.builder, out, n, type, &at), t.serial};
+  return {t, twBuilderFor(t.builder, out, n, type, &at)};
 }
-TILEWRIGHT_OUTLINE inline void begin_if(input condition, location where) {
+TILEWRIGHT_TRACE inline void begin_if(input condition, location where) {
   const trace &t = tracing(where);
   place at(where);
   twBuilderIf(t.builder, condition.in(t, where), &at);
 }
-TILEWRIGHT_OUTLINE inline void begin_else(location where) {
+TILEWRIGHT_TRACE inline void begin_else(location where) {
   place at(where);
   twBuilderElse(tracing(where).builder, &at);
 }
-TILEWRIGHT_OUTLINE inline void begin_while(location where) {
+TILEWRIGHT_TRACE inline void begin_while(location where) {
   place at(where);
   twBuilderWhile(tracing(where).builder, &at);
 }
-TILEWRIGHT_OUTLINE inline void begin_body(input condition, location where) {
+TILEWRIGHT_TRACE inline void begin_body(input condition, location where) {
   const trace &t = tracing(where);
   place at(where);
   twBuilderDo(t.builder, condition.in(t, where), &at);
 }
-TILEWRIGHT_OUTLINE inline void end_block(location where) {
+TILEWRIGHT_TRACE inline void end_block(location where) {
   twBuilderEnd(tracing(where).builder);
 }
 

@@ -35,14 +35,14 @@ public:
   }
 
 protected:
-  explicit handle(const value &recorded) : value(recorded) {}
+  explicit handle(value recorded) : value(recorded) {}
 };
 } // namespace detail
 
 /// A pointer to a block of a strided tensor.
 template <typename T, int... Shape> class block_ptr : public detail::handle<block_ptr<T, Shape...>> {
 public:
-  explicit block_ptr(const detail::value &recorded) : detail::handle<block_ptr>(recorded) {}
+  explicit block_ptr(detail::value recorded) : detail::handle<block_ptr>(recorded) {}
   block_ptr(const block_ptr &other, location where = location::current()) : detail::handle<block_ptr>(other, where) {}
   block_ptr &operator=(const block_ptr &) = default;
 };
@@ -50,7 +50,7 @@ public:
 /// A strided tensor with the shape of the blocks that are taken from it.
 template <typename T, int... Shape> class tensor_descriptor : public detail::handle<tensor_descriptor<T, Shape...>> {
 public:
-  explicit tensor_descriptor(const detail::value &recorded) : detail::handle<tensor_descriptor>(recorded) {}
+  explicit tensor_descriptor(detail::value recorded) : detail::handle<tensor_descriptor>(recorded) {}
   tensor_descriptor(const tensor_descriptor &other, location where = location::current())
       : detail::handle<tensor_descriptor>(other, where) {}
   tensor_descriptor &operator=(const tensor_descriptor &) = default;

@@ -274,9 +274,13 @@ template <typename T> constexpr uint64_t highest_of() {
 template <typename T> constexpr int64_t lowest_of() {
   return std::is_signed_v<T> ? -static_cast<int64_t>(highest_of<T>()) - 1 : 0;
 }
-/// True if the C++ integer `n` has a value of T. Other numbers are converted. clang++ 16 asks this of types that are not numbers, too.
+/// True for C++ integers of type N that T might not hold. Other numbers are converted.
+template <typename T, typename N>
+inline constexpr bool may_misfit =
+    std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool> && !std::is_same_v<T, N>;
+/// True if `n` has a value of T. clang++ 16 asks this of types that are not numbers, too.
 template <typename T, typename N> constexpr bool fits(const N &n) {
-  if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, bool> && !std::is_same_v<N, bool>)
+  if constexpr (may_misfit<T, N>)
     if constexpr (std::is_signed_v<N>)
       return n < 0 ? std::is_signed_v<T> && static_cast<int64_t>(n) >= lowest_of<T>() : static_cast<uint64_t>(n) <= highest_of<T>();
     else
@@ -296,16 +300,17 @@ template <typename Tile, typename Y> constexpr bool operand_fits(const Y &y) {
 // optimizes. All others are errors of the launch.
 #if defined(__clang__)
 #define TILEWRIGHT_IF_FITS(condition) __attribute__((diagnose_if(!(condition), TILEWRIGHT_RANGE_TEXT, "error")))
-#define TILEWRIGHT_CHECK_FITS(condition)
+#define TILEWRIGHT_CHECK_FITS(T, n)
 #define TILEWRIGHT_INLINE
 #elif defined(__GNUC__) && defined(__OPTIMIZE__)
 #define TILEWRIGHT_IF_FITS(condition)
-#define TILEWRIGHT_CHECK_FITS(condition)                                                                                                   \
-  if (const bool fit = condition; __builtin_constant_p(fit) && !fit) ::tilewright::detail::number_out_of_range()
+#define TILEWRIGHT_CHECK_FITS(T, n)                                                                                                        \
+  if constexpr (::tilewright::detail::may_misfit<T, std::remove_cvref_t<decltype(n)>>)                                                     \
+    if (const bool fit = ::tilewright::detail::fits<T>(n); __builtin_constant_p(fit) && !fit) ::tilewright::detail::number_out_of_range()
 #define TILEWRIGHT_INLINE [[gnu::always_inline]] inline
 #else
 #define TILEWRIGHT_IF_FITS(condition)
-#define TILEWRIGHT_CHECK_FITS(condition)
+#define TILEWRIGHT_CHECK_FITS(T, n)
 #define TILEWRIGHT_INLINE
 #endif
 #define TILEWRIGHT_RANGE_TEXT                                                                                                              \

@@ -173,16 +173,16 @@ template <typename... P> struct function_type<void (*)(P...)> {
 };
 
 /// Says why a text cannot name a kernel with `count` parameters, or nothing.
-TILEWRIGHT_OUTLINE inline std::string problem_of_signature(const std::string &signature, const signature_names &names, size_t count) {
+TILEWRIGHT_TRACE inline std::string problem_of_signature(const std::string &signature, const signature_names &names, size_t count) {
   if (std::string problem = problemOfText("the signature of a kernel", signature); !problem.empty()) return problem;
   if (names.parameters.size() == count) return {};
   return "the signature '" + signature + "' names " + std::to_string(names.parameters.size()) + " parameters, and the kernel has " +
          std::to_string(count) + "\n";
 }
 /// Records a kernel of parameters of these types. Returns a module that the caller frees, or null after an error.
-TILEWRIGHT_OUTLINE inline TwModule *record_kernel(const std::string &signature, location where, const char *const *types, size_t count,
-                                                  void (*body)(const void *, const trace &, const value *parameters, const place &),
-                                                  const void *given, TwError **error) {
+TILEWRIGHT_TRACE inline TwModule *record_kernel(const std::string &signature, location where, const char *const *types, size_t count,
+                                                void (*body)(const void *, const trace &, const value *parameters, const place &),
+                                                const void *given, TwError **error) {
   signature_names names{signature};
   bool is_named = !names.parameters.empty();
   for (size_t i = 0; !is_named && i < count; ++i)
@@ -197,12 +197,12 @@ TILEWRIGHT_OUTLINE inline TwModule *record_kernel(const std::string &signature, 
     trace t(builder.get());
     std::vector<value> parameters(count);
     for (size_t i = 0; i < count; ++i)
-      parameters[i] = {twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at), t.serial};
+      parameters[i] = {t, twBuilderParameter(t.builder, names.parameters[i].c_str(), types[i], &at)};
     body(given, t, parameters.data(), at);
   }
   return twBuilderFinish(builder.get(), error);
 }
-TILEWRIGHT_OUTLINE inline std::string text_of_misfit(int index, const std::string &signature) {
+TILEWRIGHT_TRACE inline std::string text_of_misfit(int index, const std::string &signature) {
   return "argument " + std::to_string(index) + " of '" + signature + "' does not fit the integer type of its parameter\n";
 }
 

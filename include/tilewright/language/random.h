@@ -13,7 +13,7 @@ template <operand S> constexpr void check_seed() {
 template <typename T> constexpr void check_counter() {
   static_assert(std::is_integral_v<T>, "The counters of random numbers are integers.");
 }
-template <typename R> std::tuple<R, R, R, R> four(const site &s, const value &all) {
+template <typename R> std::tuple<R, R, R, R> four(const site &s, value all) {
   return {s.item<R>(all, 0), s.item<R>(all, 1), s.item<R>(all, 2), s.item<R>(all, 3)};
 }
 inline input rounds(const site &s, int n) {

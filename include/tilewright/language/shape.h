@@ -17,7 +17,7 @@ struct site {
     return detail::call<R>(path, arguments, where);
   }
   value tuple(const char *path, std::initializer_list<argument> arguments) const { return record(path, arguments, nullptr, where); }
-  template <typename R> R item(const value &tuple, size_t i) const { return R(record_item(tuple, i, &type_info<R>::value, where)); }
+  template <typename R> R item(value tuple, size_t i) const { return R(record_item(tuple, i, &type_info<R>::value, where)); }
   void run(const char *path, std::initializer_list<argument> arguments) const { record_void(path, arguments, where); }
   /// Calls a builtin whose result is known when the kernel is compiled.
   i1 question(const char *path, std::initializer_list<argument> arguments) const { return i1(tuple(path, arguments)); }

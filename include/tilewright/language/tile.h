@@ -113,7 +113,7 @@ template <TwOperator Given, typename X, typename Y> TILEWRIGHT_INLINE auto binar
     return result(record_operator(op, x, y, type, where));
 }
 
-template <TwOperator Op, typename X> TILEWRIGHT_OUTLINE auto unary(const X &x, location where) {
+template <TwOperator Op, typename X> TILEWRIGHT_TRACE auto unary(const X &x, location where) {
   constexpr dtype kind = kind_of<X>();
   static_assert(kind != dtype::none, "Pointers have no such operator.");
   static_assert(Op != TW_INVERT || is_integer(kind), "The operator ~ takes integers.");
@@ -160,7 +160,7 @@ public:
   static constexpr int rank = sizeof...(Shape);
   static constexpr detail::dims shape = detail::dims_of<Shape...>();
 
-  explicit tile(const detail::value &recorded) : detail::value(recorded) {}
+  explicit tile(detail::value recorded) : detail::value(recorded) {}
   /// A variable without a value, to be assigned in all branches of an if_.
   tile(location where = location::current()) : detail::value(detail::record_variable({}, &detail::type_info<tile>::value, where)) {}
   tile(const tile &other, location where = location::current())
@@ -169,7 +169,7 @@ public:
   template <detail::number N>
     requires(sizeof...(Shape) == 0 && !std::is_pointer_v<T>)
   TILEWRIGHT_INLINE tile(N number, location where = location::current()) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
-    TILEWRIGHT_CHECK_FITS(detail::fits<T>(number));
+    TILEWRIGHT_CHECK_FITS(T, number);
     define_number(number, where);
   }
   template <typename U, int... Other>
@@ -187,7 +187,7 @@ public:
   template <detail::number N>
     requires(sizeof...(Shape) == 0 && !std::is_pointer_v<T>)
   TILEWRIGHT_INLINE tile &operator=(N number) TILEWRIGHT_IF_FITS(detail::fits<T>(number)) {
-    TILEWRIGHT_CHECK_FITS(detail::fits<T>(number));
+    TILEWRIGHT_CHECK_FITS(T, number);
     tile value{detail::value{}};
     value.define_number(number, {});
     assign(value, {});
@@ -223,12 +223,12 @@ public:
 #define TILEWRIGHT_BINARY(symbol, op)                                                                                                      \
   template <typename Y>                                                                                                                    \
   TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, const Y &y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {   \
-    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
+    TILEWRIGHT_CHECK_FITS(T, y);                                                                                                           \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
   template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(const N &x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {   \
-    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
+    TILEWRIGHT_CHECK_FITS(T, x);                                                                                                           \
     return detail::binary<op>(x, y.value, y.where);                                                                                        \
   }
   TILEWRIGHT_BINARY(+, TW_ADD)
@@ -250,12 +250,12 @@ public:
 #define TILEWRIGHT_EQUALITY(symbol, op)                                                                                                    \
   template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(detail::located<tile> x, N y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {          \
-    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
+    TILEWRIGHT_CHECK_FITS(T, y);                                                                                                           \
     return detail::binary<op>(x.value, y, x.where);                                                                                        \
   }                                                                                                                                        \
   template <typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>                                                              \
   TILEWRIGHT_INLINE friend auto operator symbol(N x, detail::located<tile> y) TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(x)) {          \
-    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(x));                                                                                  \
+    TILEWRIGHT_CHECK_FITS(T, x);                                                                                                           \
     return detail::binary<op>(x, y.value, y.where);                                                                                        \
   }
   TILEWRIGHT_EQUALITY(==, TW_EQUAL)
@@ -266,7 +266,7 @@ public:
   template <typename Y>                                                                                                                    \
   TILEWRIGHT_INLINE friend tile &operator symbol(detail::located_variable<tile> x, const Y &y)                                             \
       TILEWRIGHT_IF_FITS(detail::operand_fits<tile>(y)) {                                                                                  \
-    TILEWRIGHT_CHECK_FITS(detail::operand_fits<tile>(y));                                                                                  \
+    TILEWRIGHT_CHECK_FITS(T, y);                                                                                                           \
     return x.value.update(detail::binary<op>(x.value, y, x.where), x.where);                                                               \
   }
   TILEWRIGHT_ASSIGN(+=, TW_ADD)

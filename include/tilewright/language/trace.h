@@ -28,11 +28,14 @@ inline constexpr none_t none;
 
 namespace detail {
 
-// Functions that each operation of a kernel calls. They are not inlined: that would cost compile time and gain nothing.
+// Inlining these functions would cost compile time and gain nothing. TILEWRIGHT_TRACE is for those that run only while a kernel is built:
+// they are also compiled for size. Functions of each launch are TILEWRIGHT_OUTLINE.
 #if defined(__GNUC__)
-#define TILEWRIGHT_OUTLINE [[gnu::noinline, gnu::cold]]
+#define TILEWRIGHT_OUTLINE [[gnu::noinline]]
+#define TILEWRIGHT_TRACE [[gnu::noinline, gnu::cold]]
 #else
 #define TILEWRIGHT_OUTLINE
+#define TILEWRIGHT_TRACE
 #endif
 
 struct place : TwPlace {
@@ -55,18 +58,18 @@ public:
   trace &operator=(const trace &) = delete;
 
   TwBuilder *const builder;
-  const uint64_t serial;
+  const uint32_t serial;
   static inline thread_local trace *current = nullptr;
 
 private:
-  static uint64_t next() {
-    static std::atomic<uint64_t> count{0};
+  static uint32_t next() {
+    static std::atomic<uint32_t> count{0};
     return ++count;
   }
   trace *const outer; // a kernel may launch another one while it is built
 };
 
-[[noreturn]] TILEWRIGHT_OUTLINE inline void outside_of_kernel(location where) {
+[[noreturn]] TILEWRIGHT_TRACE inline void outside_of_kernel(location where) {
   std::string text = std::string(where.file_name()) + ":" + std::to_string(where.line()) +
                      ": a tile is used outside of a kernel: tiles exist only while a kernel function is being built";
 #if defined(__cpp_exceptions)
@@ -77,17 +80,21 @@ private:
 #endif
 }
 
-TILEWRIGHT_OUTLINE inline trace &tracing(location where) {
+TILEWRIGHT_TRACE inline trace &tracing(location where) {
   if (!trace::current) outside_of_kernel(where);
   return *trace::current;
 }
 
-/// The part of a tile that does not depend on its type: which variable of which kernel it is.
+/// The part of a tile that does not depend on its type: which variable of which kernel it is. It fits into one register, and is passed by
+/// value, so that the C++ compiler keeps no tiles in memory.
 struct value {
-  TwValue id = 0;
-  uint64_t owner = 0; // the serial number of its trace
+  uint32_t id = 0;
+  uint32_t owner = 0; // the serial number of its trace
 
-  TILEWRIGHT_OUTLINE TwValue in(const trace &t, location where) const {
+  constexpr value() = default;
+  value(const trace &t, TwValue recorded) : id(static_cast<uint32_t>(recorded)), owner(t.serial) {}
+
+  TILEWRIGHT_TRACE TwValue in(const trace &t, location where) const {
     if (owner == t.serial) return id;
     place at(where);
     twBuilderError(t.builder, "this tile belongs to another kernel", "use only the parameters of the kernel and tiles that it makes", &at);
@@ -111,7 +118,7 @@ class input {
 public:
   constexpr input() : form(absent), integer(0) {}
   constexpr input(none_t) : input() {}
-  input(const value &tile) : form(variable), tile(&tile) {}
+  input(value tile) : form(variable), tile(tile) {}
   template <number N> constexpr input(N n) : input() {
     if constexpr (std::is_same_v<N, bool>)
       form = boolean, integer = n;
@@ -133,10 +140,10 @@ public:
     return result;
   }
 
-  TILEWRIGHT_OUTLINE TwValue in(const trace &t, location where) const {
+  TILEWRIGHT_TRACE TwValue in(const trace &t, location where) const {
     switch (form) {
     case absent: break;
-    case variable: return tile->in(t, where);
+    case variable: return tile.in(t, where);
     case signed_integer: return twBuilderInteger(t.builder, integer);
     case unsigned_integer: return twBuilderUnsigned(t.builder, static_cast<uint64_t>(integer));
     case floating: return twBuilderFloat(t.builder, real);
@@ -155,7 +162,7 @@ public:
 private:
   enum : uint8_t { absent, variable, signed_integer, unsigned_integer, floating, boolean, string, extents, done } form;
   union {
-    const value *tile;
+    value tile;
     int64_t integer;
     double real;
     const char *text;
@@ -174,7 +181,7 @@ struct argument {
 constexpr size_t max_arguments = 16;
 
 /// Returns the number of arguments that are not absent.
-TILEWRIGHT_OUTLINE inline size_t given(const trace &t, std::initializer_list<argument> arguments, TwCallArgument *out, location where) {
+TILEWRIGHT_TRACE inline size_t given(const trace &t, std::initializer_list<argument> arguments, TwCallArgument *out, location where) {
   size_t count = 0;
   for (const argument &each : arguments)
     if (TwValue id = each.passed.in(t, where)) out[count++] = {sizeof(TwCallArgument), each.name, id};
@@ -182,58 +189,57 @@ TILEWRIGHT_OUTLINE inline size_t given(const trace &t, std::initializer_list<arg
 }
 
 /// Calls a builtin. The result has this type, or is not checked.
-TILEWRIGHT_OUTLINE inline value record(const char *path, std::initializer_list<argument> arguments, const TwTileType *type,
-                                       location where) {
+TILEWRIGHT_TRACE inline value record(const char *path, std::initializer_list<argument> arguments, const TwTileType *type, location where) {
   const trace &t = tracing(where);
   TwCallArgument out[max_arguments];
   size_t count = given(t, arguments, out, where);
   place at(where);
-  return {twBuilderCall(t.builder, path, out, count, type, &at), t.serial};
+  return {t, twBuilderCall(t.builder, path, out, count, type, &at)};
 }
-TILEWRIGHT_OUTLINE inline void record_void(const char *path, std::initializer_list<argument> arguments, location where) {
+TILEWRIGHT_TRACE inline void record_void(const char *path, std::initializer_list<argument> arguments, location where) {
   const trace &t = tracing(where);
   TwCallArgument out[max_arguments];
   size_t count = given(t, arguments, out, where);
   place at(where);
   twBuilderRun(t.builder, path, out, count, &at);
 }
-TILEWRIGHT_OUTLINE inline value record_operator(TwOperator op, input left, input right, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline value record_operator(TwOperator op, input left, input right, const TwTileType *type, location where) {
   const trace &t = tracing(where);
   TwValue ids[] = {left.in(t, where), right.in(t, where)};
   place at(where);
-  return {twBuilderOperator(t.builder, op, ids[0], ids[1], type, &at), t.serial};
+  return {t, twBuilderOperator(t.builder, op, ids[0], ids[1], type, &at)};
 }
 /// The same for two tiles, as most operators have them. A kernel compiles to less code than if it made an input of each.
-TILEWRIGHT_OUTLINE inline value record_tiles(TwOperator op, const value &left, const value &right, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline value record_tiles(TwOperator op, value left, value right, const TwTileType *type, location where) {
   return record_operator(op, left, right, type, where);
 }
 /// A new variable with a value; without one if it is absent.
-TILEWRIGHT_OUTLINE inline value record_variable(input initial, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline value record_variable(input initial, const TwTileType *type, location where) {
   const trace &t = tracing(where);
   TwValue id = initial.in(t, where);
   place at(where);
-  return {twBuilderVariable(t.builder, id, type, &at), t.serial};
+  return {t, twBuilderVariable(t.builder, id, type, &at)};
 }
-TILEWRIGHT_OUTLINE inline void record_assignment(const value &variable, const value &assigned, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline void record_assignment(value variable, value assigned, const TwTileType *type, location where) {
   const trace &t = tracing(where);
   place at(where);
   TwValue id = variable.in(t, where), other = assigned.in(t, where);
   twBuilderAssign(t.builder, id, other, type, &at);
 }
 /// Result `index` of a builtin of several.
-TILEWRIGHT_OUTLINE inline value record_item(const value &tuple, size_t index, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline value record_item(value tuple, size_t index, const TwTileType *type, location where) {
   const trace &t = tracing(where);
   place at(where);
-  return {twBuilderItem(t.builder, tuple.id, index, type, &at), t.serial};
+  return {t, twBuilderItem(t.builder, tuple.id, index, type, &at)};
 }
 /// Records each item. A list may have any length.
-TILEWRIGHT_OUTLINE inline std::vector<TwValue> ids_of(const trace &t, std::initializer_list<input> items, location where) {
+TILEWRIGHT_TRACE inline std::vector<TwValue> ids_of(const trace &t, std::initializer_list<input> items, location where) {
   std::vector<TwValue> ids;
   for (const input &each : items)
     ids.push_back(each.in(t, where));
   return ids;
 }
-TILEWRIGHT_OUTLINE inline input tuple_of(std::initializer_list<input> items, location where) {
+TILEWRIGHT_TRACE inline input tuple_of(std::initializer_list<input> items, location where) {
   const trace &t = tracing(where);
   std::vector<TwValue> ids = ids_of(t, items, where);
   return input::recorded(twBuilderTuple(t.builder, ids.data(), ids.size()));
@@ -255,7 +261,7 @@ template <typename... V> input input_of(const values<V...> &list, location where
   return std::apply([&](const V &...each) { return tuple_of({input_of(each, where)...}, where); }, list.items);
 }
 /// A number as a scalar of a type. The value fits.
-TILEWRIGHT_OUTLINE inline value typed_number(const char *element, input number, const TwTileType *type, location where) {
+TILEWRIGHT_TRACE inline value typed_number(const char *element, input number, const TwTileType *type, location where) {
   return record("full", {{"shape", tuple_of({}, where)}, {"value", number}, {"dtype", element}}, type, where);
 }
 /// An operand of an operation whose other operand is an `Other`.
@@ -268,13 +274,15 @@ template <typename Other, operand V> input operand_input(const V &v, location wh
   }
 }
 /// Records the error of an integer that does not fit its type.
-TILEWRIGHT_OUTLINE inline void record_out_of_range(const std::string &number, const char *type, location where) {
+TILEWRIGHT_TRACE inline void record_out_of_range(int64_t number, bool is_signed, const char *type, location where) {
   place at(where);
-  twBuilderError(tracing(where).builder, (number + " is out of range for " + type).c_str(),
-                 "use a wider type, or a number that it can hold", &at);
+  std::string text = is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
+  twBuilderError(tracing(where).builder, (text + " is out of range for " + type).c_str(), "use a wider type, or a number that it can hold",
+                 &at);
 }
 template <typename T, number N> void check_fits(N n, location where) {
-  if (!fits<T>(n)) record_out_of_range(std::to_string(n), element<T>::name, where);
+  if constexpr (may_misfit<T, N>)
+    if (!fits<T>(n)) record_out_of_range(static_cast<int64_t>(n), std::is_signed_v<N>, element<T>::name, where);
 }
 
 } // namespace detail
