@@ -2,10 +2,10 @@
 // effects are in files by subject: issue.cpp, memory.cpp, barriers.cpp, tensor_cores.cpp and programs.cpp (which programs the SM gets).
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/sm_model/sm_model.h"
 #include "gpu/sm_model/warp.h"
+#include "support/gpu_hardware.h"
 
 #include <array>
 #include <map>

@@ -1,7 +1,6 @@
 #include "gpu/schedule/accumulators/chain_plan.h"
 
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/loops/loop_schedule.h"
@@ -11,6 +10,7 @@
 #include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

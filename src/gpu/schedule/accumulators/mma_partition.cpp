@@ -10,7 +10,6 @@
 // tell it when they have loaded an accumulator, and each other when they have loaded the last one.
 #include "gpu/schedule/accumulators/mma_partition.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/mma_loops.h"
@@ -18,6 +17,7 @@
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
