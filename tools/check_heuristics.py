@@ -1,7 +1,7 @@
 """Compares the constants of the GPU's cost model with the tables of docs/heuristics.md, and fails if they differ.
 
-Each constant of src/gpu/cost_model/thresholds.h has one row in the table of tuned numbers, and each one of hardware.h a row in the table of
-hardware facts, with its value. A row without a constant, a second definition and a cell without text where the measurement belongs are
+Each constant of src/gpu/cost_model/thresholds.h has one row in the table of tuned numbers, and each one of src/support/gpu_hardware.h a row in
+the table of hardware facts, with its value. A row without a constant, a second definition and a cell without text where the measurement belongs are
 errors, too.
 """
 
@@ -10,11 +10,11 @@ import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-folder, page = root / "src/gpu/cost_model", root / "docs/heuristics.md"
+folder, page = root / "src", root / "docs/heuristics.md"
 CONSTANT = re.compile(r"^constexpr int64_t (\w+) = (\d+);(?: +///< .*)?$", re.M)
 ANY_CONSTANT = re.compile(r"^\s*(?:inline |static )*constexpr \w+ (\w+) =", re.M)
 ROW = re.compile(r"^\| `(\w+)` \| (\d+) \|(.*)\|$", re.M)
-TABLES = {"thresholds.h": ("## Tuned numbers", 5), "hardware.h": ("## Hardware facts", 1)}  # and the cells after the value
+TABLES = {"gpu/cost_model/thresholds.h": ("## Tuned numbers", 5), "support/gpu_hardware.h": ("## Hardware facts", 1)}  # and the cells after the value
 
 
 def rows_of(text, heading):
@@ -38,9 +38,9 @@ def problems():
                 yield f"docs/heuristics.md: {name} is {value}, but {constants[name]} in {header}"
             if not rest[0] or (cells > 1 and (len(rest) != cells or not rest[3])):
                 yield f"docs/heuristics.md: {name} lacks what it decides, or its gain"
-    others = [path for path in folder.iterdir() if path.suffix in (".h", ".cpp") and path.name not in TABLES]
+    others = [path for path in (folder / "gpu/cost_model").iterdir() if path.suffix in (".h", ".cpp") and path.name != "thresholds.h"]
     for path in others:
-        yield from (f"{path.name}: {name} belongs to thresholds.h or hardware.h" for name in ANY_CONSTANT.findall(path.read_text()))
+        yield from (f"{path.name}: {name} belongs to thresholds.h or gpu_hardware.h" for name in ANY_CONSTANT.findall(path.read_text()))
 
 
 def main():

@@ -23,7 +23,7 @@ ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout",
          *(f"gpu/thread/{name}" for name in ("memory", "exchange", "mma", "scalars")), "gpu", "codegen", "driver", "runtime/cuda", "runtime", "aot_runtime", "tune", "aot", "author", "api"]
 # Headers that earlier folders may include as well: declarations of passes, functions of numbers, and errors of the C
 # interface, which need no library.
-SHARED = {"gpu/passes.h", "api/error.h", "api/sized.h", *(f"gpu/cost_model/{name}.h" for name in ("hardware", "thresholds", "registers", "live_ranges", "exchange_cost"))}
+SHARED = {"gpu/passes.h", "api/error.h", "api/sized.h", *(f"gpu/cost_model/{name}.h" for name in ("thresholds", "registers", "live_ranges", "exchange_cost"))}
 MACHINE = re.compile(r"/(?:home|Users|work|root)/\w")
 
 

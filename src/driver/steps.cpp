@@ -10,7 +10,6 @@
 #include "driver/strict_rounding.h"
 #include "frontend/link_library.h"
 #include "gpu/cost_model/choose_occupancy.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/explain/explain.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
@@ -22,6 +21,7 @@
 #include "ir/refusal.h"
 #include "ir/slots.h"
 #include "ir/written_arguments.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

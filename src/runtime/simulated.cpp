@@ -2,11 +2,11 @@
 #include "runtime/simulated.h"
 
 #include "driver/program.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/simulate.h"
 #include "runtime/cuda/maps.h"
 #include "runtime/version_search.h"
 #include "support/artifact.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -159,6 +159,14 @@ TEST(AlongDimensions, runs) {
   EXPECT_EQ(contiguousRun(byLane, {0}), 2); // lane 1 starts at element 6
 }
 
+// The register of the result that a register of the source is added to: its bits outside of the mask.
+static int64_t resultRegister(int64_t reg, uint64_t registerMask) {
+  int64_t result = 0, position = 0;
+  for (int64_t bit = 0; reg >> bit; ++bit)
+    if (!(registerMask >> bit & 1)) result |= (reg >> bit & 1) << position++;
+  return result;
+}
+
 // Sums along a dimension by the plan: registers, butterfly over lanes, then warps.
 TEST(AlongDimensions, reductions) {
   for (const Layout &layout : {Layout::mmaAccumulator({32, 64}, 2, 2), Layout::blocked({32, 64}, {2, 4}, {4, 8}, {2, 2}, {1, 0}),
@@ -171,7 +179,7 @@ TEST(AlongDimensions, reductions) {
       for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
         for (int64_t lane = 0; lane < 32; ++lane)
           for (int64_t warp = 0; warp < 4; ++warp) {
-            auto &sum = sums[{plan->resultRegister[reg], static_cast<int64_t>(lane & ~plan->laneMask),
+            auto &sum = sums[{resultRegister(reg, plan->registerMask), static_cast<int64_t>(lane & ~plan->laneMask),
                               static_cast<int64_t>(warp & ~plan->warpMask)}];
             EXPECT_TRUE(sum.insert(layout.apply(reg, lane, warp)).second) << "counted twice";
           }

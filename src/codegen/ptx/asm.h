@@ -6,9 +6,9 @@
 #pragma once
 
 #include "codegen/ptx/effect.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

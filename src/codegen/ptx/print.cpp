@@ -13,6 +13,7 @@
 #include "ir/float_range.h"
 #include "ir/refusal.h"
 #include "ir/text_constant.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,7 +56,7 @@ static Value threadId(PrintContext &at) {
 }
 
 static constexpr StringLiteral axes[] = {"x", "y", "z"};
-static constexpr int64_t gridLimits[] = {2147483647, 65535, 65535}; // the maximum number of CTAs along each axis
+static constexpr int64_t gridLimits[] = {gpu::maxGridX, gpu::maxGridYZ, gpu::maxGridYZ};
 
 static LogicalResult lower(ptx::ThreadIdOp op, PrintContext &at) {
   replace(op, threadId(at));
@@ -97,7 +98,7 @@ static LogicalResult lower(ptx::SharedBaseOp op, PrintContext &at) {
     at.b.setInsertionPointToStart(at.module.getBody());
     LLVM::GlobalOp::create(at.b, LLVM::LLVMArrayType::get(at.integer(8), 0), /*isConstant=*/false, LLVM::Linkage::External, name,
                            Attribute(),
-                           /*alignment=*/1024, /*addrSpace=*/3);
+                           /*alignment=*/gpu::swizzleAlignment, /*addrSpace=*/3);
   }
   Value address = LLVM::AddressOfOp::create(at.b, LLVM::LLVMPointerType::get(at.b.getContext(), 3), name);
   replace(op, LLVM::PtrToIntOp::create(at.b, at.integer(32), address).getResult());

@@ -3,7 +3,6 @@
 // dv and dk are live throughout, s and p until x is packed, dq after that. The count is dv + dk + the larger one of s + p and dq.
 #include "gpu/cost_model/accumulators.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/live_ranges.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -12,6 +11,7 @@
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

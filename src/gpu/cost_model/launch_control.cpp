@@ -3,7 +3,7 @@
 //   3 stages   2 * 512 = 1024 cycles, less than that
 #include "gpu/cost_model/launch_control.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 #include "llvm/Support/MathExtras.h"
 

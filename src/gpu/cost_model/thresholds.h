@@ -3,7 +3,7 @@
 // analyses. Registers are those of a thread, of 32 bits each. A number holds for every target that can do what it decides.
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 namespace tilewright::gpu {
 

@@ -1,5 +1,4 @@
 // Findings about tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/explain/findings.h"
 #include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/tiles/mma/dot_choice.h"
@@ -7,6 +6,7 @@
 #include "gpu/ttg/kernel_target.h"
 #include "ir/address/indices.h"
 #include "ir/scaled_dot.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

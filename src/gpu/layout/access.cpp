@@ -1,8 +1,8 @@
 // Register accesses to shared memory. The composition shared^-1 o layout gives the byte offset that each bit of the location adds. Vector
 // width, the use of ldmatrix and stmatrix, and bank conflicts follow from these offsets.
 //   f16, reg=[[0,1],[0,2],[8,0]], row-major 16x16: registers add 2, 4 and 256 bytes: vectors of 4 elements (8 bytes), two of them
-#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
+#include "support/gpu_hardware.h"
 
 #include <algorithm>
 #include <bit>

@@ -230,8 +230,7 @@ int64_t contiguousRun(const Layout &layout, const Dims &order);
 /// of laneMask), then warps (through shared memory).
 struct ReductionPlan {
   uint64_t registerMask = 0, laneMask = 0, warpMask = 0;
-  Layout result;                       ///< withoutDim(dim)
-  std::vector<int64_t> resultRegister; ///< register of the source -> register of the result that it is added to
+  Layout result; ///< withoutDim(dim): its registers are those whose bits of registerMask are 0, in order
 };
 /// Returns nothing if a bit runs along the dimension and another one at once, or if copies along it would be counted twice: convert first.
 std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim);

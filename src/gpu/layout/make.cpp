@@ -2,8 +2,8 @@
 // bits".
 //   blocked 16x16, 1x4 a thread, 8x4 lanes:  reg 4 along dim 1, lane 4 along dim 1, lane 8 along dim 0, the rest in registers
 //   -> reg=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[1,0],[2,0],[4,0]]
-#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
+#include "support/gpu_hardware.h"
 
 #include <algorithm>
 #include <bit>

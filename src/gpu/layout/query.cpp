@@ -99,12 +99,6 @@ std::optional<ReductionPlan> reductionPlan(const Layout &layout, int64_t dim) {
       *masks[static_cast<size_t>(axis)] |= uint64_t(1) << bit;
     }
   plan.result = layout.withoutDim(dim);
-  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    int64_t result = 0, position = 0;
-    for (int64_t bit = 0; bit < layout.bits(Axis::reg); ++bit)
-      if (!(plan.registerMask >> bit & 1)) result |= (reg >> bit & 1) << position++;
-    plan.resultRegister.push_back(result);
-  }
   // Without the dimension, a register bit must not repeat other ones. Canonical layouts had no repeated bits.
   if (plan.result.bits(Axis::reg) + std::popcount(plan.registerMask) != layout.bits(Axis::reg)) return std::nullopt;
   return plan;

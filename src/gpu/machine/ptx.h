@@ -1,8 +1,8 @@
 // C++ declarations of the ptx dialect. The operations are defined in ptx.td.
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx_attributes.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -16,13 +16,13 @@
 // which no warp knows. Only a tma_wait for the complete store (not .read) assigns its bytes to the warp that waited.
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/simulate.h"
 #include "gpu/machine/simulate_tensor.h"
 #include "gpu/machine/small_floats.h"
 #include "ir/interpret/history.h"
 #include "ir/interpret/program.h"
+#include "support/gpu_hardware.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

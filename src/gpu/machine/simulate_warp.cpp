@@ -1,8 +1,8 @@
 // The instructions of a warp and of a CTA: positions, shuffles, votes, barriers, and the registers of warp groups.
 //
 //   barrier 1 of 64 threads by warps 0 and 1      each warp waits for the other one, and is ordered after all that it did before
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/simulate_program.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

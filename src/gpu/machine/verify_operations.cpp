@@ -1,6 +1,6 @@
 // The verifiers of the ptx operations: the rules of PTX that follow from an operation alone. The printer and the simulator rely on them.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/tcgen05.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/IR/Matchers.h"
 

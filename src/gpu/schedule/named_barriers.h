@@ -1,7 +1,7 @@
 // The CTA's named barriers (bar.sync id). Each has one purpose: all threads that arrive at one must mean the same.
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 #include <cstdint>
 

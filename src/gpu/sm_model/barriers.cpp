@@ -1,6 +1,6 @@
 #include "gpu/sm_model/sm.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 #include <algorithm>
 

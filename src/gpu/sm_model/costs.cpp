@@ -1,9 +1,9 @@
 #include "gpu/sm_model/costs.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/machine/tcgen05.h"
 #include "gpu/ttg/element_sizes.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

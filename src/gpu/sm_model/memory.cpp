@@ -1,9 +1,9 @@
 // Accesses to global memory, and copies.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/sm_model/costs.h"
 #include "gpu/sm_model/sm.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/tt.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"

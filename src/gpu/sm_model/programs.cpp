@@ -1,7 +1,7 @@
 // Which programs of the grid an SM gets, and how many operations these have.
 #include "gpu/sm_model/sm.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 #include <algorithm>
 #include <cmath>

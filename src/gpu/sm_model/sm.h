@@ -3,10 +3,10 @@
 // programs the SM gets).
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/sm_model/sm_model.h"
 #include "gpu/sm_model/warp.h"
+#include "support/gpu_hardware.h"
 
 #include <array>
 #include <map>

@@ -5,11 +5,11 @@
 // All warps of the CTA, and of its cluster, read the same response, so all of them execute the same programs. The first CTA of a cluster
 // asks, and all get the response. So only its threads wait until all warps have read a response, and the warps arrive at its barriers.
 #include "gpu/schedule/program_loop.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/cluster_rank.h"
 #include "gpu/machine/mbarrier_scope.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

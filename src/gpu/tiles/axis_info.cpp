@@ -3,10 +3,10 @@
 //   %d = scf.for iter_args(%d = 0) { yield %d + 128 }      0: divisible by 2^30, then 0 or 128: by 128, then 0 or 256 ...: by 128
 #include "gpu/tiles/axis_info.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,6 +1,6 @@
 #include "gpu/ttg/copied_boxes.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

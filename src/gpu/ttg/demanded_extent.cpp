@@ -1,7 +1,7 @@
 // See demanded_extent.h.
 #include "gpu/ttg/demanded_extent.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Layouts, buffers and tiles of tensor memory: what they hold, and their text. Layouts have one coordinate for each bit, for readability:
 //   #ttg.layout<8x16, reg [[0, 1]], lane [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp [[4, 0]]>
-#include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/ttg.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/IR/Builders.h"
 

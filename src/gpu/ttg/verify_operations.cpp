@@ -1,7 +1,7 @@
 // The verifiers of the ttg operations, but for ttg.warp_specialize (warp_specialize.cpp).
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/tcgen05.h"
 #include "gpu/ttg/ttg.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

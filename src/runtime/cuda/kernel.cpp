@@ -4,6 +4,7 @@
 #include "runtime/cuda/kernel.h"
 
 #include "runtime/cuda/maps.h"
+#include "support/gpu_hardware.h"
 #include "support/guard_values.h"
 #include "support/settings.h"
 
@@ -281,7 +282,7 @@ static bool isBlocking() {
 /// The sizes of a launch; nothing after an error.
 static std::optional<LaunchConfig> configOf(const GpuArtifact &code, const std::array<int64_t, 3> &grid, Diagnostics &diagnostics) {
   int64_t extents[] = {grid[0] * code.ctas, grid[1], grid[2]};
-  constexpr int64_t limits[] = {INT32_MAX, 65535, 65535};
+  constexpr int64_t limits[] = {maxGridX, maxGridYZ, maxGridYZ};
   LaunchConfig config{};
   for (size_t i = 0; i < 3; ++i) {
     if (extents[i] > limits[i]) {

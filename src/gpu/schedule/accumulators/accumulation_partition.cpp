@@ -10,9 +10,9 @@
 // tell it when they have loaded an accumulator, and each other when they have loaded the last one.
 #include "gpu/schedule/accumulators/accumulation_plan.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

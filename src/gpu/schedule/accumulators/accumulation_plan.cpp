@@ -1,9 +1,9 @@
 #include "gpu/schedule/accumulators/accumulation_plan.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,12 +1,12 @@
 // What the consumers do in loops whose MMAs have a partition (chain_partition.cpp): they wait for results, load them, and write operands
 // and factors.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,11 +1,11 @@
 #include "gpu/schedule/accumulators/chain_loop.h"
 
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,9 +1,9 @@
 #include "gpu/schedule/accumulators/chain_plan.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/ttg/element_sizes.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

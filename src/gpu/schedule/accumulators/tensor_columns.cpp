@@ -1,7 +1,7 @@
 #include "gpu/schedule/accumulators/tensor_columns.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/stage_index.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

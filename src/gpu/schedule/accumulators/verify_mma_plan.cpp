@@ -1,7 +1,7 @@
 // What the expansion of a plan relies on. takeMmaPlan has found in the loops themselves what threads compute and what is copied.
 #include "gpu/schedule/accumulators/mma_plan.h"
 
-#include "gpu/cost_model/hardware.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

@@ -6,7 +6,6 @@
 // program run while the tile of this one is stored. An SM that is late cancels less, so the work is balanced. Programs of a launch may run
 // in any order, and at any time, so their results are the same. Whether copies and MMAs then run ahead, the steps up to place-accumulators
 // show for a copy of the kernel.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/launch_control.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/clusters/attempt.h"
@@ -15,6 +14,7 @@
 #include "gpu/schedule/program_loop.h"
 #include "gpu/schedule/stage_index.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 #include "support/result.h"
 #include "support/target.h"
 

@@ -8,7 +8,6 @@
 // warp of the first CTA multiplies for both, when the copies of both have reported to its mbarriers. Of block scales, each CTA copies those
 // of its rows of A, and those of all columns of B. All MMAs of a kernel are those of pairs, or none is. Whether the partitions are
 // possible, the steps up to place-accumulators show for a copy of the kernel.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/buffers.h"
@@ -18,6 +17,7 @@
 #include "gpu/schedule/stage_index.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
+#include "support/gpu_hardware.h"
 #include "support/result.h"
 #include "support/target.h"
 

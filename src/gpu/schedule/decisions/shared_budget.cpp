@@ -1,7 +1,7 @@
 #include "gpu/schedule/decisions/shared_budget.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 using namespace mlir;

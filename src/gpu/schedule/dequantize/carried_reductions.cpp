@@ -1,12 +1,12 @@
 #include "gpu/schedule/dequantize/carried_reductions.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/partitions/operand_partition.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -1,6 +1,5 @@
 #include "gpu/schedule/dequantize/dequantize_candidate.h"
 #include "gpu/cost_model/dequantize_partition.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
@@ -10,6 +9,7 @@
 #include "gpu/ttg/tile_equivalence.h"
 #include "gpu/ttg/written_memory.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

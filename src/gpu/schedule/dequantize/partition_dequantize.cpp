@@ -11,7 +11,6 @@
 // elements at a time, both operands use another order of K (k_order.h). Half of the first operand's rows are dequantized while MMAs of the
 // other half run (operand_halves.h). The partition may load the scales of both (forwarded_scales.h), and reduce them
 // (carried_reductions.h). All of it is planned before the first change.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/dequantize/carried_reductions.h"
 #include "gpu/schedule/dequantize/dequantize_candidate.h"
@@ -25,6 +24,7 @@
 #include "gpu/ttg/element_sizes.h"
 #include "ir/explanation.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -9,13 +9,13 @@
 // A program's stores take effect in order. Those of one warp group do, because it waits for its own. Those of two warp groups have no
 // order, so they must not touch the same memory: a tile's rows start at a multiple of their number, so that each row belongs to the same
 // warp group in all tiles, and what goes through other maps is disjoint.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/schedule/program_loop.h"
 #include "gpu/ttg/tensor_map_recipe.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

@@ -9,13 +9,13 @@
 // weights are packed only after the last wait, because the running MMA reads its first operand from their registers.
 // Two warpgroups alternate: while one starts its MMAs, the other computes. Without ping-pong barriers they would
 // start MMAs at the same time, each waiting for the other's, and then compute at the same time.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/named_barriers.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -4,10 +4,10 @@
 // A CTA's stage is filled by all CTAs, so it is empty when the readers of all have read what is in theirs: they say so to all. It takes
 // a warp of its own for copies, which waits for nothing else, and a kernel whose CTAs never synchronize on the way.
 #include "gpu/schedule/loops/multicast.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/loops/program_order.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

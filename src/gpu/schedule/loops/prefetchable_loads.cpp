@@ -1,7 +1,6 @@
 // The loads of a loop that may run ahead of it, and the operands of MMAs that its threads compute: what schedules are made of. Copies that
 // are first read at one place share a circular buffer, so that one wait serves all of them.
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/program_order.h"
@@ -10,6 +9,7 @@
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/written_memory.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/IR/Matchers.h"

@@ -1,10 +1,10 @@
 // Results that leave a loop through shared memory and TMA.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "gpu/ttg/written_memory.h"
 #include "ir/address/divisibility.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

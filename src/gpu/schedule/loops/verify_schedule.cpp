@@ -6,7 +6,6 @@
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
 #include "gpu/schedule/loops/loop_schedule.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
@@ -14,6 +13,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/kernel_target.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

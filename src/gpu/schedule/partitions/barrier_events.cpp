@@ -1,11 +1,11 @@
 #include "gpu/schedule/partitions/barrier_events.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/integer_value.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

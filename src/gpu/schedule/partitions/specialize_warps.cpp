@@ -8,7 +8,6 @@
 // The producer's program is the kernel's without everything that its copies do not need: loops, bounds, coordinates. It takes part in the
 // barriers that guard bytes of a circular buffer which had another use before (`allWarps`). It has a warpgroup to itself, because
 // registers move between whole warpgroups: it keeps few, and the consumers take what it leaves.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/cluster_rank.h"
@@ -18,6 +17,7 @@
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 #include "support/settings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

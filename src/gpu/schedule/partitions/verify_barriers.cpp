@@ -14,9 +14,9 @@
 // depend on data, or that has too many of them, is not verified, nor are the barriers of ttg.clc_program.
 #include "gpu/schedule/partitions/verify_barriers.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/partitions/barrier_events.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -5,7 +5,6 @@
 #include "gpu/schedule/partitions/warp_specialization.h"
 
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/multicast.h"
@@ -16,6 +15,7 @@
 #include "gpu/ttg/mma_extent.h"
 #include "gpu/ttg/tensor_map_recipe.h"
 #include "ir/address/divisibility.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -4,11 +4,11 @@
 //                        copy V of i+S
 //   with a producer:     issue QK of i    issue PV of i-1    wait for QK    release K    softmax    wait for PV    release V of i-1
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/ttg/buffer_accesses.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 using namespace mlir;

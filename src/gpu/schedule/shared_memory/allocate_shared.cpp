@@ -3,10 +3,10 @@
 //   after:  %buffer = ttg.alloc {ttg.offset = 0} : !ttg.buffer<4 x f16, ...>        %out = ttg.alloc {ttg.offset = 0} : ...
 // A thread is done with the earlier use of its bytes when a reservation's time begins (shared_plan.h). insert-barriers makes sure that all
 // other threads are done, too.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/IR/Builders.h"

@@ -7,12 +7,12 @@
 // Reservations are placed by decreasing size, each at the lowest offset that is free.
 #include "gpu/schedule/shared_memory/shared_plan.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_memory/operation_spans.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // A plan of shared memory proves itself before it becomes code. The rules are stated independently of how the planner found its offsets, so
 // a mistake of the planner is a refusal that names it, never a wrong number.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

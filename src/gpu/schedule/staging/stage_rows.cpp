@@ -8,12 +8,12 @@
 // multiplications, or if shared memory does not suffice for all rows, nothing changes. Rows in loops are left alone: their loads run an
 // iteration ahead.
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/schedule/staging/stageable.h"
 #include "ir/slice.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,10 +1,10 @@
 #include "gpu/schedule/staging/stageable.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 
 #include <numeric>
 

@@ -1,9 +1,9 @@
 // Barriers of threads, and mbarriers.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/machine/mbarrier_scope.h"
 #include "gpu/schedule/named_barriers.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory/shared.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,10 +1,10 @@
 // Copies of tiles by TMA, between global and shared memory.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/memory/memory.h"
 #include "gpu/thread/memory/shared.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,8 +1,8 @@
 // The registers of matrix instructions: formats, packed words, and the register of a thread that holds an element.
 #pragma once
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/thread_context.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

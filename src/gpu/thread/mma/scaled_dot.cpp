@@ -5,11 +5,11 @@
 // An instruction takes 32 bytes of a row. Only a dot of e2m1 with e2m1 leaves two numbers in a byte; next to a format of 8 bits, each
 // number of e2m1 gets a byte of its own, in bits 2 to 5.
 #include "ir/scaled_dot.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/mma/matrix_registers.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "ir/refusal.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

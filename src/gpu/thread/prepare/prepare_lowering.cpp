@@ -2,7 +2,6 @@
 // operation, or as an operation of its own. Then lower-to-threads reads each operation alone.
 //   before: %b = ttg.alloc_barriers    %s = ttg.stage %x[%i]                    ttg.tma_load .. to %s        %e = math.exp (%y - %m)
 //   after:  ..  ttg.init_barriers %b   %s = ttg.stage %x[%i] {distance = 8192}  {copiedExtent = [64, 152]}   {ttg.rounded}
-#include "gpu/cost_model/hardware.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/specialize/row_length.h"
@@ -14,6 +13,7 @@
 #include "ir/refusal.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -3,8 +3,8 @@
 
 #include "mlir/IR/Block.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "mlir/IR/Value.h"
+#include "support/gpu_hardware.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

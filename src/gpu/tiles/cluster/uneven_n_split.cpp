@@ -1,10 +1,10 @@
 // See uneven_n_split.h.
 #include "gpu/tiles/cluster/uneven_n_split.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/specialize/row_length.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tile_equivalence.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

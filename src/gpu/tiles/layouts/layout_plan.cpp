@@ -4,12 +4,12 @@
 //   class of the output [64x128], carried by the loop         accumulator layout; the broadcast maxima have the same layout, at no cost
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layouts/layout_plan.h"
-#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/volatile_load.h"
 #include "ir/zeros.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

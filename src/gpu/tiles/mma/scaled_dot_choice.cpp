@@ -1,10 +1,10 @@
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/reshaped_source.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
+#include "support/gpu_hardware.h"
 
 using namespace mlir;
 

@@ -4,7 +4,6 @@
 //           %e = ttg.mma_async %p, %q, %c    %d = ttg.mma_async_wait 0, %e
 // insert-barriers orders the accesses later. Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched
 // copies, and keeps MMAs in flight.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/reshaped_source.h"
@@ -15,6 +14,7 @@
 #include "gpu/ttg/ttg.h"
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

@@ -4,9 +4,9 @@
 //   after:  a = a0 + a1, b = b0 + b1 in tf32     %s = a1 b0 + a0 b1     dot(a0, b0, %c) + %s
 // bf16x3 does the same in bf16; bf16x6 has three parts of each operand. The omitted terms are smaller than the last bits of f32, or of the
 // parts for bf16x3. An infinity's second part is NaN, and so is %s; a select then drops %s and keeps the first dot.
-#include "gpu/cost_model/hardware.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/mma/dot_choice.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

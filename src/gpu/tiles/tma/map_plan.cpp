@@ -6,12 +6,12 @@
 // The choice of the dimension is free: `verifyTensorMap` checks the complete plan at the end.
 #include "gpu/tiles/tma/map_plan.h"
 
-#include "gpu/cost_model/hardware.h"
 #include "gpu/layout/layout.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/address/divisibility.h"
 #include "support/artifact.h"
+#include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -6,6 +6,10 @@
 
 namespace tilewright::gpu {
 
+// ---- every target: launches
+constexpr int64_t maxGridX = 2147483647; ///< CTAs of a grid along its first axis
+constexpr int64_t maxGridYZ = 65535;     ///< CTAs of a grid along each other axis
+
 // ---- every target: warps and their registers
 constexpr int64_t warpsOfGroup = 4;     ///< warps that execute wgmma together, and that setmaxnreg changes together
 constexpr int64_t warpGroupBit = 2;     ///< bit of a warp's number: from this one on, the number is that of its warp group
