@@ -6,23 +6,35 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace common {
 
+/// Random numbers of 32 bits (SplitMix64). <random> takes a tenth of the time in which an example compiles.
+struct Generator {
+  uint64_t state;
+  uint32_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return static_cast<uint32_t>((z ^ z >> 31) >> 32);
+  }
+};
+
+/// Normally distributed numbers (Box and Muller).
 inline std::vector<float> randn(size_t count, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
+  Generator generator{seed};
   std::vector<float> values(count);
-  for (float &value : values)
-    value = normal(generator);
+  for (float &value : values) {
+    double radius = std::sqrt(-2 * std::log((generator() + 1.0) / 4294967296.0)), angle = generator() / 4294967296.0 * 6.283185307179586;
+    value = static_cast<float>(radius * std::cos(angle));
+  }
   return values;
 }
 
 inline std::vector<uint8_t> bytes(size_t count, unsigned seed, unsigned below) {
-  std::mt19937 generator(seed);
+  Generator generator{seed};
   std::vector<uint8_t> values(count);
   for (uint8_t &value : values)
     value = static_cast<uint8_t>(generator() % below);
