@@ -596,7 +596,7 @@ def ordered_multiply(kind, sizes, tile, how, target="sm_100a", **options):
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
     b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
     rng = np.random.default_rng(3)
-    shapes = [(-(-size // 128) * 128, depth // group) for size in (rows, columns)]
+    shapes = [(-(-size // block) * block, depth // group) for size, block in ((rows, max(m, 128)), (columns, max(n, 128)))]  # of whole tiles
     if kind == "nvfp4":
         scales = [(rng.random(shape) * 8).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
         factors = [x.astype(np.float64) for x in scales]
@@ -771,7 +771,8 @@ def multiply_persistent_scaled(kind, tile, depth, programs=2, more_columns=8, **
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
     b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
     rng = np.random.default_rng(3)
-    scales = [rng.integers(115, 140, (-(-size // 128) * 128, depth // group)).astype(np.uint8) for size in (rows, columns)]
+    shapes = [(-(-size // block) * block, depth // group) for size, block in ((rows, max(m, 128)), (columns, max(n, 128)))]  # of whole tiles
+    scales = [rng.integers(115, 140, shape).astype(np.uint8) for shape in shapes]
     factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
     if kind == "nvfp4":
         scales = [(rng.random(x.shape) * 8).astype(ml_dtypes.float8_e4m3fn) for x in scales]
