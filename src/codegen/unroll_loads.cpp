@@ -85,7 +85,9 @@ static std::optional<Body> bodyOf(const Loop &loop, const DataLayout &layout) {
 
 /// How many iterations become one: all of them, or a power of two. `trips` is their number, or 0 if it is known at run time.
 static unsigned countFor(const Body &body, unsigned trips) {
-  if (trips && trips * (body.instructions - body.constants) <= gpu::maxUnrolledInstructions) return trips;
+  int64_t remaining = trips * (body.instructions - body.constants);
+  bool compilesFast = trips * body.instructions <= 4 * gpu::maxUnrolledInstructions; // before they fold
+  if (trips && compilesFast && remaining <= gpu::maxUnrolledInstructions) return trips;
   int64_t copies = gpu::maxUnrolledInstructions / body.instructions;
   int64_t count = std::min({copies, gpu::maxUnrolledRegisters / body.registers, gpu::maxUnrolledIterations});
   return count ? std::bit_floor(static_cast<unsigned>(count)) : 1;

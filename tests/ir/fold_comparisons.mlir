@@ -59,6 +59,33 @@ tt.func @arguments(%p: tensor<8x!tt.ptr<f32>>, %i: i32, %n: i32) {
 
 // -----
 
+// == the difference of these numbers wraps around in 64 bits, and a CPU may launch more than 65535 programs along y
+// CHECK-LABEL: @limits
+// CHECK-NOT: dense<true>
+// CHECK: tt.return
+tt.func @limits(%p: tensor<8x!tt.ptr<f32>>) {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %least = arith.constant dense<-9223372036854775808> : tensor<8xi64>
+  %low = arith.constant dense<-5000000000000000000> : tensor<8xi64>
+  %high = arith.constant dense<5000000000000000000> : tensor<8xi64>
+  %last = arith.constant dense<65542> : tensor<8xi32>
+  %range = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %wide = arith.extsi %range : tensor<8xi32> to tensor<8xi64>
+  %a = arith.cmpi slt, %wide, %least : tensor<8xi64>
+  tt.store %p, %zero, %a : tensor<8x!tt.ptr<f32>>
+  %far = arith.addi %wide, %high : tensor<8xi64>
+  %b = arith.cmpi slt, %far, %low : tensor<8xi64>
+  tt.store %p, %zero, %b : tensor<8x!tt.ptr<f32>>
+  %y = tt.get_program_id y : i32
+  %s = tt.splat %y : i32 -> tensor<8xi32>
+  %row = arith.addi %s, %range : tensor<8xi32>
+  %c = arith.cmpi slt, %row, %last : tensor<8xi32>
+  tt.store %p, %zero, %c : tensor<8x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
 // == unsigned comparisons, and those with equality
 // CHECK-LABEL: @predicates
 // CHECK-COUNT-3: arith.constant dense<true> : tensor<8xi1>

@@ -8,7 +8,8 @@ import pytest
 import tree_checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOL, PAGE, FOLDER = (pathlib.Path(name) for name in ("tools/check_heuristics.py", "docs/heuristics.md", "src/gpu/cost_model"))
+TOOL, PAGE, FOLDER, HARDWARE = (pathlib.Path(name) for name in (
+    "tools/check_heuristics.py", "docs/heuristics.md", "src/gpu/cost_model", "src/support/gpu_hardware.h"))
 pytestmark = pytest.mark.skipif(not (ROOT / TOOL).exists(), reason="needs the source tree")
 
 
@@ -18,6 +19,8 @@ def tree(tmp_path):
         (tmp_path / path).parent.mkdir()
         shutil.copy(ROOT / path, tmp_path / path)
     shutil.copytree(ROOT / FOLDER, tmp_path / FOLDER)
+    (tmp_path / HARDWARE).parent.mkdir()
+    shutil.copy(ROOT / HARDWARE, tmp_path / HARDWARE)
     return tmp_path
 
 
@@ -31,11 +34,11 @@ def test_the_tree_passes(tree):
 
 def test_another_value_in_the_header(tree):
     assert check(tree, FOLDER / "thresholds.h", "otherRegisters = 47;", "otherRegisters = 48;") == [
-        "docs/heuristics.md: otherRegisters is 47, but 48 in thresholds.h"]
+        "docs/heuristics.md: otherRegisters is 47, but 48 in gpu/cost_model/thresholds.h"]
 
 
 def test_another_value_on_the_page(tree):
-    assert check(tree, PAGE, "| `sectorBytes` | 32 |", "| `sectorBytes` | 64 |") == ["docs/heuristics.md: sectorBytes is 64, but 32 in hardware.h"]
+    assert check(tree, PAGE, "| `sectorBytes` | 32 |", "| `sectorBytes` | 64 |") == ["docs/heuristics.md: sectorBytes is 64, but 32 in support/gpu_hardware.h"]
 
 
 def test_a_constant_without_a_row(tree):
@@ -44,13 +47,13 @@ def test_a_constant_without_a_row(tree):
 
 
 def test_a_row_without_a_constant(tree):
-    assert check(tree, FOLDER / "thresholds.h", "constexpr int64_t copyRegisters = 16;", "") == ["docs/heuristics.md: copyRegisters is not defined in thresholds.h"]
+    assert check(tree, FOLDER / "thresholds.h", "constexpr int64_t copyRegisters = 16;", "") == ["docs/heuristics.md: copyRegisters is not defined in gpu/cost_model/thresholds.h"]
 
 
 def test_an_expression_and_a_constant_elsewhere(tree):
-    assert check(tree, FOLDER / "hardware.h", "sectorBytes = 32;", "sectorBytes = 4 * 8;")[0] == "hardware.h: sectorBytes is not one number on a line of its own"
-    (tree / FOLDER / "hardware.h").write_text((ROOT / FOLDER / "hardware.h").read_text())
-    assert check(tree, FOLDER / "registers.h", "// ---- warp specialization", "constexpr int64_t reserve = 8;") == ["registers.h: reserve belongs to thresholds.h or hardware.h"]
+    assert check(tree, HARDWARE, "sectorBytes = 32;", "sectorBytes = 4 * 8;")[0] == "support/gpu_hardware.h: sectorBytes is not one number on a line of its own"
+    (tree / HARDWARE).write_text((ROOT / HARDWARE).read_text())
+    assert check(tree, FOLDER / "registers.h", "// ---- warp specialization", "constexpr int64_t reserve = 8;") == ["registers.h: reserve belongs to thresholds.h or gpu_hardware.h"]
 
 
 def test_a_row_without_a_gain(tree):

@@ -196,7 +196,9 @@ static BoundContext unknownLaunch(tt::FuncOp function) {
     Interval::Wide half = Interval::Wide(1) << (bits - 1);
     context.slots.push_back({-half, half - 1});
   }
-  context.programs = {Interval{1, INT32_MAX}, Interval{1, UINT16_MAX}, Interval{1, UINT16_MAX}};
+  // Only CUDA limits a grid along y and z. A kernel for GPUs has a configuration once the step `configure` has run.
+  Interval::Wide across = function->hasAttr("ttg.config") ? UINT16_MAX : INT32_MAX;
+  context.programs = {Interval{1, INT32_MAX}, Interval{1, across}, Interval{1, across}};
   return context;
 }
 
@@ -227,7 +229,7 @@ bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t 
 }
 
 bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
-  // An index into memory of 32 bits or more is never the smallest integer of its type divided by a negative number.
+  // That quotient is undefined. Narrow types may get it from numbers that the kernel computes on purpose.
   return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
 }
 

@@ -239,6 +239,12 @@ Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
   return isa<arith::CmpIOp>(op) ? compare(op, dims, parts) : Failure{moreThanBounds};
 }
 
+/// True if the difference to another value may wrap around in 64 bits.
+static bool isHuge(const Polynomial &value) {
+  constexpr int64_t limit = int64_t(1) << 61;
+  return llvm::any_of(value.terms, [](const Term &term) { return term.coefficient <= -limit || term.coefficient >= limit; });
+}
+
 Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mask &parts) {
   using P = arith::CmpIPredicate;
   auto op = cast<arith::CmpIOp>(comparison);
@@ -250,6 +256,7 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   if (!left) return Failure{"in its mask, " + left.error()};
   Result<Polynomial> right = element(greater, dims);
   if (!right) return Failure{"in its mask, " + right.error()};
+  if (isHuge(*left) || isHuge(*right)) return Failure{"in its mask, a number is close to the limits of 64 bits"}; // the difference may wrap
   bool orEqual = predicate == P::sle || predicate == P::sge || predicate == P::ule || predicate == P::uge;
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
   parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
