@@ -70,7 +70,8 @@ static bool predictBySm(const CompileRequest &request, const DescribedLaunch &la
   gpu::ModeledLaunch modeled = modeledLaunch(request.args, launch.choice.arguments, launch.grid.extent);
   std::optional<gpu::LaunchPrediction> prediction = predictGpuLaunch(request, std::move(modeled), *rates, &compiled, diagnostics);
   if (!prediction) return false;
-  if (!prediction->isComplete) return true;
+  time.isComplete = prediction->isComplete;
+  if (!time.isComplete) return true;
   time.predicted = prediction->seconds;
   time.busy = prediction->busyUnits();
   time.knowsRegisters = prediction->knowsRegisters;

@@ -75,7 +75,8 @@ static gpu::ModeledLaunch modeledFrom(const llvm::json::Object &launch, const Ji
 /// Returns the busiest unit of a prediction.
 static std::string limitsOf(const gpu::LaunchPrediction &prediction) {
   auto [unit, fraction] = prediction.busyUnits().front();
-  return unit + " " + std::to_string(std::lround(100 * std::min(fraction, 1.0))) + " %";
+  std::string text = unit + " " + std::to_string(std::lround(100 * std::min(fraction, 1.0))) + " %";
+  return prediction.isComplete ? text : text + ", until a wait that the model cannot resolve";
 }
 
 static std::optional<Compared> compare(const llvm::json::Object &row, const RecordedGpu &gpu, Diagnostics &diagnostics) {

@@ -168,7 +168,10 @@ static std::string sectionText(const RemarkSection &section, SourceText &source)
 
 /// Returns what the prediction says of the busiest units.
 static std::string predictionText(const LaunchTime &time) {
-  if (time.busy.empty()) return ", roughly: the model ignores dependences within a program";
+  if (time.busy.empty()) {
+    std::string roughly = ", roughly: the model ignores dependences within a program";
+    return time.isComplete ? roughly : roughly + "; that of an SM has met a wait that it cannot resolve";
+  }
   constexpr size_t shown = 3;
   std::string fraction = std::to_string(std::lround(100 * std::max(time.memory, time.arithmetic) / time.predicted));
   std::string text = ", not measured; " + fraction + " % of the peak. Busy in the model: ";
@@ -280,6 +283,7 @@ static llvm::json::Object timeJson(const LaunchTime &time) {
   for (const auto &[unit, fraction] : time.busy)
     busy[unit] = fraction;
   if (!busy.empty()) object["predicted_busy"] = std::move(busy);
+  object["predicted_complete"] = time.isComplete;
   if (!time.measured.empty()) object["measured_seconds"] = time.measured.front();
   return object;
 }

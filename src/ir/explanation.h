@@ -87,6 +87,7 @@ struct LaunchTime {
   /// The busy fractions of an SM's units by the model of an SM, with their names, the busiest first; empty: the prediction ignores
   /// dependences.
   std::vector<std::pair<std::string, double>> busy;
+  bool isComplete = true;       // false: the model of an SM has met a wait that it could not resolve, and is not used
   bool knowsRegisters = true;   // false: more CTAs may share an SM in the model than registers permit
   std::vector<double> measured; // the median, the 20th and the 80th percentile; empty: it did not run
 };

@@ -124,8 +124,8 @@ TEST(SmModel, StridedLoadsMoveWholeSectors) {
   EXPECT_GT(strided, 2.5 * contiguous); // that of contiguous loads is bound by the starts of CTAs
 }
 
-/// Programs of one warp that acquire one of `locks` locks, work for as long as a load takes, and release it.
-LaunchPrediction lockedPrograms(int64_t programs, int64_t locks) {
+/// Programs of one warp that acquire one of `locks` locks, work for as long as a load takes, and release it where `releases` is true.
+LaunchPrediction lockedPrograms(int64_t programs, int64_t locks, const std::string &releases = "%first") {
   std::string body = R"(
   %block = ptx.block_id 0
   %locks = arith.constant )" +
@@ -151,8 +151,10 @@ LaunchPrediction lockedPrograms(int64_t programs, int64_t locks) {
   }
   %x = ptx.load_global %address -> i32
   %y = arith.addi %x, %c1 : i32
+  %isLoaded = arith.cmpi eq, %x, %c1 : i32
   ptx.store_global %pointer, %y : i32
-  scf.if %first {
+  scf.if )" + releases +
+                     R"( {
     %before = ptx.atomic exch release gpu %address, %c0 : i32 -> i32
   })";
   return predict(32, "%pointer: i64", body, {{std::nullopt}, {programs, 1, 1}, 32, {4096}});
@@ -172,11 +174,26 @@ TEST(SmModel, ProgramsOfOneLockRunOneAfterAnother) {
   EXPECT_NEAR(secondsWithoutLaunch(lockedPrograms(programs, 4)), secondsWithoutLaunch(one) / 4, 0.1 * secondsWithoutLaunch(one));
 }
 
+/// More attempts than the model makes: the programs that are left follow at the same rate.
+TEST(SmModel, ManyProgramsOfOneLock) {
+  int64_t programs = 16 * rates().sms;
+  LaunchPrediction some = lockedPrograms(programs, 8), many = lockedPrograms(32 * programs, 8);
+  EXPECT_TRUE(many.isComplete);
+  EXPECT_NEAR(secondsWithoutLaunch(many), 32 * secondsWithoutLaunch(some), 5 * secondsWithoutLaunch(some));
+}
+
+/// A branch on data without an else does not count, and with it the release of the lock.
+TEST(SmModel, ALockThatIsNotReleased) {
+  EXPECT_FALSE(lockedPrograms(2 * rates().sms, 1, "%isLoaded").isComplete);
+  EXPECT_FALSE(lockedPrograms(20 * rates().sms, 1, "%isLoaded").isComplete);
+}
+
 /// The L2 cache executes atomics of one address one after another, those of all programs.
 TEST(SmModel, AtomicsOfOneAddressAreSerial) {
-  auto atomics = [](const char *offset) {
+  auto atomics = [](const char *offset, int64_t threads) {
     std::string body = R"(
   %block = ptx.block_id 0
+  %thread = ptx.thread_id
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c4 = arith.constant 4 : i64
@@ -185,11 +202,14 @@ TEST(SmModel, AtomicsOfOneAddressAreSerial) {
   %offset = arith.muli %wide, %c4 : i64
   %address = arith.addi %pointer, %offset : i64
   %old = ptx.atomic add relaxed gpu %address, %c1 : i32 -> i32)";
-    return secondsWithoutLaunch(predict(32, "%pointer: i64", body, {{std::nullopt}, {65536, 1, 1}, 32, {4096}}));
+    return secondsWithoutLaunch(predict(threads, "%pointer: i64", body, {{std::nullopt}, {65536, 1, 1}, 32, {4096}}));
   };
   double serial = atomicCycles * 65536 / rates().clock;
-  EXPECT_NEAR(atomics("%c0"), serial, 0.05 * serial);
-  EXPECT_LT(atomics("%block"), 0.3 * serial);
+  EXPECT_NEAR(atomics("%c0", 32), serial, 0.05 * serial);
+  EXPECT_LT(atomics("%block", 32), 0.3 * serial);
+  // Eight warps of a program have one address, or eight.
+  EXPECT_NEAR(atomics("%c0", 256), 8 * serial, 0.4 * serial);
+  EXPECT_NEAR(atomics("%thread", 256), serial, 0.1 * serial);
 }
 
 /// Four warps with one wgmma of 64x256x16 in each iteration: 128 cycles of the SM's tensor cores.

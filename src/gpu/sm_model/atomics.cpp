@@ -40,7 +40,9 @@ void Sm::updateGlobal(Step &step) {
     double bytes = bytesOfAccess(step, op.getAddress(), op.getPredicate(), bytesOf(values));
     if (bytes == 0) return step.setReady(step.time);
     if (isRelease(ownOrder(op))) fence(step);
-    double &free = atomicFree[&step.node], known = addressesOfSm(op.getAddress()), share = known > 0 ? std::min(known, 1.0) : 1;
+    Integer address = step.warp.inLane(op.getAddress(), llvm::countr_zero(step.warp.lanesWhere(op.getPredicate())));
+    double known = addressesOfSm(op.getAddress()), share = known > 0 ? std::min(known, 1.0) : 1;
+    double &free = atomicFree[{address ? nullptr : &step.node, address.value_or(0)}];
     free = std::max(free, step.time) + atomicCycles / share;
     ctaOf(step.index).hasWritten = true;
     end = std::max(end, free);
@@ -85,6 +87,13 @@ void Sm::acquire(Step &step, Value address) {
   if (!lock) return;
   if (succeeds) lock->isHeld = true, lock->since = lock->isWanted ? lock->freeFrom : step.time;
   lock->isWanted = !succeeds;
+}
+
+/// True if a lock that others want has been held since a time before this one.
+bool Sm::waitsSince(double time) const {
+  return llvm::any_of(locks, [&](const auto &entry) {
+    return llvm::any_of(entry.second.locks, [&](const Lock &lock) { return lock.isHeld && lock.isWanted && lock.since < time; });
+  });
 }
 
 /// The holders of other SMs follow, each for as long as this one, the time until its attempt included.

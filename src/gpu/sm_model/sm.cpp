@@ -40,6 +40,13 @@ void Sm::finish(size_t index) {
   if (--cta.running == 0 && started < wanted) start(cta.end + ctaStartLatency);
 }
 
+namespace {
+struct Progress {
+  double steps = 0; ///< without those of spin loops
+  double time = 0;
+};
+} // namespace
+
 /// Executes one operation. False if the warp has to wait.
 bool Sm::execute(size_t index, const Node &node, double time) {
   Warp &warp = *warps[index];
@@ -57,8 +64,8 @@ double Sm::run(int64_t count, const Steps &counted) {
   wanted = count;
   for (int64_t cta = 0; cta < std::min(count, resident); ++cta)
     start(ctaStartLatency);
-  double all = counted.all, steps = 0, spinSteps = 0, halfTime = 0, now = 0;
-  double budget = std::min(all, maxSteps), half = 0;
+  double all = counted.all, steps = 0, spinSteps = 0, now = 0, budget = std::min(all, maxSteps);
+  std::optional<Progress> half, spinHalf;
   while (!queue.empty() && steps < maxSteps && spinSteps < maxSteps) {
     auto [time, index] = queue.top();
     queue.pop();
@@ -77,12 +84,17 @@ double Sm::run(int64_t count, const Steps &counted) {
     pending[index] = nullptr;
     ++(warp.spins() ? spinSteps : steps);
     now = std::max(now, time);
-    if (half == 0 && steps >= budget / 2) half = steps, halfTime = now;
+    if (!half && steps >= budget / 2) half = {steps, now};
+    if (!spinHalf && spinSteps >= maxSteps / 2) spinHalf = {steps, now};
     if (execute(index, node, time)) push(index);
   }
-  isComplete = !queue.empty() || std::all_of(ctas.begin(), ctas.end(), [](const Cta &cta) { return cta.running == 0; });
+  bool stopped = !queue.empty();
+  Progress since = (spinSteps < maxSteps ? half : spinHalf).value_or(Progress());
+  isComplete =
+      stopped ? steps > since.steps && !waitsSince(since.time) : llvm::all_of(ctas, [](const Cta &cta) { return cta.running == 0; });
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
-  double cycles = steps < maxSteps ? end : now + std::max(all - steps, 0.0) * (now - halfTime) / (steps - half);
+  double cycles = stopped ? now : end;
+  if (stopped && isComplete) cycles += std::max(all - steps, 0.0) * (now - since.time) / (steps - since.steps);
   double scale = steps > 0 ? std::max(all / steps, 1.0) : 1, most = counted.ofBusiestSm / all;
   busy.issue *= scale, busy.l2Bytes *= scale, busy.memoryBytes *= scale;
   for (double &cyclesOfUnit : busy.ofUnits)

@@ -133,6 +133,7 @@ private:
   Lock *lockOf(const Step &step, mlir::Value address);
   void acquire(Step &step, mlir::Value address);
   void release(Step &step, mlir::Value address);
+  bool waitsSince(double time) const;
 
   // ---- barriers.cpp
   void arriveAt(Step &step, int64_t id, int64_t threads, bool waits);
@@ -169,7 +170,8 @@ private:
   std::map<std::pair<const Node *, uint32_t>, double> accessBytes; ///< of an operation that these lanes execute
   llvm::DenseMap<mlir::Value, double> addresses;                   ///< addressesOfSm
   llvm::DenseMap<mlir::Value, Locks> locks;
-  std::map<const Node *, double> atomicFree; ///< when the L2 cache has executed the atomics of an operation
+  /// When the L2 cache has executed the atomics of an address; of an operation, if its address is not known.
+  std::map<std::pair<const Node *, int64_t>, double> atomicFree;
 };
 
 } // namespace tilewright::gpu::model

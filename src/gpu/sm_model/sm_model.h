@@ -43,7 +43,7 @@ struct LaunchPrediction {
   int64_t ctasPerSM = 0; ///< resident at the same time
   /// Returns these fractions with the names of the units, the busiest first.
   std::vector<std::pair<std::string, double>> busyUnits() const;
-  bool isComplete = true;     ///< false: the model met a wait that it could not resolve, and stopped there
+  bool isComplete = true;     ///< false: the model met a wait that it could not resolve, and `seconds` is the time until there
   bool knowsRegisters = true; ///< false: nothing says how many registers a thread has, and they do not limit `ctasPerSM`
 };
 

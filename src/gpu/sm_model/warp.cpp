@@ -239,8 +239,9 @@ double Warp::countSteps() {
   auto isProgram = [](const Frame &frame) { return frame.node && frame.node->isProgramLoop; };
   double steps = 0, ofProgram = 0;
   while (const Node *node = next()) {
-    bool counts = llvm::any_of(stack, isProgram);
+    bool counts = llvm::any_of(stack, isProgram), isAttempt = spins();
     double count = countNode(*node);
+    if (isAttempt) continue;
     steps += count;
     if (counts) ofProgram += count;
   }

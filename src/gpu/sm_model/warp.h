@@ -78,8 +78,8 @@ public:
   void evaluate(const Node &node);
   /// Enters the body of a branch or loop. False if none of it is executed.
   bool enter(const Node &node);
-  /// Returns how many operations this warp executes from here on, loops included. In a kernel with a program loop: those of an iteration,
-  /// because a CTA executes the others once for many programs.
+  /// Returns how many operations this warp executes from here on, loops included, attempts to acquire a lock excluded. In a kernel with a
+  /// program loop: those of an iteration, because a CTA executes the others once for many programs.
   double countSteps();
 
   int64_t iterationsOf(const Node &loop) const;
