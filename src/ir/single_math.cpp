@@ -1,6 +1,10 @@
 // Each function reduces its argument to a small interval, evaluates a polynomial there, and undoes the reduction. The polynomials are
-// minimax approximations (weighted by the relative error of the result, coefficients rounded to f32). Most special values need no code:
-// infinities, zeros and NaN pass through the arithmetic. Selects handle the others. A branch is taken only by arguments that are rare.
+// minimax approximations on that interval. A power of two at each is the largest relative error of the function's result before the
+// coefficients are rounded to f32. Weighted least squares at Chebyshev nodes, with weights that grow with the error, find such sets.
+// tools/chebyshev.py does not make them: its series are of f64 and not weighted. docs/libdevice.md has the errors of the whole functions.
+//
+// Most special values need no code: infinities, zeros and NaN pass through the arithmetic. Selects handle the others. A branch is taken
+// only by arguments that are rare.
 //
 //     sin:  |x| < 105615 (common):  x - k pi/2 with pi/2 as the sum of three numbers
 //           else (branch):          x = M * 2^E,  2/pi = 0.101000101111...
@@ -252,7 +256,7 @@ private:
     Value a = m.absolute(x);
     Split parts = split(a, rootOfHalf);
     Value k = parts.exponent, f = parts.excess;
-    // log(1 + f) = 2 atanh(f / (f + 2)) = u + u^3 / 12 + ..., u = 2f / (f + 2) as the sum of two numbers
+    // log(1 + f) = 2 atanh(f / (f + 2)) = u + u^3 / 12 + ..., u = 2f / (f + 2) as the sum of two numbers; f in [-0.293, 0.415)
     Value inverse = reciprocal(m.add(f, m.real(2)));
     Value half = m.multiply(f, inverse), u = m.add(half, half);
     Value lost = m.subtract(f, u);
@@ -411,7 +415,7 @@ private:
     return {branch.getResult(0), branch.getResult(1)};
   }
 
-  /// The sine's series has degree 7, 2^-28; the cosine's has degree 8, 2^-34. Adding +0 to the cube lets -0 stay.
+  /// For |rest| <= pi/4 the sine's series has degree 7, 2^-28; the cosine's has degree 8, 2^-34. Adding +0 to the cube lets -0 stay.
   Value sinOrCos(Value x, int64_t quadrants) {
     Angle angle = reduce(x);
     Value quadrant = quadrants ? m.addWords(angle.quadrant, m.word(quadrants)) : angle.quadrant;
@@ -428,7 +432,7 @@ private:
   Value tan(Value x) {
     Angle angle = reduce(x);
     Value tangent = oddSeries(
-        angle.rest, m.multiply(angle.rest, angle.rest), // 2^-25.7
+        angle.rest, m.multiply(angle.rest, angle.rest), // of |rest| <= pi/4, 2^-25.7
         {0.33333152532577515, 0.13338887691497803, 0.05340429022908211, 0.024453934282064438, 0.00308343768119812, 0.009406087920069695});
     return m.select(bitOf(angle.quadrant, 0), negate(reciprocal(tangent)), tangent);
   }

@@ -212,6 +212,14 @@ TEST_F(Barriers, wrongExemption) {
   EXPECT_NE(run(body, x, out, with(wrong)).find("race"), std::string::npos);
 }
 
+/// Operations that the analysis does not know, or does not visit, are bugs.
+TEST_F(Barriers, unknownOperations) {
+  const std::string a = "%a = ttg.alloc {ttg.offset = 0 : i64} : !buffer\n", store = "ttg.store_shared %v, %a : !tile, !buffer\n";
+  EXPECT_EQ(cost(a + store, {}), 0);
+  EXPECT_EQ(cost(a + "scf.execute_region {\n" + store + "scf.yield\n}\n", {}), 1000);
+  EXPECT_EQ(cost(a + "%b = scf.execute_region -> !buffer {\nscf.yield %a : !buffer\n}\n", {}), 1000);
+}
+
 /// Partitions that a kernel has itself run at the same time: their scratch memory and buffers share no bytes, and threads of one that
 /// exchange elements synchronize.
 TEST_F(Barriers, partitionsOfTheKernel) {

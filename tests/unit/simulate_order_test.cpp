@@ -197,6 +197,12 @@ TEST(SimulateOrder, FencesOrderRelaxedAtomics) {
     }
   };
   check(message, true);
+  // Each lane has a fence of its own.
+  std::string fences = "    %two = arith.cmpi eq, %lane, %c1 : i32\n    scf.if %one {\n      ptx.fence gpu\n    }\n    scf.if %two {\n     "
+                       " ptx.fence gpu\n    }\n";
+  check(replaced(message, "    ptx.fence gpu // RELEASE\n", fences), true);
+  check(replaced(message, "    ptx.fence gpu // RELEASE\n", replaced(fences, "    scf.if %one {\n      ptx.fence gpu\n    }\n", "")),
+        false);
   check(replaced(message, "    ptx.fence gpu // RELEASE\n", ""), false);
   check(replaced(message, "    ptx.fence gpu // ACQUIRE\n", ""), false);
   std::string unfenced = message;

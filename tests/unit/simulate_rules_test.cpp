@@ -258,6 +258,16 @@ TEST(SimulateRules, InstructionsOfAWarp) {
   says("  %x = arith.constant dense<0> : tensor<4xi32>", "the simulator supports only scalars");
 }
 
+TEST(SimulateRules, RowsOfOneStmatrixAgree) {
+  std::string text = kernel(32, 4096, "", R"(
+  %base = ptx.shared_base
+  %c1 = arith.constant 1 : i32
+  %lane = ptx.lane_id
+  ptx.stmatrix %base, %c1)");
+  EXPECT_EQ(simulateText(text, noArguments), "");
+  expectText(replaced(text, "%base, %c1", "%base, %lane"), noArguments, "another lane writes another value to the same address");
+}
+
 TEST(SimulateRules, OneWarpGroupExecutesTheSameWgmmas) {
   // Warp 0 executes one wgmma more than the other warps.
   std::string wgmma =

@@ -2,6 +2,7 @@
 // In a kernel's text, `// HERE` marks the line of the expected error and `// OTHER` that of the access it collides with.
 #include "simulate_text.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace tilewright;
@@ -91,6 +92,12 @@ TEST(Simulate, ErrorsOfApproximations) {
     isAbove |= mixed[t] > exact[t];
   }
   EXPECT_TRUE(isBelow && isAbove);
+
+  // Exact results have errors, too, if PTX bounds the absolute error.
+  body = replaced(body, "special rcp", "special lg2");
+  EXPECT_EQ(perThread(body)[1], 0);
+  EXPECT_EQ(std::bit_cast<float>(perThread(body, ApproximationError::up)[1]), 0x1p-22F);
+  EXPECT_EQ(perThread(replaced(body, "special lg2", "special sin"), ApproximationError::up)[0], 0);
 }
 
 TEST(Simulate, FusedSums) {

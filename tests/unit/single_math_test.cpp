@@ -21,7 +21,7 @@ namespace {
 struct Function {
   std::function<long double(long double, long double)> reference;
   bool isBinary = false;
-  std::vector<float> limits = {}; // of ranges in which it is computed differently
+  std::vector<float> limits = {}; // of ranges in which it is computed differently, and arguments with the largest errors
 };
 
 template <class Reference> Function unary(Reference reference, std::vector<float> limits = {}) {
@@ -32,8 +32,8 @@ std::map<std::string, Function> functions() {
   std::vector<float> exponents = {88.722839F, 89.415985F, -87.336548F, -103.97208F, 0.34657359F, 44.0F};
   return {
       {"exp", unary([](long double x) { return std::exp(x); }, exponents)},
-      {"expm1", unary([](long double x) { return std::expm1(x); }, {-25, 0.4F, -0.28F, 88.722839F})},
-      {"log", unary([](long double x) { return std::log(x); }, {0.75F, 1, 1.5F, 0x1p-126F})},
+      {"expm1", unary([](long double x) { return std::expm1(x); }, {-25, 0.4F, -0.28F, 88.722839F, 0x1.9ecb7ep-2F, 0x1.10a70cp+4F})},
+      {"log", unary([](long double x) { return std::log(x); }, {0.75F, 1, 1.5F, 0x1p-126F, 0x1.8f3a72p+0F})},
       {"log2", unary([](long double x) { return std::log2(x); }, {0.70710678F, 1, 1.4142135F, 0x1p-126F})},
       {"log10", unary([](long double x) { return std::log10(x); }, {0.70710678F, 1, 1.4142135F, 0x1p-126F})},
       {"log1p", unary([](long double x) { return std::log1p(x); }, {-1, -0.25F, 0.5F, 0x1p24F, 0x1p126F})},
@@ -43,7 +43,7 @@ std::map<std::string, Function> functions() {
       {"asin", unary([](long double x) { return std::asin(x); }, {0.55F, 1})},
       {"acos", unary([](long double x) { return std::acos(x); }, {0.55F, -0.55F, 1, -1})},
       {"atan", unary([](long double x) { return std::atan(x); }, {1, 0x1p126F})},
-      {"sinh", unary([](long double x) { return std::sinh(x); }, {1, 88.722839F, 89.415985F})},
+      {"sinh", unary([](long double x) { return std::sinh(x); }, {1.45F, 88.722839F, 89.415985F})},
       {"cosh", unary([](long double x) { return std::cosh(x); }, {88.722839F, 89.415985F})},
       {"tanh", unary([](long double x) { return std::tanh(x); }, {0.6F, 9, 44})},
       {"asinh", unary([](long double x) { return std::asinh(x); }, {1, 0.5F, 0x1p60F})},
@@ -52,9 +52,9 @@ std::map<std::string, Function> functions() {
       {"erf", unary([](long double x) { return std::erf(x); }, {0.925F, 3.9F})},
       {"erfc", unary([](long double x) { return std::erfc(x); }, {0.477F, -0.477F, 10.05F, 9.19F, 11})},
       {"cbrt", unary([](long double x) { return std::cbrt(x); }, {1, 8, 0x1p-100F, 0x1p-126F})},
-      {"pow", {[](long double x, long double y) { return std::pow(x, y); }, true}},
-      {"atan2", {[](long double x, long double y) { return std::atan2(x, y); }, true}},
-      {"hypot", {[](long double x, long double y) { return std::hypot(x, y); }, true}},
+      {"pow", {[](long double x, long double y) { return std::pow(x, y); }, true, {0.70710678F, 1, 1.4142135F, 0x1p-126F}}},
+      {"atan2", {[](long double x, long double y) { return std::atan2(x, y); }, true, {0x1p-126F, 0x1p-100F, 1, 0x1p100F}}},
+      {"hypot", {[](long double x, long double y) { return std::hypot(x, y); }, true, {0x1p-126F, 0x1p-101F, 1, 0x1p100F}}},
   };
 }
 
@@ -77,39 +77,42 @@ std::map<std::string, std::array<double, 2>> bounds() {
 }
 
 constexpr int64_t threads = 1024;
+constexpr int32_t neighborsOfLimit = 802; // 200 on each side, of both signs
+
+constexpr float specials[] = {0.0F,
+                              -0.0F,
+                              INFINITY,
+                              -INFINITY,
+                              NAN,
+                              1,
+                              -1,
+                              0.5F,
+                              -0.5F,
+                              2,
+                              -2,
+                              3,
+                              -3,
+                              2.5F,
+                              8,
+                              1000,
+                              3.4028235e38F,
+                              -3.4028235e38F,
+                              1e-45F,
+                              -1e-45F,
+                              0x1p-126F,
+                              -0x1p-126F,
+                              1.1754942e-38F,
+                              16777215,
+                              -16777216,
+                              8388607.5F,
+                              0.99999994F,
+                              1.0000001F};
 
 /// Every bit pattern in steps, with all special ones, ordinary numbers, and the neighbors of limits.
 std::vector<float> samples(const std::vector<float> &limits, uint32_t seed) {
-  std::vector<float> x = {0.0F,
-                          -0.0F,
-                          INFINITY,
-                          -INFINITY,
-                          NAN,
-                          1,
-                          -1,
-                          0.5F,
-                          -0.5F,
-                          2,
-                          -2,
-                          3,
-                          -3,
-                          2.5F,
-                          8,
-                          1000,
-                          3.4028235e38F,
-                          -3.4028235e38F,
-                          1e-45F,
-                          -1e-45F,
-                          0x1p-126F,
-                          -0x1p-126F,
-                          1.1754942e-38F,
-                          16777215,
-                          -16777216,
-                          8388607.5F,
-                          0.99999994F,
-                          1.0000001F};
+  std::vector<float> x(std::begin(specials), std::end(specials));
   for (float limit : limits)
-    for (int32_t i = -200; i <= 200; ++i)
+    for (int32_t i = -neighborsOfLimit / 4; i <= neighborsOfLimit / 4; ++i)
       for (uint32_t sign : {0U, 1U << 31})
         x.push_back(std::bit_cast<float>((std::bit_cast<uint32_t>(limit) + uint32_t(i)) ^ sign));
   for (uint64_t bits = seed % 65536; bits < uint64_t(1) << 32; bits += 1 << 17)
@@ -121,22 +124,25 @@ std::vector<float> samples(const std::vector<float> &limits, uint32_t seed) {
   return x;
 }
 
-/// The pairs of all special arguments, of bit patterns, and powers of all magnitudes.
-void addPairs(std::vector<float> &x, std::vector<float> &y) {
-  constexpr size_t special = 28;
+/// Adds second arguments: to every other number one that makes a power of some magnitude, to the neighbors of limits one that is not
+/// larger, else bit patterns. All pairs of special numbers come last.
+void addPairs(std::vector<float> &x, std::vector<float> &y, const std::vector<float> &limits) {
   y = samples({1}, 777);
   std::mt19937 random(5);
   std::shuffle(y.begin(), y.end(), random);
   y.resize(x.size(), 1);
-  std::vector<float> values(x.begin(), x.begin() + special);
-  for (size_t i = 0; i < special * special; ++i) {
-    x[i] = values[i / special];
-    y[i] = values[i % special];
-  }
-  std::uniform_real_distribution<float> exponent(-150, 129);
-  for (size_t i = special * special; i < x.size(); i += 2) {
-    x[i] = std::fabs(x[i]);
-    y[i] = exponent(random) / std::log2(x[i]);
+  size_t count = std::size(specials), neighbors = count + limits.size() * neighborsOfLimit;
+  std::uniform_real_distribution<float> exponent(-150, 129), ratio(-1, 1);
+  for (size_t i = count; i < x.size(); ++i)
+    if (i % 2 == 0) {
+      x[i] = std::fabs(x[i]);
+      y[i] = exponent(random) / std::log2(x[i]);
+    } else if (i < neighbors) {
+      y[i] = x[i] * ratio(random);
+    }
+  for (size_t i = 0, first = x.size() - count * count; i < count * count; ++i) {
+    x[first + i] = specials[i / count];
+    y[first + i] = specials[i % count];
   }
 }
 
@@ -164,7 +170,7 @@ std::vector<float> compute(const std::string &name, std::vector<float> x, std::v
   %result = arith.remf %a, %b : f32
   ptx.store_global %outAt, %result : f32)");
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  module->walk([&](mlir::arith::RemFOp op) { // the function's place
+  module->walk([&](mlir::arith::RemFOp op) { // only holds the function's place: any operation of two f32 with one result
     mlir::ImplicitLocOpBuilder b(op.getLoc(), op);
     llvm::SmallVector<mlir::Value> operands = {op.getLhs()};
     if (functions().at(name).isBinary) operands.push_back(op.getRhs());
@@ -202,7 +208,7 @@ TEST_P(SingleMath, IsWithinItsBounds) {
   ASSERT_TRUE(functions().count(name)) << "no reference";
   Function function = functions().at(name);
   std::vector<float> x = samples(function.limits, 4321), y(x.size());
-  if (function.isBinary) addPairs(x, y);
+  if (function.isBinary) addPairs(x, y, function.limits);
   for (ApproximationError error : {ApproximationError::none, ApproximationError::down, ApproximationError::up, ApproximationError::mixed}) {
     std::vector<float> out = compute(name, x, y, error);
     double largest = 0;

@@ -89,15 +89,15 @@ public:
       }
       Step &step = body.steps.emplace_back();
       step.op = &op;
-      auto handler = table.handlers.find(op.getName().getStringRef());
-      if (handler == table.handlers.end()) return refuse(&op, "is not supported by the simulator");
-      step.handler = handler->second;
-      step.forwards = table.forwards.count(op.getName().getStringRef());
+      HandlerRow row = table.rows.lookup(op.getName().getStringRef());
+      if (!row.execute) return refuse(&op, "is not supported by the simulator");
+      step.handler = row.execute;
+      step.forwards = row.forwards;
       step.number = uint32_t(program.ops.size());
-      step.isWarpWide = table.warpWide.contains(op.getName().getStringRef());
-      if (auto predicate = table.predicates.lookup(op.getName().getStringRef()))
+      step.isWarpWide = row.isWarpWide;
+      if (row.predicate)
         for (OpOperand &use : op.getOpOperands())
-          if (use.get() == predicate(&op)) step.predicate = use.getOperandNumber();
+          if (use.get() == row.predicate(&op)) step.predicate = use.getOperandNumber();
       program.ops.push_back(&op);
       auto store = dyn_cast<ptx::StoreGlobalOp>(op);
       std::optional<uint32_t> tile = store ? store.getTile() : std::nullopt;
@@ -105,7 +105,7 @@ public:
       if (auto below = op.getAttrOfType<IntegerAttr>(ptx::indexBelowName)) step.below = below.getInt();
       program.usesWgmma |= isa<ptx::WgmmaOp>(op);
       if (std::optional<FusedSum> fused = fusedSumOf(&op, options)) {
-        step.handler = table.handlers.at(ptx::FmaOp::getOperationName());
+        step.handler = table.rows.at(ptx::FmaOp::getOperationName()).execute;
         step.negatesFactors = fused->negatesFactors;
         step.negatesAddend = fused->negatesAddend;
         llvm::append_range(step.operands, llvm::map_range(fused->operands, [&](Value value) { return number(value); }));
@@ -240,11 +240,11 @@ static bool runWhile(Warp &warp, const Step &step) {
 }
 
 void addControlHandlers(HandlerTable &table) {
-  table.handlers["scf.if"] = runIf;
-  table.handlers["scf.for"] = runFor;
-  table.handlers["scf.while"] = runWhile;
+  table.set("scf.if", runIf);
+  table.set("scf.for", runFor);
+  table.set("scf.while", runWhile);
   for (const char *name : {"scf.if", "scf.for", "scf.while"})
-    table.forwards[name] = true;
+    table.rows[name].forwards = true;
 }
 
 // ---- a warp

@@ -267,8 +267,8 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   if (!warp.noteGlobal(step, lane, {pointer, bytes, changed, true, forAll})) return std::nullopt;
   bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
   if (launch.history && releases && forAll) launch.history->release(program, *address);
-  if (launch.history && forAll && warp.releasedByFence && warp.fencedLanes >> lane & 1)
-    launch.history->releaseAt(*address, *warp.releasedByFence);
+  for (const auto &[lanes, released] : warp.fences)
+    if (launch.history && forAll && lanes >> lane & 1) launch.history->releaseAt(*address, released);
   return old;
 }
 
@@ -278,8 +278,10 @@ static bool fence(Warp &warp, const Step &, ptx::FenceOp op) {
   if (!launch.history || op.getScope() == ptx::Scope::cta) return true;
   launch.history->learn(warp.program, warp.seenByAtomics);
   warp.seenByAtomics.clear();
-  warp.releasedByFence = launch.history->fence(warp.program);
-  warp.fencedLanes = warp.mask;
+  for (auto &[lanes, released] : warp.fences)
+    lanes &= ~warp.mask;
+  llvm::erase_if(warp.fences, [](const auto &fence) { return fence.first == 0; });
+  warp.fences.push_back({warp.mask, launch.history->fence(warp.program)});
   return true;
 }
 

@@ -47,18 +47,20 @@ static bool ldmatrix(Warp &warp, const Step &step, ptx::LdmatrixOp op) {
 }
 
 static bool stmatrix(Warp &warp, const Step &step, ptx::StmatrixOp op) {
-  size_t count = step.operands.size() - 1;
-  for (size_t row = 0; row < 8 * count; ++row) {
-    uint64_t address = warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset()));
-    if (!warp.touch(step, int64_t(row), address, 16, Warp::Access::write, 16)) return false;
-    const Lanes &values = warp.get(step, 1 + row / 8);
+  std::vector<std::array<uint16_t, 8>> rows(8 * (step.operands.size() - 1));
+  auto addressOf = [&](size_t row) { return warp.cta.local(warp.get(step, 0)[row] + uint64_t(op.getOffset())); };
+  for (size_t row = 0; row < rows.size(); ++row) {
     // Record the bytes as written by the lane that gives the address: its fence_async counts for them.
+    if (!warp.touch(step, int64_t(row), addressOf(row), 16, Warp::Access::write, 16)) return false;
+    const Lanes &values = warp.get(step, 1 + row / 8);
     for (size_t column = 0; column < 8; ++column) {
       size_t outer = op.getTransposed() ? column : row % 8, inner = op.getTransposed() ? row % 8 : column;
-      auto element = uint16_t(values[outer * 4 + inner / 2] >> (16 * (inner % 2)));
-      std::memcpy(warp.cta.at(address + 2 * column), &element, 2);
+      rows[row][column] = uint16_t(values[outer * 4 + inner / 2] >> (16 * (inner % 2)));
     }
+    std::memcpy(warp.cta.at(addressOf(row)), rows[row].data(), 16);
   }
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (!warp.checkWritten(step, int64_t(row), addressOf(row), rows[row].data(), 16)) return false;
   return true;
 }
 
@@ -268,8 +270,8 @@ static bool wgmmaWait(Warp &warp, const Step &step, ptx::WgmmaWaitOp op) {
 
 void addMatrixHandlers(HandlerTable &table) {
   table.addWarpWide<ldmatrix, stmatrix, mma, wgmmaFence, wgmma, wgmmaCommit, wgmmaWait>();
-  table.forwards["ptx.wgmma"] = true;
-  table.forwards["ptx.wgmma_wait"] = true;
+  table.rows["ptx.wgmma"].forwards = true;
+  table.rows["ptx.wgmma_wait"].forwards = true;
 }
 
 } // namespace tilewright::gpu::sim

@@ -10,6 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 using namespace mlir;
@@ -202,6 +203,8 @@ bool Warp::touch(const Step &step, int64_t lane, Cta &target, const Chunk &chunk
                 hex(address) + " is outside of shared memory (" + llvm::Twine(target.shared.size()) + " bytes at " + hex(sharedBase) + ")",
                 lane);
   if (address % uint64_t(alignment)) return fail(step, hex(address) + " is not a multiple of " + llvm::Twine(alignment), lane);
+  [[maybe_unused]] bool isAsynchronous = access == Access::copyWrite || access == Access::asyncRead || access == Access::asyncWrite;
+  assert((&target == &cta || isAsynchronous) && "the access of a thread is recorded with its own CTA's clock");
   if (&target != &cta && target.isDone()) return failEnded(step, target, lane);
   bool writes = access != Access::read && access != Access::asyncRead;
   for (uint64_t at = address; at < address + uint64_t(bytes); ++at)
@@ -269,7 +272,11 @@ static bool loadBlock(Warp &warp, const Step &step, ptx::LoadBlockOp) {
   return true;
 }
 
-/// Two lanes may write one byte in one instruction only if they write the same value.
+bool Warp::checkWritten(const Step &step, int64_t lane, uint64_t address, const void *value, int64_t bytes) {
+  if (std::memcmp(cta.at(address), value, size_t(bytes)) == 0) return true;
+  return fail(step, "race: another lane writes another value to the same address" + byteText(address) + " in this instruction", lane);
+}
+
 static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64_t bytes, int64_t count) {
   uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
   std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
@@ -280,11 +287,8 @@ static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64
   auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
   if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;
   for (auto [address, lane] : llvm::ArrayRef(accesses).take_front(active))
-    for (int64_t i = 0; i < count; ++i) {
-      uint64_t at = address + uint64_t(i * bytes);
-      if (std::memcmp(warp.cta.at(at), &warp.get(step, size_t(1 + i))[lane], size_t(bytes)) == 0) continue;
-      return warp.fail(step, "race: another lane writes another value to the same address" + byteText(at) + " in this instruction", lane);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      if (!warp.checkWritten(step, lane, address + uint64_t(i * bytes), &warp.get(step, size_t(1 + i))[lane], bytes)) return false;
   return true;
 }
 

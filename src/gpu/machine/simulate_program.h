@@ -27,7 +27,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
 
@@ -104,20 +103,21 @@ template <class Op, bool (*function)(Warp &, const Step &, Op)> struct HandlerOf
   }
 };
 
+/// How the simulator executes the operations of a name.
+struct HandlerRow {
+  Handler execute = nullptr;
+  bool forwards = false;                                   // as in Step
+  bool isWarpWide = false;                                 // all lanes of a warp execute it
+  mlir::Value (*predicate)(mlir::Operation *op) = nullptr; // null if such operations have none
+};
 struct HandlerTable {
-  llvm::StringMap<Handler> handlers;
-  llvm::StringMap<bool> forwards;
-  llvm::StringMap<mlir::Value (*)(mlir::Operation *)> predicates;
-  llvm::StringSet<> warpWide; // operations that all lanes of a warp execute
+  llvm::StringMap<HandlerRow> rows;
 
-  template <auto... functions> void add() {
-    ((handlers[HandlerOf<functions>::name()] = &HandlerOf<functions>::execute), ...);
-    ((predicates[HandlerOf<functions>::name()] = &HandlerOf<functions>::predicate), ...);
+  void set(llvm::StringRef name, Handler handler) { rows[name].execute = handler; }
+  template <auto... functions> void add(bool isWarpWide = false) {
+    ((rows[HandlerOf<functions>::name()] = {&HandlerOf<functions>::execute, false, isWarpWide, &HandlerOf<functions>::predicate}), ...);
   }
-  template <auto... functions> void addWarpWide() {
-    add<functions...>();
-    (warpWide.insert(HandlerOf<functions>::name()), ...);
-  }
+  template <auto... functions> void addWarpWide() { add<functions...>(/*isWarpWide=*/true); }
 };
 void addScalarHandlers(HandlerTable &table);
 void addMemoryHandlers(HandlerTable &table);
@@ -323,11 +323,10 @@ public:
   std::vector<Clock> others;                              // for the CTAs of the cluster; its own entry is unused
   std::vector<std::pair<uint32_t, uint32_t>> asyncFences; // epoch, lanes
   uint32_t program = 0; // the number of the cluster whose work it does: its own one, or one whose launch it has canceled
-  std::optional<AccessHistory::Clock> releasedByFence; // what its last ptx.fence releases with each relaxed atomic that follows
-  uint32_t fencedLanes = 0;                            // that executed this fence
-  AccessHistory::Clock seenByAtomics;                  // what its next ptx.fence acquires
-  std::map<uint64_t, uint32_t> responseReaders;        // by address of a response of launch control: the lanes that read it last
-  int64_t initFence = -1;                              // component of its CTA's clocks: its mbarrier_init_fences
+  std::vector<std::pair<uint32_t, AccessHistory::Clock>> fences; // lanes whose last ptx.fence it is; what their relaxed atomics release
+  AccessHistory::Clock seenByAtomics;                            // what its next ptx.fence acquires
+  std::map<uint64_t, uint32_t> responseReaders;                  // by address of a response of launch control: the lanes that read it last
+  int64_t initFence = -1;                                        // component of its CTA's clocks: its mbarrier_init_fences
   uint32_t initFences = 0;
 
   // cp.async and bulk groups, by lane
@@ -403,6 +402,9 @@ public:
   bool touch(const Step &step, int64_t lane, uint64_t address, int64_t bytes, Access access, int64_t alignment) {
     return touch(step, lane, cta, {address, bytes}, access, alignment);
   }
+  /// Checks, after all lanes have written to shared memory, that `value` is what stands there: two lanes may write one byte in one
+  /// instruction only if they write the same value.
+  bool checkWritten(const Step &step, int64_t lane, uint64_t address, const void *value, int64_t bytes);
   /// Checks bounds, alignment and races of a read from another CTA's shared memory.
   bool touchRemote(const Step &step, int64_t lane, Cta &from, uint64_t address, int64_t bytes);
   /// Reports an access to the shared memory of a CTA that has ended.

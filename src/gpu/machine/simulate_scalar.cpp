@@ -157,7 +157,7 @@ static double maxError(ptx::Unit kind, double a, double result) {
   case ptx::Unit::rsqrt: return std::exp2(-22.9) * relative;
   case ptx::Unit::sqrt: return 0x1p-23 * relative;
   case ptx::Unit::sin:
-  case ptx::Unit::cos: return std::exp2(std::abs(a) <= 2 * M_PI ? -20.5 : -14.7);
+  case ptx::Unit::cos: return a == 0 ? 0 : std::exp2(std::abs(a) <= 2 * M_PI ? -20.5 : -14.7);
   case ptx::Unit::tanh: return 0x1p-11 * relative;
   default: return 0;
   }
@@ -165,7 +165,7 @@ static double maxError(ptx::Unit kind, double a, double result) {
 
 /// Returns a number of f32 within `bound` of `exact`. `operands`: their bits.
 static double withError(ApproximationError error, double exact, double bound, uint64_t operands) {
-  if (error == ApproximationError::none || !std::isfinite(exact) || exact == 0) return exact;
+  if (error == ApproximationError::none || !std::isfinite(exact) || bound == 0) return exact;
   uint64_t hash = (operands + 1) * 0x9e3779b97f4a7c15;
   double part = error == ApproximationError::down ? -1 : error == ApproximationError::up ? 1 : double(int64_t(hash)) * 0x1p-63;
   auto result = float(exact + part * bound);
@@ -278,7 +278,7 @@ static bool convert(Warp &warp, const Step &step, ptx::ConvertOp op) {
 }
 
 #define INTEGER(NAME, RESULT)                                                                                                              \
-  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+  table.rows[NAME].execute = [](Warp &warp, const Step &step) {                                                                            \
     return integers(warp, step, []([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, int64_t bits) -> uint64_t {                   \
       [[maybe_unused]] int64_t sa = signExtend(a, bits), sb = signExtend(b, bits);                                                         \
       return RESULT;                                                                                                                       \
@@ -287,7 +287,7 @@ static bool convert(Warp &warp, const Step &step, ptx::ConvertOp op) {
 #define INTEGER1(NAME, RESULT) INTEGER(NAME, RESULT)
 #define DIVISION(NAME, AT_ZERO, RESULT) INTEGER(NAME, b == 0 ? AT_ZERO : RESULT)
 #define FLOAT(NAME, RESULT)                                                                                                                \
-  table.handlers[NAME] = [](Warp &warp, const Step &step) {                                                                                \
+  table.rows[NAME].execute = [](Warp &warp, const Step &step) {                                                                            \
     return floats(warp, step, []([[maybe_unused]] double x, [[maybe_unused]] double y) -> double { return RESULT; });                      \
   };
 
@@ -302,19 +302,19 @@ static void addArithmetic(HandlerTable &table) {
 void addScalarHandlers(HandlerTable &table) {
   table.add<permute, pack, unpack, special, divide, convertPair, convert>();
   addArithmetic(table);
-  table.handlers["ptx.fma"] = fusedMultiplyAdd;
-  table.handlers["arith.cmpi"] = compareIntegers;
-  table.handlers["arith.cmpf"] = compareFloats;
-  table.handlers["arith.mulsi_extended"] = multiplyExtended;
-  table.handlers["arith.mului_extended"] = multiplyExtended;
-  table.handlers["arith.addui_extended"] = addExtended;
-  table.handlers["arith.fptosi"] = floatToInteger;
-  table.handlers["arith.fptoui"] = floatToInteger;
-  table.handlers["arith.sitofp"] = integerToFloat;
-  table.handlers["arith.uitofp"] = integerToFloat;
-  table.handlers["arith.constant"] = constant;
-  table.handlers["arith.select"] = select;
-  table.handlers["ub.poison"] = [](Warp &warp, const Step &step) { // a conspicuous value
+  table.set("ptx.fma", fusedMultiplyAdd);
+  table.set("arith.cmpi", compareIntegers);
+  table.set("arith.cmpf", compareFloats);
+  table.set("arith.mulsi_extended", multiplyExtended);
+  table.set("arith.mului_extended", multiplyExtended);
+  table.set("arith.addui_extended", addExtended);
+  table.set("arith.fptosi", floatToInteger);
+  table.set("arith.fptoui", floatToInteger);
+  table.set("arith.sitofp", integerToFloat);
+  table.set("arith.uitofp", integerToFloat);
+  table.set("arith.constant", constant);
+  table.set("arith.select", select);
+  table.rows["ub.poison"].execute = [](Warp &warp, const Step &step) { // a conspicuous value
     warp.forLanes([&](int64_t lane) { warp.result(step, 0)[lane] = 0xdeadbeefdeadbeef & step.to.mask(); });
     return true;
   };

@@ -155,27 +155,28 @@ static bool setRegisters(Warp &warp, const Step &step, ptx::MaxRegistersOp op) {
 
 void addWarpHandlers(HandlerTable &table) {
   table.addWarpWide<shuffle, redux, ballot, matchAny, barrier, barrierArrive, setRegisters>();
-  auto &handlers = table.handlers;
-  handlers["ptx.thread_id"] = [](Warp &warp, const Step &step) {
+  table.rows["ptx.thread_id"].execute = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t lane) { return warp.index * lanesPerWarp + lane; });
   };
-  handlers["ptx.warp_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
-  handlers["ptx.lane_id"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
-  handlers["ptx.shared_base"] = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.cta.base(); }); };
-  handlers["ptx.cluster_rank"] = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.cta.rank; }); };
-  handlers["ptx.block_id"] = [](Warp &warp, const Step &step) {
+  table.rows["ptx.warp_id"].execute = [](Warp &warp, const Step &step) { return perLane(warp, step, [&](int64_t) { return warp.index; }); };
+  table.rows["ptx.lane_id"].execute = [](Warp &warp, const Step &step) { return perLane(warp, step, [](int64_t lane) { return lane; }); };
+  table.rows["ptx.shared_base"].execute = [](Warp &w, const Step &step) { return perLane(w, step, [&](int64_t) { return w.cta.base(); }); };
+  table.rows["ptx.cluster_rank"].execute = [](Warp &warp, const Step &step) {
+    return perLane(warp, step, [&](int64_t) { return warp.cta.rank; });
+  };
+  table.rows["ptx.block_id"].execute = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t) { return warp.cta.id[cast<ptx::BlockIdOp>(step.op).getAxis()]; });
   };
-  handlers["ptx.block_count"] = [](Warp &warp, const Step &step) {
+  table.rows["ptx.block_count"].execute = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t) { return warp.cta.grid[cast<ptx::BlockCountOp>(step.op).getAxis()]; });
   };
-  handlers["ptx.elect"] = [](Warp &warp, const Step &step) { // any lane, but the same one in each election
+  table.rows["ptx.elect"].execute = [](Warp &warp, const Step &step) { // any lane, but the same one in each election
     return perLane(warp, step, [&](int64_t lane) { return lane == int64_t(warp.cta.options.seed % uint64_t(lanesPerWarp)); });
   };
   for (const char *name : {"ptx.elect", "ptx.warp_barrier"})
-    table.warpWide.insert(name);
+    table.rows[name].isWarpWide = true;
   for (const char *name : {"ptx.sleep", "ptx.warp_barrier", "ptx.prefetch_tensor_map"}) // without effect here
-    handlers[name] = [](Warp &, const Step &) { return true; };
+    table.set(name, [](Warp &, const Step &) { return true; });
 }
 
 } // namespace tilewright::gpu::sim

@@ -1,6 +1,7 @@
 #include "gpu/schedule/shared_memory/barrier_analysis.h"
 
 #include "gpu/machine/ptx.h"
+#include "ir/refusal.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -80,7 +81,7 @@ public:
     if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
     auto known = cache.accesses.find(op);
-    if (known == cache.accesses.end()) known = cache.accesses.insert({op, sharedAccessesOf(op)}).first;
+    if (known == cache.accesses.end()) known = cache.accesses.insert({op, *sharedAccessesOf(op)}).first;
     for (const SharedAccess &access : known->second)
       add(access, state);
   }
@@ -265,7 +266,8 @@ BarrierRules::BarrierRules(tt::FuncOp function, bool hasPartitions, ArrayRef<Exe
     llvm::TypeSwitch<Operation *>(op).Case<ttg::MmaAsyncWaitOp, ttg::Tcgen05WaitOp, ttg::TmaStoreWaitOp, ttg::CopyWaitOp>(
         [&](auto wait) { maxPending = std::max<int64_t>(maxPending, wait.getPending()); });
     if (!isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::TmaLoadOp, ttg::TmaStoreOp>(op)) return;
-    for (const SharedAccess &access : sharedAccessesOf(op))
+    SmallVector<SharedAccess> accesses = *sharedAccessesOf(op);
+    for (const SharedAccess &access : accesses)
       if (!access.inTensorMemory) asyncBytes.insert({access.first, access.end});
   });
 }
@@ -273,6 +275,18 @@ BarrierRules::BarrierRules(tt::FuncOp function, bool hasPartitions, ArrayRef<Exe
 bool BarrierRules::mayNeedFence(const SharedAccess &access) const {
   return !access.isAsyncProxy() && !access.inTensorMemory &&
          llvm::any_of(asyncBytes, [&](auto bytes) { return bytes.first < access.end && access.first < bytes.second; });
+}
+
+LogicalResult verifyKnown(tt::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) -> WalkResult {
+    std::optional<SmallVector<SharedAccess>> accesses = sharedAccessesOf(op);
+    if (!accesses) return bug(op, "it is not known how it accesses shared memory");
+    bool isVisited = isa_and_nonnull<tt::FuncOp, scf::ForOp, scf::WhileOp, scf::IfOp, ttg::WarpSpecializeOp>(op->getParentOp());
+    if (!isVisited && !accesses->empty())
+      return bug(op, "it accesses shared memory in a region that the analysis of barriers does not visit");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 void visitUnordered(Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit) {

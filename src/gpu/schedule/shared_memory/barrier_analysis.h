@@ -72,6 +72,9 @@ struct BarrierRules {
   bool mayNeedFence(const SharedAccess &access) const;
 };
 
+/// Reports a bug if the analysis does not know an operation, or does not visit an access.
+mlir::LogicalResult verifyKnown(tt::FuncOp function);
+
 /// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
 /// each pair of accesses that are not ordered yet, of which the later one is in the operation.
 void visitUnordered(mlir::Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit);

@@ -48,7 +48,7 @@ struct Unordered {
 
 /// The kind of a pair. Pairs of an earlier kind are ordered first: their barriers often order those of a later kind as well.
 struct PairKind {
-  bool isMismatched = false; ///< a TMA store can use barriers of other accesses; an access that needs the producer in one comes last, too
+  bool isDeferred = false;
   bool onlyFence = false;
   auto operator<=>(const PairKind &) const = default;
 };
@@ -143,6 +143,7 @@ private:
 
   static Operation *loopAround(Operation *op) { return op->getParentOfType<LoopLikeOpInterface>(); }
 
+  /// A TMA store can use barriers of other accesses, so it comes later. So do other accesses that need all warps in the barrier.
   static PairKind kindOf(const Unordered &each) {
     return {(each.earlier.access.accessor == Accessor::tmaStore) != each.need.allWarps, !each.need.barrier && !each.need.allWarps};
   }
@@ -220,6 +221,7 @@ private:
 } // namespace
 
 LogicalResult insertBarriers(tt::FuncOp function, ArrayRef<Exemption> exempt) {
+  if (failed(verifyKnown(function))) return failure();
   return Inserter(function, exempt).run();
 }
 

@@ -115,20 +115,21 @@ bool hasBarrierInside(Operation *op) {
   return isa<ttg::AllocBarriersOp>(op) || (op->hasAttr(ttg::offsetName) && !isa<ttg::AllocOp>(op));
 }
 
-SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
-  if (auto load = dyn_cast<ttg::LoadSharedOp>(op)) return {accessOf(op, load.getBuffer(), false, Accessor::threads)};
-  if (auto store = dyn_cast<ttg::StoreSharedOp>(op)) return {accessOf(op, store.getBuffer(), true, Accessor::threads)};
-  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return {accessOf(op, copy.getBuffer(), true, Accessor::copyAsync)};
-  if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return {accessOf(op, load.getBuffer(), true, Accessor::tmaLoad)};
-  if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return {accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
-  if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return {tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
-  if (auto scale = dyn_cast<ttg::TensorScaleOp>(op)) return {tensorAccessOf(op, scale.getTile(), true, Accessor::threads)};
-  if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return {tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
+std::optional<SmallVector<SharedAccess>> sharedAccessesOf(Operation *op) {
+  using Accesses = SmallVector<SharedAccess>;
+  if (auto load = dyn_cast<ttg::LoadSharedOp>(op)) return Accesses{accessOf(op, load.getBuffer(), false, Accessor::threads)};
+  if (auto store = dyn_cast<ttg::StoreSharedOp>(op)) return Accesses{accessOf(op, store.getBuffer(), true, Accessor::threads)};
+  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return Accesses{accessOf(op, copy.getBuffer(), true, Accessor::copyAsync)};
+  if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return Accesses{accessOf(op, load.getBuffer(), true, Accessor::tmaLoad)};
+  if (auto store = dyn_cast<ttg::TmaStoreOp>(op)) return Accesses{accessOf(op, store.getBuffer(), false, Accessor::tmaStore)};
+  if (auto load = dyn_cast<ttg::TensorLoadOp>(op)) return Accesses{tensorAccessOf(op, load.getSource(), false, Accessor::threads)};
+  if (auto scale = dyn_cast<ttg::TensorScaleOp>(op)) return Accesses{tensorAccessOf(op, scale.getTile(), true, Accessor::threads)};
+  if (auto store = dyn_cast<ttg::TensorStoreOp>(op)) return Accesses{tensorAccessOf(op, store.getTarget(), true, Accessor::threads)};
   if (auto free = dyn_cast<ttg::TensorFreeOp>(op)) {
     int64_t columns = free.getAddress().getDefiningOp<ttg::TensorAllocOp>().getColumns();
-    return {{op, op, 0, columns, {}, true, Accessor::threads, ttg::Partition::consumers, /*inTensorMemory=*/true}};
+    return Accesses{{op, op, 0, columns, {}, true, Accessor::threads, ttg::Partition::consumers, /*inTensorMemory=*/true}};
   }
-  SmallVector<SharedAccess> accesses;
+  Accesses accesses;
   if (auto mma = dyn_cast<ttg::Tcgen05MmaOp>(op)) {
     accesses.push_back(tensorAccessOf(op, mma.getD(), true, Accessor::mma));
     if (isa<ttg::TensorMemoryType>(mma.getA().getType())) accesses.push_back(tensorAccessOf(op, mma.getA(), false, Accessor::mma));
@@ -139,9 +140,14 @@ SmallVector<SharedAccess> sharedAccessesOf(Operation *op) {
       if (isa<ttg::BufferType>(operand.getType())) accesses.push_back(accessOf(op, operand, false, accessor));
     return accesses;
   }
-  if (!hasBarrierInside(op) || isa<ttg::AllocBarriersOp, ttg::TensorAllocOp>(op)) return {};
+  // Names of bytes, and what only mbarriers order.
+  if (isa<ttg::StageOp, ttg::ViewOp, ttg::LoopVariantZeroOp, ttg::TensorStageOp, ttg::AllocBarriersOp, ttg::TensorAllocOp,
+          ttg::ClcProgramOp>(op))
+    return Accesses{};
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<ttg::BufferType, ttg::TensorMemoryType>)) return std::nullopt;
+  if (!hasBarrierInside(op)) return Accesses{};
   int64_t first = offsetOf(op);
-  return {{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, ttg::Partition::consumers}};
+  return Accesses{{op, op, first, first + scratchBytes(op), {}, true, Accessor::threads, ttg::Partition::consumers}};
 }
 
 } // namespace tilewright::gpu

@@ -8,6 +8,8 @@
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+
 namespace tilewright::gpu {
 
 /// Which hardware makes an access, and what ends it. Threads and cp.async use the generic proxy, the other ones the async proxy.
@@ -36,9 +38,10 @@ struct SharedAccess {
   bool overlaps(const SharedAccess &other) const;
 };
 
-/// The accesses of an operation itself, without those of operations in its regions. An operation with scratch memory writes it: its
-/// lowering has a barrier before that and one before it reads the result.
-llvm::SmallVector<SharedAccess> sharedAccessesOf(mlir::Operation *op);
+/// The accesses of an operation itself, without those of operations in its regions; none if it is not known what it does to an operand in
+/// shared or tensor memory. An operation with scratch memory writes it: its lowering has a barrier before that and one before it reads the
+/// result.
+std::optional<llvm::SmallVector<SharedAccess>> sharedAccessesOf(mlir::Operation *op);
 
 /// True if the operation's lowering has a barrier of all threads that hold tiles, before its own accesses.
 bool hasBarrierInside(mlir::Operation *op);

@@ -1,5 +1,5 @@
-// A plan of shared memory proves itself before it becomes code. The rules are stated independently of how the planner found its offsets, so
-// a mistake of the planner is a refusal that names it, never a wrong number.
+// Checks the offsets of a plan of shared memory, whatever way the planner found them: each reservation lies in the requested memory and is
+// aligned, and reservations that are in use at the same time are disjoint. When each is in use is taken from the plan.
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "support/gpu_hardware.h"
 
