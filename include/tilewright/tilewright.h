@@ -40,17 +40,24 @@
 #define TILEWRIGHT_HAS_FLOAT16 0
 #endif
 
+// For functions that prepare launches or make errors: the C++ compiler spends no time on inlining them or making them fast.
+#if defined(__GNUC__)
+#define TILEWRIGHT_COLD [[gnu::noinline, gnu::cold]]
+#else
+#define TILEWRIGHT_COLD
+#endif
+
 namespace tilewright {
 
 namespace detail {
 /// Returns why a text cannot be passed to C, or nothing.
-inline std::string problemOfText(const char *what, const std::string &text) {
+TILEWRIGHT_COLD inline std::string problemOfText(const char *what, const std::string &text) {
   size_t position = text.find('\0');
   if (position == std::string::npos) return {};
   return std::string(what) + " contains a NUL character, at byte " + std::to_string(position) + "\n";
 }
 /// Ends a program that reads the value of a failed Result: throws std::logic_error with the text, or aborts if exceptions are off.
-[[noreturn]] inline void valueOfError(const std::string &message) {
+[[noreturn]] TILEWRIGHT_COLD inline void valueOfError(const std::string &message) {
 #if defined(__cpp_exceptions)
   throw std::logic_error("the value of a failed tilewright::Result is used; it failed with: " + message);
 #else
@@ -168,7 +175,7 @@ template <typename T> constexpr TwType typeOf() {
   }
 }
 /// Makes a failed result of an error, which it takes ownership of.
-template <typename T> Result<T> failed(TwError *error) {
+template <typename T> TILEWRIGHT_COLD Result<T> failed(TwError *error) {
   TwErrorCode code = error ? twErrorCode(error) : TW_ERROR_INTERNAL;
   Result<T> result = Result<T>::failure(code, error ? twErrorText(error) : "unknown error");
   twErrorFree(error);
@@ -510,7 +517,8 @@ public:
   Result<std::string> emit(const char *stage, std::initializer_list<Arg> arguments, const Options &options = {}) const {
     return emit(stage, listed(arguments), options);
   }
-  template <detail::ArgRange A> Result<std::string> emit(const char *stage, const A &arguments, const Options &options = {}) const {
+  template <detail::ArgRange A>
+  TILEWRIGHT_COLD Result<std::string> emit(const char *stage, const A &arguments, const Options &options = {}) const {
     Raw raw(arguments);
     detail::RawOptions c(options);
     TwError *error = nullptr;
@@ -557,15 +565,15 @@ private:
     explicit Raw(std::span<const Arg> arguments) : count(arguments.size()) {
       data = fixed;
       if (count > 32) {
-        large.resize(count);
-        data = large.data();
+        large = std::make_unique<TwArgument[]>(count);
+        data = large.get();
       }
       size_t i = 0;
       for (const Arg &argument : arguments)
         data[i++] = argument.c();
     }
     TwArgument fixed[32]; // enough for most kernels without allocating
-    std::vector<TwArgument> large;
+    std::unique_ptr<TwArgument[]> large;
     TwArgument *data;
     size_t count;
   };
@@ -619,7 +627,7 @@ public:
     TwModule *module = twModuleFromSourceWithLimits(source.c_str(), name.c_str(), &raw, &error);
     return make(module, error);
   }
-  Result<Kernel> kernel(const std::string &name) const {
+  TILEWRIGHT_COLD Result<Kernel> kernel(const std::string &name) const {
     if (std::string problem = detail::problemOfText("the name of the kernel", name); !problem.empty())
       return Result<Kernel>::failure(TW_ERROR_INVALID_ARGUMENT, problem);
     TwError *error = nullptr;

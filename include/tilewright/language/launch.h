@@ -64,7 +64,7 @@ namespace detail {
 /// The names of "add(x, y, out, n)". Parameters without a name are called arg0, arg1, ...
 class signature_names {
 public:
-  explicit signature_names(std::string_view text) {
+  TILEWRIGHT_TRACE explicit signature_names(std::string_view text) {
     size_t open = text.find('(');
     name = trimmed(text.substr(0, open));
     if (open == std::string_view::npos) return;
@@ -79,7 +79,7 @@ public:
   std::vector<std::string> parameters;
 
 private:
-  static std::string trimmed(std::string_view text) {
+  TILEWRIGHT_TRACE static std::string trimmed(std::string_view text) {
     size_t begin = text.find_first_not_of(" \n\t");
     if (begin == std::string_view::npos) return {};
     return std::string(text.substr(begin, text.find_last_not_of(" \n\t") - begin + 1));
@@ -241,7 +241,7 @@ public:
     if (misfit >= 0) return Result<void>::failure(TW_ERROR_INVALID_ARGUMENT, text_of_misfit(misfit, signature));
     return found->launch(grid, list, stream.options());
   }
-  TILEWRIGHT_OUTLINE Result<std::string> emit(const recording &how, const char *stage, std::span<const Arg> list, int misfit) {
+  TILEWRIGHT_TRACE Result<std::string> emit(const recording &how, const char *stage, std::span<const Arg> list, int misfit) {
     const Result<Kernel> &found = built(how);
     if (!found) return Result<std::string>::failure(found.code(), found.error());
     if (misfit >= 0) return Result<std::string>::failure(TW_ERROR_INVALID_ARGUMENT, text_of_misfit(misfit, signature));

@@ -45,6 +45,27 @@ template <int... Dims> input input_of(boundary_dims<Dims...>, location) {
   return absent;
 }
 
+TILEWRIGHT_TRACE inline value record_load(value pointer, input mask, input other, const load_options &options, const TwTileType *type,
+                                          location where) {
+  return record("load",
+                {{"pointer", pointer},
+                 {"mask", mask},
+                 {"other", other},
+                 {"cache_modifier", options.cache_modifier},
+                 {"eviction_policy", options.eviction_policy},
+                 {"volatile", options.is_volatile ? input(true) : absent}},
+                type, where);
+}
+TILEWRIGHT_TRACE inline void record_store(value pointer, input stored, input mask, const store_options &options, location where) {
+  record_void("store",
+              {{"pointer", pointer},
+               {"value", stored},
+               {"mask", mask},
+               {"cache_modifier", options.cache_modifier},
+               {"eviction_policy", options.eviction_policy}},
+              where);
+}
+
 } // namespace detail
 
 /// The elements at the pointers. Where the mask is false, the result is `other`, or any value.
@@ -60,14 +81,8 @@ auto load(const P &pointer, const M &mask = {}, const O &other = {}, const load_
     static_assert(detail::can_broadcast_to(detail::shape_of<O>(), detail::shape_of<P>()),
                   "The shape of `other` does not fit the pointers' shape.");
   }
-  return detail::call<detail::loaded<P>>("load",
-                                         {{"pointer", pointer},
-                                          {"mask", mask},
-                                          {"other", other},
-                                          {"cache_modifier", options.cache_modifier},
-                                          {"eviction_policy", options.eviction_policy},
-                                          {"volatile", options.is_volatile ? detail::input(true) : detail::absent}},
-                                         where);
+  using result = detail::loaded<P>;
+  return result(detail::record_load(pointer, mask, other, options, &detail::type_info<result>::value, where));
 }
 
 /// Writes `value` to the pointers, where the mask is true. The value is converted to the pointers' element type.
@@ -81,13 +96,7 @@ void store(const P &pointer, const V &value, const M &mask = {}, const store_opt
   static_assert(detail::can_broadcast_to(detail::shape_of<V>(), detail::shape_of<P>()),
                 "The shape of the stored value does not fit the pointers' "
                 "shape.");
-  detail::record_void("store",
-                      {{"pointer", pointer},
-                       {"value", value},
-                       {"mask", mask},
-                       {"cache_modifier", options.cache_modifier},
-                       {"eviction_policy", options.eviction_policy}},
-                      where);
+  detail::record_store(pointer, value, mask, options, where);
 }
 
 } // namespace tilewright

@@ -334,7 +334,7 @@ private:
     if constexpr (axes.rank == 0)
       return *this;
     else
-      return detail::call<result>("expand_dims", {{"input", *this}, {"axis", detail::constants<axes>()}}, where);
+      return result(detail::record_expansion(*this, detail::constants<axes>(), &detail::type_info<result>::value, where));
   }
 };
 

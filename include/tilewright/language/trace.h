@@ -213,6 +213,9 @@ TILEWRIGHT_TRACE inline value record_operator(TwOperator op, input left, input r
 TILEWRIGHT_TRACE inline value record_tiles(TwOperator op, value left, value right, const TwTileType *type, location where) {
   return record_operator(op, left, right, type, where);
 }
+TILEWRIGHT_TRACE inline value record_expansion(value tile, input axes, const TwTileType *type, location where) {
+  return record("expand_dims", {{"input", tile}, {"axis", axes}}, type, where);
+}
 /// A new variable with a value; without one if it is absent.
 TILEWRIGHT_TRACE inline value record_variable(input initial, const TwTileType *type, location where) {
   const trace &t = tracing(where);
