@@ -5,6 +5,7 @@ and each has space for 6 stages of 16 KiB. With half as many sums more of them s
 # RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 1 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=NONE
 # RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,2' | FileCheck %s --check-prefix=OWN
 # RUN: tilewright compile %s --kernel mm --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=FIVE
+# RUN: tilewright compile %s --kernel scaled --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=SCALED
 import triton
 import triton.language as tl
 
@@ -26,3 +27,16 @@ def mm(a, b, c, K, M: tl.constexpr, N: tl.constexpr, STAGES: tl.constexpr):
         for start in range(0, K, 32):
             sums = tl.dot(tl.load(a + i[:, None] * K + (start + k)), tl.load(b + (start + k[:, None]) * N + j), sums)
     tl.store(c + i[:, None] * N + j, sums.to(tl.float16))
+
+
+# Loads to registers run an iteration ahead whatever the depth of the circular buffers.
+# SCALED: #ttg.loop_schedule<policy "copy-async" requested 2 index_stage 4
+# SCALED-SAME: buffers [<copy_async depth 5 {{.*}}>, <registers depth 1
+@triton.jit
+def scaled(a, b, c, s, K):
+    i, k = tl.arange(0, 64), tl.arange(0, 32)
+    sums = tl.zeros((64, 64), tl.float32)
+    for start in range(0, K, 32):
+        x = tl.load(a + i[:, None] * K + (start + k)) * tl.load(s + start + k)[None, :]
+        sums = tl.dot(x, tl.load(b + (start + k[:, None]) * 64 + i), sums)
+    tl.store(c + i[:, None] * 64 + i, sums.to(tl.float16))

@@ -33,7 +33,7 @@
 // RUN: not tilewright opt %t.use.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=USE
 // RUN: sed '/ttg.mma_schedule<ops/s/<6 moves true>, <7 moves true>, <8 moves true>/<7 moves true>, <8 moves true>, <6 moves true>/' %t.mlir > %t.arrival.mlir
 // RUN: not tilewright opt %t.arrival.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=ARRIVAL
-// RUN: sed -e '/ttg.mma_schedule<ops/s/, <15 moves true>/, <99>, <15 moves true>/' -e 's/{ttg.iteration_offset = 1/{ttg.id = 99 : i64, ttg.iteration_offset = 1/' %t.mlir > %t.refill.mlir
+// RUN: sed -e '/ttg.mma_schedule<ops/s/, <15 moves true>/, <99>, <15 moves true>/' -e '0,/{ttg.iteration_offset/s/{ttg.iteration_offset/{ttg.id = 99 : i64, ttg.iteration_offset/' %t.mlir > %t.refill.mlir
 // RUN: not tilewright opt %t.refill.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=REFILL
 // USE: ttg.mma_schedule: an operation uses a result that is not yet there
 // ARRIVAL: ttg.mma_schedule: a copy is read before the wait for it

@@ -68,7 +68,7 @@ protected:
   /// The loop's loads of tiles, and those outside all loops, after pipeline-loops with these policies.
   std::pair<int64_t, int64_t> pipeline(llvm::ArrayRef<Policy> policies) {
     ttg::ConfigAttr config = ttg::configOf(function);
-    EXPECT_TRUE(mlir::succeeded(scheduleLoops(function, {config, *gpuTarget(config.getTarget().getValue())}, policies)));
+    EXPECT_TRUE(mlir::succeeded(scheduleToFit(function, {config, *gpuTarget(config.getTarget().getValue())}, policies)));
     function.walk([&](mlir::scf::ForOp loop) { made = loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName); });
     EXPECT_TRUE(mlir::succeeded(pipelineLoops(*module)));
     int64_t inside = 0, outside = 0;

@@ -112,10 +112,7 @@ SmallVector<BlockArgument> LoopIterations::recurrences(ValueRange values) {
   return carried;
 }
 
-Value LoopIterations::advanced(OpBuilder &b, Value start, BlockArgument carried, int64_t iterations) {
-  Value by = increment(carried);
-  assert(by && "only what has an increment has a closed form");
-  if (by == carried) return start;
+Value LoopIterations::advanced(OpBuilder &b, Value start, Value by, int64_t iterations) {
   Location loc = start.getLoc();
   if (!loop.isDefinedOutsideOfLoop(by)) by = b.clone(*by.getDefiningOp())->getResult(0);
   bool advancesPointers = isa<tt::PointerType>(getElementTypeOrSelf(start.getType()));
@@ -129,7 +126,8 @@ Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, const Ori
   bool isNumber = argument == loop.getInductionVar();
   if (iterations == 0) return isNumber ? origin.number : origin.start(argument);
   if (!isNumber) {
-    if (increment(argument)) return advanced(b, origin.start(argument), argument, iterations);
+    if (Value by = increment(argument))
+      return by == argument ? origin.start(argument) : advanced(b, origin.start(argument), by, iterations);
     return clone(b, loop.getTiedLoopYieldedValue(argument)->get(), origin, iterations - 1);
   }
   Location loc = loop.getLoc();
@@ -321,7 +319,7 @@ FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initi
   for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(op); op = op->getParentOp())
     around.insert(around.begin(), op);
   for (Operation *op : around)
-    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return bug(op, "it cannot carry the stage index to a TMA copy");
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return bug(op, "it cannot carry a counter of an operation in it");
   auto count = static_cast<unsigned>(initial.size());
   SmallVector<Value> state(initial);
   for (Operation *&op : around) {

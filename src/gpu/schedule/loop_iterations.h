@@ -45,7 +45,7 @@ public:
 private:
   bool canClone(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
   mlir::Value increment(mlir::BlockArgument carried);
-  mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::BlockArgument carried, int64_t iterations);
+  mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::Value by, int64_t iterations);
   /// Values of the iteration with this number, counted from the first one or from the present one: by number and value.
   using Clones = llvm::DenseMap<std::pair<int64_t, mlir::Value>, mlir::Value>;
   struct Origin {

@@ -1,6 +1,8 @@
 #include "gpu/schedule/mma_loops.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "gpu/schedule/mma_waits.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -19,6 +21,16 @@ llvm::SetVector<Location> locationsOfMmaLoops(tt::FuncOp function) {
   for (Operation *loop : loopsWithMmas(function))
     locations.insert(loop->getLoc());
   return locations;
+}
+
+bool onlyAccumulates(scf::ForOp loop) {
+  bool accumulates = true;
+  loop.walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<tt::DotOp, tt::DotScaledOp, ttg::FmaDotOp>([&](auto dot) { accumulates &= isa<BlockArgument>(dot.getC()); })
+        .Case<ttg::MmaAsyncOp>([&](ttg::MmaAsyncOp mma) { accumulates &= accumulatesInPlace(mma, loop); });
+  });
+  return accumulates;
 }
 
 void remarkOnLoops(tt::FuncOp function, StringRef pass, const llvm::SetVector<Location> &loops, StringRef text) {

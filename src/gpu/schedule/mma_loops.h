@@ -3,6 +3,8 @@
 
 #include "gpu/ttg/ttg.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "llvm/ADT/SetVector.h"
 
 namespace tilewright::gpu {
@@ -11,6 +13,8 @@ namespace tilewright::gpu {
 llvm::SetVector<mlir::Operation *> loopsWithMmas(tt::FuncOp function);
 /// Returns the locations of these loops: steps replace loops.
 llvm::SetVector<mlir::Location> locationsOfMmaLoops(tt::FuncOp function);
+/// True if all dots of a loop, in whatever form, add to sums that loops carry: threads compute nothing between them.
+bool onlyAccumulates(mlir::scf::ForOp loop);
 /// Records for explain what a pass has decided about the loops at these locations, and why.
 void remarkOnLoops(tt::FuncOp function, llvm::StringRef pass, const llvm::SetVector<mlir::Location> &loops, llvm::StringRef text);
 

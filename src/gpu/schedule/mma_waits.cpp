@@ -66,9 +66,11 @@ bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
 }
 
 FailureOr<ttg::MmaAsyncWaitOp> drainAfter(scf::ForOp loop) {
-  Operation *wait = firstFrom<ttg::MmaAsyncWaitOp>(loop->getNextNode());
-  if (!wait) return bug(loop, "no wait after it drains its MMAs"), failure();
-  return cast<ttg::MmaAsyncWaitOp>(wait);
+  auto wait = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(firstFrom<ttg::MmaAsyncWaitOp>(loop->getNextNode()));
+  bool drains = wait && endsMma(wait, 0) &&
+                llvm::is_contained(llvm::map_range(wait.getTiles(), [](Value tile) { return tile.getDefiningOp(); }), loop);
+  if (!drains) return bug(loop, "no wait after it drains its MMAs"), failure();
+  return wait;
 }
 
 //===------------------------------------------------------------------------------------------------------------ to make
@@ -117,6 +119,7 @@ ttg::MmaAsyncWaitOp keepInFlight(scf::ForOp loop, ArrayRef<MmaEdge> edges) {
   auto last = cast<ttg::MmaAsyncOp>(edges.back().op);
   ttg::MmaAsyncWaitOp ofPrevious;
   if (auto until = dyn_cast<ttg::MmaAsyncWaitOp>(edges.back().until)) {
+    assert(edges.size() == 1 && "the schedule's verifier has let a wait drain one MMA only");
     Value sum = last.getC();
     ofPrevious = extendWait(until, sum);
     sum.replaceAllUsesExcept(ofPrevious.getResults().back(), ofPrevious);

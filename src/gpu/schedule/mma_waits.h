@@ -21,7 +21,7 @@ ttg::MmaAsyncWaitOp lastWaitIn(mlir::Block *block);
 ttg::MmaAsyncOp lastMmaIn(mlir::Block *block);
 /// Returns the wait of the loop that a step has marked: after it, the MMAs of the previous iteration have finished. Null if there is none.
 ttg::MmaAsyncWaitOp drainingWaitIn(mlir::scf::ForOp loop);
-/// Returns the first wait after the loop, which drains the MMAs of its last iteration. Reports a bug if there is none.
+/// Returns the first wait after the loop, which drains the MMAs of its last iteration. Reports a bug if there is none, or it does not.
 mlir::FailureOr<ttg::MmaAsyncWaitOp> drainAfter(mlir::scf::ForOp loop);
 /// Returns the first wait after `op` in its block that ends all MMAs; null if there is none.
 ttg::MmaAsyncWaitOp waitForAllAfter(mlir::Operation *op);
@@ -46,7 +46,8 @@ struct MmaEdge {
 };
 
 /// Lets MMAs stay in flight across the back edge: those of iteration i have ended after `until` of iteration i + 1, which is the last of
-/// them or one wait before it. After the loop a wait drains them. Returns the wait that ends those of the previous iteration.
+/// them, or for a single MMA a wait before it. After the loop a wait drains them. Returns the wait that ends those of the previous
+/// iteration.
 ttg::MmaAsyncWaitOp keepInFlight(mlir::scf::ForOp loop, llvm::ArrayRef<MmaEdge> edges);
 /// Lets each wait end the MMAs that its edges name, once the operations have their order. Reports an error if no wait ends such an MMA.
 mlir::LogicalResult endAtEdges(mlir::scf::ForOp loop, llvm::ArrayRef<MmaEdge> edges);

@@ -104,7 +104,8 @@ private:
     }));
   }
 
-  /// The loop's MMAs add to the tiles, and those of the first iteration overwrite them. Their commits release the operands. With scales,
+  /// The loop's MMAs add to the tiles, and those of the first iteration overwrite them. Their commits release the operands of
+  /// their own iteration, whose MMAs all read one stage; the arrivals that they replace are those of the iteration before. With scales,
   /// each arrives at its set's barrier of `scalesRead`, too, and the loop carries the number of the next one.
   void multiply(scf::ForOp loop, AccumulationLoop &its, DenseMap<unsigned, Value> &tiles, Value scalesRead) {
     llvm::SmallSetVector<Value, 2> released;

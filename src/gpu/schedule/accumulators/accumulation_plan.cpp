@@ -61,6 +61,7 @@ Result<AccumulationPlan> findAccumulation(tt::FuncOp function, ttg::ConfigAttr c
     all &= sum && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma);
     if (!all) return;
     AccumulationLoop &loop = plan.loops[mma->getParentOp()];
+    if (!loop.mmas.empty()) all &= stageIndexOf(mma) == stageIndexOf(cast<ttg::MmaAsyncOp>(loop.mmas.front().first));
     loop.mmas[mma] = numberOf(sum);
     loop.sums[numberOf(sum)] = {};
     loop.scales.columns = std::max(loop.scales.columns, scaleColumnsOf(mma));
@@ -76,7 +77,7 @@ static void placeTiles(AccumulationPlan &plan, int64_t depth) {
   TensorColumns columns;
   for (auto &[op, its] : plan.loops) {
     auto loop = cast<scf::ForOp>(op);
-    int64_t tiles = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : depth; // it may run once only
+    int64_t tiles = isa<tt::FuncOp>(loop->getParentOp()) ? 1 : depth; // it runs once
     for (auto &[number, tile] : its.sums) {
       tile = sumTileOf(cast<RankedTensorType>(loop.getResult(number).getType()), tiles, plan.paired);
       columns.take(tile);

@@ -45,14 +45,6 @@ RankedTensorType ChainedMma::operandInRegisters() const {
   return dyn_cast<RankedTensorType>(ttg::MmaAsyncOp(op).getA().getType());
 }
 
-bool ChainLoop::copiesCanPrefetch() const {
-  auto isSingle = [](ttg::BarriersType barriers) { return barriers.getCount() == 1; };
-  bool lateRelease = llvm::any_of(
-      releases, [&](auto release) { return isSingle(release.first.getBarriers().getType()) && !mmas[release.second].isEarly(); });
-  return !lateRelease ||
-         llvm::none_of(fullWaits, [&](const auto &each) { return isSingle(cast<ttg::BarriersType>(each.first.getType())); });
-}
-
 bool Chains::haveRowGroups(int64_t groups) const {
   auto hasRows = [&](const ChainedMma &mma) { return mma.resultType().getDimSize(0) == groups * tensorMemoryLanes; };
   return !storesOperands && llvm::all_of(loops, [&](const auto &each) { return llvm::all_of(each.second.mmas, hasRows); });

@@ -86,9 +86,6 @@ struct ChainLoop {
   llvm::SmallVector<ttg::MmaAsyncWaitOp> waits;
   size_t lastLate = 0;                                     ///< the last MMA that is not early
   ttg::EarlyMmas earlyMmas = ttg::EarlyMmas::in_iteration; ///< decided: when they are issued
-
-  /// True if the copies of the next iteration can arrive before the late MMAs of this one have read theirs.
-  bool copiesCanPrefetch() const;
 };
 
 /// The loops with MMAs of a warp-specialized kernel.

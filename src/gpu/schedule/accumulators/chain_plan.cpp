@@ -103,9 +103,9 @@ private:
   bool place(bool prefetches, bool shares, int64_t limit) {
     plan.columns = 0;
     for (auto &[op, its] : plan.loops) {
-      its.earlyMmas = ttg::EarlyMmas::in_iteration;
-      if (its.copiesCanPrefetch() && (prefetches || plan.rowGroups > 1))
-        its.earlyMmas = prefetches ? ttg::EarlyMmas::prefetched : ttg::EarlyMmas::interleaved;
+      its.earlyMmas = prefetches           ? ttg::EarlyMmas::prefetched
+                      : plan.rowGroups > 1 ? ttg::EarlyMmas::interleaved
+                                           : ttg::EarlyMmas::in_iteration;
       plan.columns = std::max(plan.columns, placeTiles(its, shares));
     }
     return plan.columns <= limit;

@@ -46,8 +46,6 @@ public:
   ChainVerifier(const ChainPlan &plan, const ChainLoop &its, int64_t warps) : plan(plan), its(its), warps(warps) {}
 
   Result<void> run() {
-    if (its.earlyMmas != ttg::EarlyMmas::in_iteration && !its.copiesCanPrefetch())
-      return Failure{"copies of the next iteration wait for MMAs that are issued after the early ones"};
     if (its.earlyMmas == ttg::EarlyMmas::interleaved && plan.rowGroups == 1)
       return Failure{"early MMAs are interleaved, but not of row groups"};
     for (const ChainedMma &mma : its.mmas) {

@@ -1,6 +1,7 @@
 #include "gpu/schedule/clusters/attempt.h"
 
 #include "gpu/schedule/accumulators/mma_plan.h"
+#include "support/target.h"
 
 using namespace mlir;
 
@@ -14,6 +15,9 @@ FailureOr<Attempt> attempt(tt::FuncOp function, const PolicyContext &context, fu
   });
   if (failed(copy)) return failure();
   made.copy = std::move(*copy);
+  if (std::optional<int64_t> bytes = made.copy.bytes)
+    made.fits = *bytes <= context.target.sharedBytes ? Result<void>() : Result<void>(Failure{"it does not fit in shared memory"});
+  if (made.mmaWarp) made.mmaWarp = made.fits;
   return made;
 }
 

@@ -8,7 +8,8 @@ namespace tilewright::gpu {
 
 struct Attempt {
   ScheduledCopy copy;
-  Result<void> mmaWarp = Failure{"its loops get no schedule"}; ///< why no warp of its own issues the MMAs of the copy
+  Result<void> fits = Failure{"its loops get no schedule"}; ///< why the copy does not fit in shared memory
+  Result<void> mmaWarp = fits;                              ///< why no warp of its own issues the MMAs of a copy that fits
 };
 
 /// Lets the steps up to place-accumulators rewrite a copy of the kernel, after `rewrite` has changed it; if that returns false, they do

@@ -46,7 +46,8 @@ static Result<void> check(tt::FuncOp function) {
       return Failure{"the program has a loop over tiles of its own"};
     if (!isa<tt::FuncOp>(loop->getParentOp())) return Failure{"the loop is in a branch"};
     // A program is taken over while its predecessor runs. If that takes long, another SM could have begun.
-    if (mayDiffer(loop.getLowerBound()) || mayDiffer(loop.getUpperBound())) return Failure{"programs differ in their iterations"};
+    if (mayDiffer(loop.getLowerBound()) || mayDiffer(loop.getUpperBound()) || mayDiffer(loop.getStep()))
+      return Failure{"programs differ in their iterations"};
   }
   if (function->hasAttr(ttg::operandRegistersName)) return Failure{"threads compute an operand"};
   if (contains(function, ProgramOrder::learnsWrites)) return Failure{"the program may wait for data that another program writes"};
@@ -123,9 +124,8 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
 
 /// Returns why a program loop is not possible, why copies and MMAs of the next program would not run ahead in it, or why that would not
 /// pay.
-static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after, const GpuTarget &target) {
-  if (!after.copy.function || !after.copy.bytes) return Failure{"its loops get no schedule"};
-  if (*after.copy.bytes > target.sharedBytes) return Failure{"the program loop does not fit in shared memory"};
+static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after) {
+  if (!after.fits) return after.fits;
   SmallVector<Pipeline> withLoop = pipelinesOf(*after.copy.function), without;
   if (before.copy.function) without = pipelinesOf(*before.copy.function);
   without.resize(withLoop.size()); // of one stage each if there is no schedule
@@ -147,7 +147,7 @@ static LogicalResult cancelLaunches(tt::FuncOp function, ttg::ConfigAttr config,
     FailureOr<Attempt> before = attempt(function, {config, target}, [](tt::FuncOp) { return true; });
     FailureOr<Attempt> after = attempt(function, {config, target}, [&](tt::FuncOp copy) { return loopOverPrograms(copy, config), true; });
     if (failed(before) || failed(after)) return failure();
-    planned = compareSchedules(function, *before, *after, target);
+    planned = compareSchedules(function, *before, *after);
   }
   if (planned) loopOverPrograms(function, config);
   std::string text = planned ? "a CTA cancels the launch of others, and executes their programs (cluster launch control)"

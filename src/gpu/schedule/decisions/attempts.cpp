@@ -12,22 +12,27 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+ArrayRef<LogicalResult (*)(ModuleOp)> stepsOfAttempts() {
+  static constexpr LogicalResult (*steps[])(ModuleOp) = {pipelineLoops, copyUnpipelined,  scheduleMmas,
+                                                         overlapMmas,   planAccumulators, placeAccumulators};
+  return steps;
+}
+
 /// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators; null if one of them fails.
-/// They rewrite a copy of the kernel, which `see` gets before the last of them. Errors of the attempt are not reported.
+/// They rewrite a copy of the kernel, which `see` gets before plan-accumulators. Errors of the attempt are not reported.
 static std::optional<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref<void(tt::FuncOp)> see) {
   ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   auto copy = cast<tt::FuncOp>(function->clone());
   module->push_back(copy);
-  using Step = LogicalResult (*)(ModuleOp);
-  for (Step step : {Step(pipelineLoops), Step(copyUnpipelined), Step(scheduleMmas), Step(overlapMmas)})
+  for (LogicalResult (*step)(ModuleOp) : stepsOfAttempts()) {
+    if (see && step == planAccumulators) see(copy);
     if (failed(step(*module))) return {};
-  if (see) see(copy);
-  if (failed(planAccumulators(*module)) || failed(placeAccumulators(*module))) return {};
+  }
   return planShared(copy).bytes;
 }
 
-FailureOr<std::optional<int64_t>> scheduleLoops(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies,
+FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies,
                                                 function_ref<void(tt::FuncOp)> seeRewritten) {
   OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
   FailureOr<int64_t> planned = scheduleLoopsOnce(function, context, policies, /*later=*/0);
@@ -57,7 +62,7 @@ FailureOr<ScheduledCopy> scheduleCopy(tt::FuncOp function, const PolicyContext &
   });
   OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(function->clone()));
   if (!rewrite(*copy)) return isBug ? FailureOr<ScheduledCopy>() : ScheduledCopy();
-  FailureOr<std::optional<int64_t>> bytes = scheduleLoops(*copy, context, allPolicies(), seeRewritten);
+  FailureOr<std::optional<int64_t>> bytes = scheduleToFit(*copy, context, allPolicies(), seeRewritten);
   if (isBug) return failure();
   return succeeded(bytes) ? ScheduledCopy{std::move(copy), *bytes} : ScheduledCopy();
 }

@@ -3,23 +3,26 @@
 
 #include "gpu/schedule/policies/policies.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace tilewright::gpu {
 
+/// The steps after schedule-loops, up to place-accumulators, which attempts run.
+llvm::ArrayRef<llvm::LogicalResult (*)(mlir::ModuleOp)> stepsOfAttempts();
 /// Schedules all loops of a kernel with these policies. `later`: bytes of shared memory that stay free for what later steps add. Returns
 /// the bytes that the schedules, and all other buffers, take by themselves (schedule_loops.cpp).
 mlir::FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &context, llvm::ArrayRef<Policy> policies,
                                            int64_t later);
 /// Schedules all loops of a kernel with these policies, as the step schedule-loops does. Returns the bytes of shared memory that the kernel
-/// then needs; null if a later step fails. `seeRewritten` gets a copy of the kernel, as place-accumulators will find it.
-mlir::FailureOr<std::optional<int64_t>> scheduleLoops(tt::FuncOp function, const PolicyContext &context, llvm::ArrayRef<Policy> policies,
+/// then needs; null if a later step fails. `seeRewritten` gets a copy of the kernel, as plan-accumulators will find it.
+mlir::FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const PolicyContext &context, llvm::ArrayRef<Policy> policies,
                                                       llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
 
 /// A copy of a kernel whose loops have been scheduled.
 struct ScheduledCopy {
   mlir::OwningOpRef<tt::FuncOp> function; ///< null: the rewriting was impossible, or the copy was refused
-  std::optional<int64_t> bytes;           ///< of shared memory, as scheduleLoops returns them
+  std::optional<int64_t> bytes;           ///< of shared memory, as scheduleToFit returns them
 };
 /// Schedules the loops of a copy of the kernel, after `rewrite` has changed it; if that returns false, there is no schedule. So a step
 /// knows what later ones would do with its decision. Refusals of the attempt are not reported. A bug is, and fails.

@@ -9,6 +9,7 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "support/target.h"
 
@@ -25,16 +26,6 @@ int64_t registersOfLoop(scf::ForOp loop) {
   for (Value argument : loop.getRegionIterArgs())
     if (isa<RankedTensorType>(argument.getType()) && !isInTensorMemory(argument.getType())) carried += registersOf(argument.getType());
   return std::max(carried, accumulatorsOf(loop, /*loadedSums=*/true));
-}
-
-/// True if all dots of a loop add to sums that it carries. Other loops compute between their dots, and that covers the latency of copies.
-bool onlyAccumulates(scf::ForOp loop) {
-  bool accumulates = true;
-  loop.walk([&](Operation *op) {
-    if (auto dot = dyn_cast<tt::DotOp>(op)) accumulates &= isa<BlockArgument>(dot.getC());
-    if (auto mma = dyn_cast<ttg::MmaAsyncOp>(op)) accumulates &= accumulatesInPlace(mma, loop);
-  });
-  return accumulates;
 }
 
 class FreeStages {
@@ -66,7 +57,7 @@ private:
   int64_t ctasByShared(int64_t bytes) const { return (context.target.sharedBytes + reservedSharedBytes) / (bytes + reservedSharedBytes); }
 
   /// True for the only loop that uses its circular buffers, if it has as many stages as requested for the kernel. If threads compute
-  /// operands, copies wait for them, too.
+  /// operands, copies wait for them, too. What is computed between dots covers the latency of copies.
   bool mayDeepen(const LoopSchedule &schedule) const {
     if (schedule.circularBuffers.empty() || !schedule.computed.empty() || schedule.continues) return false;
     if (schedule.stages < std::max<int64_t>(schedule.requested, 2) || scf::ForOp(schedule.loop)->hasAttr(tt::numStagesName)) return false;

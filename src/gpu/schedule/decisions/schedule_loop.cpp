@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-const LoopSchedule &KernelLoops::foundIn(scf::ForOp loop) const {
-  return *llvm::find_if(found, [&](const LoopSchedule &each) { return each.loop == loop; });
+const LoopLoads &KernelLoops::foundIn(scf::ForOp loop) const {
+  return *llvm::find_if(found, [&](const LoopLoads &each) { return each.loop == loop; });
 }
 
 LoopSchedule KernelLoops::withPolicy(LoopSchedule schedule, int64_t stages) const {
@@ -29,15 +29,16 @@ static void shareAmongCtas(LoopSchedule &schedule, const KernelLoops &kernel) {
   for (CircularBuffer &circular : schedule.circularBuffers)
     for (Copy &copy : circular.copies) {
       copy.multicast = multicastParts(circular, copy, kernel.context.config, schedule.paired).has_value();
-      if (kernel.found.size() != 1) copy.alloc.extendLifetime(ttg::Lifetime::throughout);
-      if (copy.multicast) copy.alloc.extendLifetime(ttg::Lifetime::fromStart);
+      if (copy.multicast) copy.lifetime = ttg::Lifetime::fromStart;
+      if (kernel.found.size() != 1) copy.lifetime = ttg::Lifetime::throughout;
     }
 }
 
 /// Takes that back: without circular buffers, each CTA copies for itself.
-static void copyAlone(const LoopSchedule &schedule) {
-  for (Copy copy : schedule.copies())
-    copy.alloc.setLifetime(ttg::Lifetime::uses);
+static void copyAlone(LoopSchedule &schedule) {
+  for (CircularBuffer &circular : schedule.circularBuffers)
+    for (Copy &copy : circular.copies)
+      copy.lifetime = ttg::Lifetime::uses;
 }
 
 /// Loads to registers run an iteration ahead if threads multiply, or compute operands of MMAs, and if the registers suffice.
@@ -92,8 +93,8 @@ static int64_t scheduleBuffers(LoopDecision &decision, const KernelLoops &kernel
   return stages;
 }
 
-FailureOr<LoopDecision> scheduleLoop(const LoopSchedule &found, const KernelLoops &kernel, const EarlierLoops &earlier) {
-  LoopDecision decision{found, {}, {}, !found.circularBuffers.empty()};
+FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier) {
+  LoopDecision decision{LoopSchedule(found), {}, {}, !found.circularBuffers.empty()};
   LoopSchedule &schedule = decision.schedule;
   bool onlyPartition = kernel.function->hasAttr(ttg::operandRegistersName);
   schedule.warpSpecialized = kernel.warpSpecialized && (schedule.operandPartition || !onlyPartition);

@@ -15,11 +15,11 @@ struct KernelLoops {
   tt::FuncOp function;
   PolicyContext context;
   llvm::ArrayRef<Policy> policies;
-  std::vector<LoopSchedule> found; ///< of all loops, inner ones first: the loads that may run ahead, before anything is decided
-  bool warpSpecialized = false;    ///< a producer warp starts copies
+  std::vector<LoopLoads> found; ///< of all loops, inner ones first
+  bool warpSpecialized = false; ///< a producer warp starts copies
 
   /// What has been found in one of the loops.
-  const LoopSchedule &foundIn(mlir::scf::ForOp loop) const;
+  const LoopLoads &foundIn(mlir::scf::ForOp loop) const;
   /// Lets a policy schedule a loop with circular buffers of `stages` stages.
   LoopSchedule withPolicy(LoopSchedule schedule, int64_t stages) const;
 };
@@ -56,9 +56,8 @@ private:
   void keepStoresInFlight(mlir::scf::ForOp loop);
 };
 
-/// Schedules a loop. Reports a bug if an operand partition's circular buffers do not fit. In a cluster, the copies of a producer mark their
-/// buffers: with how long other CTAs may write them.
-mlir::FailureOr<LoopDecision> scheduleLoop(const LoopSchedule &found, const KernelLoops &kernel, const EarlierLoops &earlier);
+/// Schedules a loop. Reports a bug if an operand partition's circular buffers do not fit.
+mlir::FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier);
 
 //===-------------------------------------------------------------------------------------------------------- buffer_depths.cpp
 

@@ -21,13 +21,14 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Finds the loads of all loops that may run ahead. Those of a loop that asks for one stage may not.
-static std::vector<LoopSchedule> findLoads(tt::FuncOp function, const PolicyContext &context) {
-  std::vector<LoopSchedule> found;
+static std::vector<LoopLoads> findLoads(tt::FuncOp function, const PolicyContext &context) {
+  std::vector<LoopLoads> found;
   function.walk([&](scf::ForOp loop) { // inner ones first
-    LoopSchedule &schedule = found.emplace_back();
-    schedule.loop = loop;
-    schedule.requested = requestedStages(loop, context.config);
-    if (schedule.requested > 1) static_cast<LoopLoads &>(schedule) = findPrefetchableLoads(loop, context.target.cpAsync);
+    int64_t requested = requestedStages(loop, context.config);
+    LoopLoads &loads = found.emplace_back();
+    if (requested > 1) loads = findPrefetchableLoads(loop, context.target.cpAsync);
+    loads.loop = loop;
+    loads.requested = requested;
   });
   return found;
 }
@@ -36,9 +37,9 @@ static std::vector<LoopSchedule> findLoads(tt::FuncOp function, const PolicyCont
 static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, const SharedBudget &budget) {
   std::vector<LoopSchedule> schedules;
   bool runsDecoupled = false;
-  for (const LoopSchedule &found : kernel.found) {
+  for (const LoopLoads &found : kernel.found) {
     if (found.circularBuffers.empty()) continue;
-    schedules.push_back(kernel.withPolicy(found, found.requested));
+    schedules.push_back(kernel.withPolicy(LoopSchedule(found), found.requested));
     runsDecoupled |= mayRunDecoupled(schedules.back(), kernel, budget);
   }
   return warpSpecializationObstacle(schedules, runsDecoupled, kernel.context.config, kernel.context.target);
@@ -46,7 +47,7 @@ static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, 
 
 /// Decides whether a producer warp starts the copies of all loops. Records for explain why not.
 static void choosePartitions(KernelLoops &kernel, const SharedBudget &budget) {
-  auto copies = [](const LoopSchedule &found) { return !found.circularBuffers.empty(); };
+  auto copies = [](const LoopLoads &found) { return !found.circularBuffers.empty(); };
   tt::FuncOp function = kernel.function;
   kernel.warpSpecialized = function->hasAttr(ttg::operandRegistersName);
   if (kernel.warpSpecialized) return;
@@ -61,17 +62,21 @@ static void choosePartitions(KernelLoops &kernel, const SharedBudget &budget) {
 /// release stages: a warp that waits for no copy may be far ahead.
 static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const GpuTarget &target) {
   if (!target.tcgen05) return;
-  auto onlyMmasRead = [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; };
-  bool all = llvm::all_of(schedules, [&](const LoopSchedule &each) { return llvm::all_of(each.circularBuffers, onlyMmasRead); });
+  auto onlyMmasRead = [](const LoopSchedule &each) {
+    return llvm::all_of(each.circularBuffers, std::mem_fn(&CircularBuffer::onlyMmasRead));
+  };
+  bool all = llvm::all_of(schedules, onlyMmasRead);
   for (LoopSchedule &schedule : schedules)
     for (CircularBuffer &circular : schedule.circularBuffers)
-      circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : onlyMmasRead(circular));
+      circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : circular.onlyMmasRead());
 }
 
 static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &nextId) {
   Builder b(function.getContext());
   for (const UnpipelinedLoad &each : schedule.unpipelined)
     each.load->setAttr(ttg::notPipelinedName, b.getStringAttr(each.reason));
+  for (Copy copy : schedule.copies())
+    copy.alloc.extendLifetime(copy.lifetime);
   if (schedule.warpSpecialized && schedule.stages > 1) function->setAttr(ttg::warpSpecializedName, b.getUnitAttr());
   bool changes = schedule.stages > 1 || !schedule.computed.empty() || !schedule.registerLoads.empty() || schedule.storesInFlight;
   if (changes || !schedule.reason.empty()) writeSchedule(schedule, nextId);
@@ -82,7 +87,7 @@ FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &c
   EarlierLoops earlier(SharedBudget(function, context.target, later));
   choosePartitions(kernel, earlier.budget);
   std::vector<LoopSchedule> schedules;
-  for (const LoopSchedule &found : kernel.found) {
+  for (const LoopLoads &found : kernel.found) {
     FailureOr<LoopDecision> decision = scheduleLoop(found, kernel, earlier);
     if (failed(decision)) return failure();
     earlier.add(*decision);
@@ -103,7 +108,7 @@ FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &c
 
 LogicalResult scheduleLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    return LogicalResult(scheduleLoops(function, {config, target}, allPolicies()));
+    return LogicalResult(scheduleToFit(function, {config, target}, allPolicies()));
   });
 }
 

@@ -18,7 +18,7 @@ SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages
                                                                 : computedBuffers(schedule, schedule.computedStages, schedule.loop);
   if (!copies) return buffers;
   for (const Copy &copy : schedule.copies())
-    buffers.push_back({copy.alloc, stages, around});
+    buffers.push_back({copy.alloc, stages, around, copy.lifetime});
   return buffers;
 }
 

@@ -20,13 +20,13 @@ namespace tilewright::gpu {
 /// the other, as soon as the addresses are known.
 static LogicalResult fillByProducer(const Expansion &e, Operation *top) {
   OpBuilder b = e.builder();
-  Value firstEmpty = e.buffers.ofCopies.front().empty;
-  b.setInsertionPointAfter(top);
-  Value before = e.stage.previousParity(b, e.loc());
-  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc(), firstEmpty, e.stage.index, before));
   ArrayRef<CircularBuffer> buffers = e.schedule.circularBuffers;
   auto order = llvm::to_vector(llvm::seq<size_t>(buffers.size()));
   llvm::sort(order, [&](size_t x, size_t y) { return buffers[x].fillOrder < buffers[y].fillOrder; });
+  Value firstEmpty = e.buffers.ofCopies[order.front()].empty;
+  b.setInsertionPointAfter(top);
+  Value before = e.stage.previousParity(b, e.loc());
+  e.assignToProducer(ttg::BarrierWaitOp::create(b, e.loc(), firstEmpty, e.stage.index, before));
   Operation *filled = nullptr; // the last operation for the circular buffers so far
   for (size_t index : order) {
     b.setInsertionPoint(buffers[index].lastLoad());

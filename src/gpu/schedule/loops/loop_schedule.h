@@ -17,7 +17,8 @@ struct Copy {
   mlir::Operation *load = nullptr; ///< ttg.descriptor_load, or tt.load by cp.async
   ttg::StoreSharedOp store;
   ttg::AllocOp alloc;
-  bool multicast = false; ///< scheduled: each CTA of the cluster copies a part to all of them (multicast.h)
+  bool multicast = false;                       ///< scheduled: each CTA of the cluster copies a part to all of them (multicast.h)
+  ttg::Lifetime lifetime = ttg::Lifetime::uses; ///< scheduled: for how long other CTAs may write the buffer
 };
 
 /// Copies of one loop that arrive together, as they are found in it. All operations stand in its body.
@@ -29,6 +30,7 @@ struct CopiedTiles {
   bool threadsRead = false;              ///< by load_shared or fma_dot
   bool mmasRead = false;                 ///< by wgmma
 
+  bool onlyMmasRead() const { return mmasRead && !threadsRead; }
   /// The load of a copy after which no other one stands.
   mlir::Operation *lastLoad() const;
   /// True if all copies are rows of numbers, not tiles.
@@ -73,6 +75,7 @@ struct OperandPlan {
 /// What a loop loads, and what its threads compute for MMAs. It is found in the loop, before anything is decided.
 struct LoopLoads {
   mlir::scf::ForOp loop;
+  int64_t requested = 1;                             ///< num_stages
   llvm::SmallVector<CircularBuffer> circularBuffers; ///< none: the loop has no load that may run ahead
   llvm::SmallVector<UnpipelinedLoad> unpipelined;
   llvm::SmallVector<ttg::StoreSharedOp> computed; ///< stores of MMAs' operands that threads make, to circular buffers of their own
@@ -93,8 +96,6 @@ struct PolicyDecision {
   mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;       ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   OperandPlan operandPlan; ///< of a loop with an operand partition
-  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
-  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
 
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
@@ -102,11 +103,12 @@ struct PolicyDecision {
 
 /// All of it, and what depends on the other loops and the memory of the kernel.
 struct LoopSchedule : LoopLoads, PolicyDecision {
-  int64_t requested = 1;                ///< num_stages
-  int64_t stages = 1;                   ///< depth of the circular buffers that copies fill, and of those of an operand partition
-  int64_t computedStages = 2;           ///< depth of the buffers of computed operands
-  bool warpSpecialized = false;         ///< a producer warp starts the copies
-  bool crossTile = false;               ///< the first copies of the loop's next run start after this one
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead, whatever depth a policy is asked for
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
+  int64_t stages = 1;                          ///< depth of the circular buffers that copies fill, and of those of an operand partition
+  int64_t computedStages = 2;                  ///< depth of the buffers of computed operands
+  bool warpSpecialized = false;                ///< a producer warp starts the copies
+  bool crossTile = false;                      ///< the first copies of the loop's next run start after this one
   mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
   bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
   bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds

@@ -34,7 +34,7 @@ static MmaSchedule scheduleOf(scf::ForOp loop, const BlockOrder &order, SmallVec
   return schedule;
 }
 
-static LogicalResult scheduleLoop(scf::ForOp loop, int64_t registers, bool warpSpecialized) {
+static LogicalResult scheduleMmasOf(scf::ForOp loop, int64_t registers, bool warpSpecialized) {
   auto mmas = loop.getBody()->getOps<ttg::MmaAsyncOp>();
   if (std::distance(mmas.begin(), mmas.end()) < 2 || registers < 0) return success();
   BlockOrder order(*loop.getBody());
@@ -52,7 +52,7 @@ LogicalResult scheduleMmas(ModuleOp module) {
     int64_t available = registersForTiles(config, target, warpSpecialized);
     WalkResult walk = function.walk([&](scf::ForOp loop) {
       bool isChosen = hasOperandPartition(loop); // its order
-      return WalkResult(isChosen ? success() : scheduleLoop(loop, available - accumulatorsOf(loop), warpSpecialized));
+      return WalkResult(isChosen ? success() : scheduleMmasOf(loop, available - accumulatorsOf(loop), warpSpecialized));
     });
     return failure(walk.wasInterrupted());
   });

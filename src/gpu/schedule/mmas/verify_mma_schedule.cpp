@@ -66,9 +66,6 @@ static Result<void> checkSwap(Operation *first, Operation *second, scf::ForOp lo
   if (isProducers(first) || isProducers(second)) return {}; // mbarriers order what two partitions do
   if (isa<ttg::BarrierWaitOp, ttg::CopyWaitOp>(first) && isa<ttg::MmaAsyncOp, ttg::LoadSharedOp>(second))
     return Failure{"a copy is read before the wait for it"};
-  auto wait = dyn_cast<ttg::BarrierWaitOp>(second);
-  if (wait && isa<ttg::BarrierArriveOp>(first) && wait.getBarriers().getType().getCount() == 1)
-    return Failure{"a copy to the only stage is waited for before that is released"};
   auto early = dyn_cast<ttg::MmaAsyncOp>(second), late = dyn_cast<ttg::MmaAsyncOp>(first);
   if (early && (mayWrite(first, early) || (isa<ttg::FenceAsyncOp>(first) && readsThreads(early, loop))))
     return Failure{"an MMA starts before its operand is written"};

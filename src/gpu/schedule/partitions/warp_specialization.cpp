@@ -65,32 +65,32 @@ bool hasOwnPartitions(const Kernel &kernel) {
   return !function.getBody().getOps<ttg::WarpSpecializeOp>().empty();
 }
 
-/// True if the loop does nothing but MMAs that accumulate in place.
-bool onlyAccumulates(const LoopSchedule &schedule) {
-  return !schedule.edges.empty() && !schedule.drainsAtWait() && schedule.computed.empty() &&
-         llvm::all_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return circular.mmasRead && !circular.threadsRead; });
+bool staysInFlight(const LoopSchedule &schedule) {
+  return !schedule.edges.empty() && !schedule.drainsAtWait();
+}
+
+/// True if an MMA warp leaves nothing to the threads: the MMAs stay in flight, and they alone read what is copied.
+bool leavesNothing(const LoopSchedule &schedule) {
+  return staysInFlight(schedule) && schedule.computed.empty() &&
+         llvm::all_of(schedule.circularBuffers, std::mem_fn(&CircularBuffer::onlyMmasRead));
 }
 
 /// True if threads compute between dots of the loop, or it has none of its own.
 bool isChain(const LoopSchedule &schedule) {
   auto mmas = scf::ForOp(schedule.loop).getBody()->getOps<ttg::MmaAsyncOp>();
-  return mmas.empty() || (std::distance(mmas.begin(), mmas.end()) > 1 && !onlyAccumulates(schedule));
+  return mmas.empty() || (std::distance(mmas.begin(), mmas.end()) > 1 && !leavesNothing(schedule));
 }
 
 /// True if only warp groups that run decoupled could make a producer pay: CTAs of a cluster share no tiles, and no MMA warp multiplies the
 /// next tile while others store this one, or the next iteration's first dot while others compute.
 bool needsOverlap(const Kernel &kernel) {
-  bool overlapsByMmaWarp = kernel.target.tcgen05 && (llvm::all_of(kernel.loops, onlyAccumulates) || llvm::all_of(kernel.loops, isChain));
+  bool overlapsByMmaWarp = kernel.target.tcgen05 && (llvm::all_of(kernel.loops, leavesNothing) || llvm::all_of(kernel.loops, isChain));
   return !kernel.hasClusters() && !overlapsByMmaWarp && llvm::none_of(kernel.loops, isAsked);
 }
 
 /// The same, if the warp groups do not run decoupled from tile to tile anyway.
 bool needsOverlapInTile(const Kernel &kernel) {
   return needsOverlap(kernel) && !kernel.runsDecoupled;
-}
-
-bool staysInFlight(const LoopSchedule &schedule) {
-  return !schedule.edges.empty() && !schedule.drainsAtWait();
 }
 
 bool hasTooManySums(const Kernel &kernel) {

@@ -64,8 +64,6 @@ bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
   CircularBuffer *first = std::min_element(schedule.circularBuffers.begin(), schedule.circularBuffers.end(), isEarlier);
   ttg::MmaAsyncOp mma = firstOfChain(schedule, *first, context);
   if (!mma || context.target.tcgen05) return false; // one thread issues the MMAs of all warp groups, so these cannot alternate
-  std::swap(*first, schedule.circularBuffers.front());
-  first = schedule.circularBuffers.begin();
   copyAndReleaseAfter(schedule, endOfAllReads(schedule), /*releaseDistance=*/0);
   if (!schedule.warpSpecialized) {
     schedule.shiftedMma = mma;
@@ -75,6 +73,9 @@ bool scheduleChainedDots(LoopSchedule &schedule, const PolicyContext &context) {
   }
   schedule.shiftedMma = lastMmaIn(schedule.loop.getBody());
   schedule.shift = -1;
+  for (CircularBuffer &circular : schedule.circularBuffers) // the first MMA's operand is read, and released, first
+    circular.fillOrder += circular.fillOrder < first->fillOrder;
+  first->fillOrder = 0;
   if (schedule.circularBuffers.size() > 1) first->releaseAfter = waitFor(mma.getD());
   return true;
 }

@@ -30,9 +30,10 @@ bool scheduleWaitedDots(LoopSchedule &schedule, const PolicyContext &context) {
   Operation *end = schedule.circularBuffers.front().endOfReads;
   for (const CircularBuffer &circular : schedule.circularBuffers)
     if (circular.endOfReads->isBeforeInBlock(end) == early) end = circular.endOfReads;
-  copyAndReleaseAfter(schedule, releasePoint(schedule.loop, end, context), /*releaseDistance=*/0);
+  Operation *release = releasePoint(schedule.loop, end, context);
+  copyAndReleaseAfter(schedule, release, /*releaseDistance=*/0);
   for (CircularBuffer &circular : schedule.circularBuffers)
-    if (circular.endOfReads != end) circular.distance = schedule.stages - 1;
+    if (release->isBeforeInBlock(circular.endOfReads)) circular.distance = schedule.stages - 1;
   return true;
 }
 

@@ -90,15 +90,17 @@ private:
         reservation.last = std::max(reservation.last, span.last);
       }
       reservation.bytes = stageBytes(alloc) * alloc.getType().getDepth();
-      if (alloc.getLifetime() != ttg::Lifetime::uses) reservation.first = 0;
-      if (alloc.getLifetime() == ttg::Lifetime::throughout) reservation.last = end;
+      ttg::Lifetime lifetime = alloc.getLifetime();
       for (const DeeperBuffer &buffer : deeper)
         if (buffer.alloc == alloc) {
           OperationSpan span = spans.lookup(buffer.loop);
           reservation.bytes = stageBytes(alloc) * buffer.depth;
           reservation.first = std::min(reservation.first, span.first);
           reservation.last = std::max(reservation.last, span.last);
+          lifetime = std::max(lifetime, buffer.lifetime);
         }
+      if (lifetime != ttg::Lifetime::uses) reservation.first = 0;
+      if (lifetime == ttg::Lifetime::throughout) reservation.last = end;
     } else {
       reservation.bytes = scratchBytes(op);
       if (reservation.bytes == 0) return;

@@ -13,6 +13,7 @@ struct DeeperBuffer {
   ttg::AllocOp alloc;
   int64_t depth = 1;
   mlir::Operation *loop = nullptr;
+  ttg::Lifetime lifetime = ttg::Lifetime::uses; ///< at least
 };
 
 /// An allocation in shared memory that `op` (an alloc, alloc_barriers, or an operation that needs scratch)
