@@ -1,19 +1,19 @@
-"""Circular buffers deeper than num_stages, where no CTA fewer fits on an SM. 8 warps with 64 sums each take so many registers that two CTAs share an SM,
-and each has space for 6 stages of 16 KiB. With half as many sums more of them share it, and each has space for 4 stages of 12 KiB."""
-# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=SIX
-# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,64,128,0' | FileCheck %s --check-prefix=FOUR
+"""Circular buffers deeper than num_stages, where no CTA fewer fits on an SM: so deep that copies of 32 KiB are in flight while one stage is read and the
+next one has arrived. With 8 warps and 64 sums in each thread two CTAs share an SM, and have space for 4 stages of 16 KiB."""
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=TMA
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,64,128,0' | FileCheck %s --check-prefix=FEWER
 # RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 1 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=NONE
 # RUN: tilewright compile %s --kernel mm --target cuda:sm_90a --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,2' | FileCheck %s --check-prefix=OWN
-# RUN: tilewright compile %s --kernel mm --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=FIVE
+# RUN: tilewright compile %s --kernel mm --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,i32:16,128,128,0' | FileCheck %s --check-prefix=AMPERE
 # RUN: tilewright compile %s --kernel scaled --target cuda:sm_80 --until schedule-loops --num-warps 8 --num-stages 2 --signature '*fp16:16,*fp16:16,*fp16:16,*fp16:16,i32:16' | FileCheck %s --check-prefix=SCALED
 import triton
 import triton.language as tl
 
 
 # A buffer of n stages has index_stage n - 1.
-# SIX: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 5
-# FOUR: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 3
-# FIVE: #ttg.loop_schedule<policy "copy-async" requested 2 index_stage 4
+# TMA: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 3
+# FEWER: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 3
+# AMPERE: #ttg.loop_schedule<policy "copy-async" requested 2 index_stage 3
 # NONE: reason "num_stages is 1"
 # OWN: #ttg.loop_schedule<policy "gemm" requested 2 index_stage 1
 @triton.jit

@@ -32,7 +32,7 @@ import triton.language as tl
 # CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 # A CTA ends when all of its stages are empty: the producer waits for that, and no warp waits at a cluster barrier.
 # CHECK-NOT: barrier.cluster
-# CHECK-COUNT-4: mbarrier.try_wait
+# CHECK-COUNT-3: mbarrier.try_wait
 # CHECK-NOT: mbarrier.try_wait
 # CHECK: bra.uni{{.*}}$L__BB
 # A consumer waits for a full stage. A descriptor has the address in the CTA's memory, without the CTA's rank.

@@ -17,12 +17,12 @@ import triton.language as tl
 
 # Three groups of 64 columns hold the 176. The remaining columns are never read.
 # TILES: box = [64, 64]
-# TILES: ttg.alloc {copiedExtent = array<i64: 64, 192>} : <4 x f16, #ttg.shared<64x256
+# TILES: ttg.alloc {copiedExtent = array<i64: 64, 192>} : <3 x f16, #ttg.shared<64x256
 # TILES: ttg.barrier_expect {{.*}}, 40960
 # TILES: ttg.mma_async {{.*}} extent [128, 176]
 # explain counts the bytes that shared memory holds: 128x64 of A and 64x192 of B.
-# HELD: 4 stages of 40960 bytes
-# HELD: 64x256 f16, 4 stages, 98304 bytes
+# HELD: 3 stages of 40960 bytes
+# HELD: 64x256 f16, 3 stages, 73728 bytes
 
 # One instruction has 176 columns; each thread holds 88 accumulators and no more.
 # CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n176k16
@@ -31,7 +31,7 @@ import triton.language as tl
 
 # If B is contiguous along K, each column is a row of the buffer: there are 176, of which only the instruction needs the last six.
 # ALONG: box = [64, 176]
-# ALONG: ttg.alloc {copiedExtent = array<i64: 64, 176>} : <4 x f16, #ttg.shared<64x256
+# ALONG: ttg.alloc {copiedExtent = array<i64: 64, 176>} : <3 x f16, #ttg.shared<64x256
 # ALONG: ttg.barrier_expect {{.*}}, 38912
 # ALONG: ttg.mma_async {{.*}} extent [128, 176]
 
