@@ -70,7 +70,8 @@ bool simplifyAll(mlir::ModuleOp module);
 /// addptr (splat (addptr %base, %d)), %offsets.
 llvm::LogicalResult scalarizeCarried(mlir::ModuleOp module);
 
-/// Replaces comparisons of tiles that hold for all elements in every launch. A following simplify() drops the masks.
+/// Replaces comparisons of tiles that hold for all elements, whatever the launch: of ranges, constants and loops with constant bounds. A
+/// following simplify() drops the masks.
 ///   before: for %i = 0 to 128 step 8 { %mask = (splat %i + range 8) < 128 ... }
 ///   after:  %mask = true
 llvm::LogicalResult foldComparisons(mlir::ModuleOp module);

@@ -19,7 +19,7 @@ import types
 OF_ONE_PROCESS = """
 _C. _alias. _author. _core. _engine. _filecheck. _internal_testing. _progress. bench. compiler.operations. experimental.
 profile. profiler. verify. tools.link. tools.c_text. tools.compile._ backends.driver. backends.nvidia.driver. backends.compiler.BaseBackend
-backends.compiler.CPUBackend backends.compiler.CUDABackend compiler.compiled.CompiledKernel compiler.compiled.AsmDict runtime._allocation. runtime._async_compile.
+backends.compiler.CPUBackend backends.compiler.CUDABackend compiler.compiled.CompiledKernel compiler.compiled.AsmDict compiler.ttgir._ runtime._allocation. runtime._async_compile.
 runtime.cache. runtime.driver. runtime.rules. runtime.autotuner._ runtime.specialization. runtime.jit.KernelInterface runtime.jit.JITCallable runtime.jit.InterpretedFunction
 runtime.jit.BoundConstexprFunction runtime.jit.CeilingDivision runtime.events. knobs.env_ knobs.base_knobs language.core._ language.core.base_ language.core.tensor
 language.core.const language.core.range language.core.static_range language.core.condition language.aggregate. testing.Mark
