@@ -91,7 +91,7 @@ uint32_t encode(TensorFormat format, double value) {
   Fields fields = fieldsOf(format);
   uint32_t sign = std::signbit(value) ? 1u << (fields.bits() - 1) : 0, largest = largestCode(fields);
   double magnitude = std::fabs(value);
-  if (std::isnan(value)) return sign | ((1u << (fields.bits() - 1)) - 1);
+  if (std::isnan(value)) return sign | (format == TensorFormat::e5m2 ? 0x7e : (1u << (fields.bits() - 1)) - 1); // the NaN of the hardware
   if (magnitude == 0) return sign;
   bool saturates = fields.bits() <= 8;
   int exponent = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023; // of infinity, larger than every other one
