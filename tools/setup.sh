@@ -5,6 +5,7 @@
 #   tools/setup.sh            compiler, libraries, and build/venv with the packages of tools/requirements.txt
 #   tools/setup.sh --browser  also Chromium, in which the page of `tilewright explain --html` is tested
 #   tools/setup.sh --arm      also the cross compiler and the emulator with which code for 64-bit ARM is tested
+#   tools/setup.sh --clang    also clang++ 16, the oldest one that the C++ interface is tested with
 #   tools/setup.sh --torch    also PyTorch in build/venv (several GB), for tests and benchmarks that use it when present
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +26,7 @@ packages=(
 options=" $* "
 [[ $options == *" --browser "* ]] && packages+=(chromium)
 [[ $options == *" --arm "* ]] && packages+=(g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
+[[ $options == *" --clang "* ]] && packages+=(clang-16)
 
 installed=$(dpkg-query -W -f='${Package} ${db:Status-Abbrev}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
