@@ -15,24 +15,42 @@
 #include "support/c_names.h"
 #include "tune/result_check.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <string_view>
+
 using namespace nb::literals;
 
 namespace tilewright::python {
 
-static std::optional<Stage> stageNamed(const std::string &name) {
-  if (name == "source") return Stage::ast;
-  if (name == "ttir") return Stage::tt;
-  if (name == "loops") return Stage::loops;
-  if (name == "llir") return Stage::llvm;
-  if (name == "asm") return Stage::assembly;
-  if (name == "obj") return Stage::object;
+namespace {
+struct NamedStage {
+  std::string_view name;
+  Stage stage;
+};
+} // namespace
+
+/// The stages that the compiler can make again.
+static constexpr NamedStage cpuStages[] = {{"source", Stage::ast}, {"ttir", Stage::tt},      {"loops", Stage::loops},
+                                           {"llir", Stage::llvm},  {"asm", Stage::assembly}, {"obj", Stage::object}};
+static constexpr NamedStage gpuStages[] = {
+    {"source", Stage::ast}, {"ttir", Stage::tt}, {"ttgir", Stage::ttg}, {"llir", Stage::llvm}, {"ptx", Stage::ptx}};
+
+static std::optional<Stage> stageNamed(llvm::ArrayRef<NamedStage> stages, const std::string &name) {
+  for (const NamedStage &each : stages)
+    if (each.name == name) return each.stage;
   return std::nullopt;
+}
+
+/// Those of a kernel for a CPU or for the simulator, which keep none.
+static llvm::ArrayRef<NamedStage> stagesOf(const PyCompiled &self) {
+  if (self.simulated) return gpuStages;
+  return cpuStages;
 }
 
 /// Text that the compiler makes again from what the kernel was compiled from.
@@ -55,31 +73,25 @@ static std::string madeAgain(const PyCompiled &self, Stage stage) {
   return madeAgain(self, [&](const CompileRequest &request, Diagnostics &diagnostics) { return emitStage(request, stage, diagnostics); });
 }
 
-/// A stage of a GPU kernel that the compiler can make again.
-static std::optional<Stage> gpuStageNamed(const std::string &name) {
-  if (name == "source") return Stage::ast;
-  if (name == "ttir") return Stage::tt;
-  if (name == "ttgir") return Stage::ttg;
-  if (name == "llir") return Stage::llvm;
-  if (name == "ptx") return Stage::ptx;
-  return std::nullopt;
-}
-
 // Of a GPU kernel: what the compiler kept, and what can be made again from the source.
 static nb::object gpuStageOf(const PyCompiled &self, const GpuArtifact &artifact, const std::string &name) {
   if (name == "ptx" && !artifact.ptx.empty()) return nb::str(artifact.ptx.c_str(), artifact.ptx.size());
   if (name == "cubin" && !artifact.cubin.empty()) return nb::bytes(artifact.cubin.data(), artifact.cubin.size());
   for (const auto &[stage, text] : artifact.stages)
     if (stage == name) return nb::str(text.c_str(), text.size());
-  std::optional<Stage> known = gpuStageNamed(name);
+  std::optional<Stage> known = stageNamed(gpuStages, name);
   if (!known || !self.function) raise(PyExc_KeyError, name);
   std::string text = madeAgain(self, *known);
   return nb::str(text.c_str(), text.size());
 }
 
 static std::vector<std::string> stageNames(const PyCompiled &self) {
-  if (self.simulated) return {"source", "ttir", "ttgir", "llir", "ptx"};
-  if (!self.compiled || !self.compiled->gpu()) return {"source", "ttir", "loops", "llir", "asm", "obj"};
+  if (self.simulated || !self.compiled || !self.compiled->gpu()) {
+    std::vector<std::string> names;
+    for (const NamedStage &each : stagesOf(self))
+      names.emplace_back(each.name);
+    return names;
+  }
   const GpuArtifact &artifact = self.compiled->gpu()->artifact();
   std::vector<std::string> names = {"source", "ttir", "ttgir", "llir"};
   for (const auto &stage : artifact.stages)
@@ -91,7 +103,7 @@ static std::vector<std::string> stageNames(const PyCompiled &self) {
 
 static nb::object stageOf(const PyCompiled &self, const std::string &name) {
   if (self.compiled && self.compiled->gpu()) return gpuStageOf(self, self.compiled->gpu()->artifact(), name);
-  std::optional<Stage> stage = self.simulated ? gpuStageNamed(name) : stageNamed(name);
+  std::optional<Stage> stage = stageNamed(stagesOf(self), name);
   if (!stage) raise(PyExc_KeyError, name);
   if (*stage == Stage::object && self.compiled) {
     const std::string &object = self.compiled->artifact().object;

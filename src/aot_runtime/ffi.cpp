@@ -178,8 +178,7 @@ private:
   Problem checkMemory(const Parameter &parameter, const Tensor &tensor) const {
     if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
       return wrong("argument '" + parameter.name + "' is a tensor of rank " + std::to_string(tensor.rank) + " without a shape");
-    bool isEmpty = std::any_of(tensor.shape, tensor.shape + tensor.rank, [](int64_t extent) { return extent == 0; });
-    if (tensor.data || isEmpty) return {};
+    if (tensor.data || std::find(tensor.shape, tensor.shape + tensor.rank, 0) != tensor.shape + tensor.rank) return {};
     return wrong("argument '" + parameter.name + "' is a tensor with elements, and the address of its memory is null");
   }
 
@@ -215,7 +214,7 @@ private:
   const Bundle &bundle;
   const Any *given;
   size_t count;
-  TwLaunchOptions options = defaultOptions();
+  TwLaunchOptions options = TW_LAUNCH_OPTIONS_INIT;
   bool sawTensor = false;
   InlineVector<uint64_t, 32> slots;
   InlineVector<int64_t, 32> sizes;

@@ -30,21 +30,19 @@ Problem problemOf(const Diagnostics &diagnostics) {
   return problem;
 }
 
-TwLaunchOptions defaultOptions() {
-  static const bool checksPointers = isSwitchedOn("TILEWRIGHT_CHECK_POINTERS", false);
-  TwLaunchOptions options = TW_LAUNCH_OPTIONS_INIT;
-  options.checkPointers = checksPointers;
-  return options;
+/// True if the environment asks for the check of each launch.
+static bool checksEachLaunch() {
+  static const bool checks = isSwitchedOn("TILEWRIGHT_CHECK_POINTERS", false);
+  return checks;
 }
 
 Problem readOptions(const TwLaunchOptions *given, TwLaunchOptions &options) {
-  options = defaultOptions();
+  options = TW_LAUNCH_OPTIONS_INIT;
   if (!given) return {};
   std::string reason = api::readSized(given, options, "TwLaunchOptions");
   if (reason.empty() && options.threads < 0) reason = "the number of threads is " + std::to_string(options.threads);
   if (reason.empty() && options.device < 0) reason = "the CUDA device is " + std::to_string(options.device);
   if (!reason.empty()) return {TW_ERROR_INVALID_ARGUMENT, reason + "\n"};
-  options.checkPointers |= defaultOptions().checkPointers;
   return {};
 }
 
@@ -270,7 +268,7 @@ Problem Kernel::launch(const TwLaunchOptions &options, const int64_t *given, llv
     sizes.push_back(size == 0 && options.disjoint ? 1 : size);
   }
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return {};
-  if (options.checkPointers && !isGpu)
+  if (!isGpu && (options.checkPointers || checksEachLaunch()))
     if (Problem bad = pointerProblem(variant, kinds, slots, sizes)) return bad;
   return isGpu ? launchOnGpu(*loaded, options, grid, slots, sizes) : launchOnCpu(*loaded, options, grid, slots, sizes);
 }

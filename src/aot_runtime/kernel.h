@@ -66,8 +66,6 @@ private:
   std::vector<Loaded> variants;
 };
 
-/// The options of a call that gives none, with those that the environment sets.
-TwLaunchOptions defaultOptions();
 /// Reads the options of a call; null stands for the default.
 Problem readOptions(const TwLaunchOptions *given, TwLaunchOptions &options);
 

@@ -12,31 +12,32 @@ from test_build import LIBRARIES, ROOT, SIGNATURES, build, runtime
 PROGRAMS = ROOT / "tests" / "python" / "cpp"
 EXPECTED = ["0 wrong", "ValueError: kernel 'scale': argument 'x' is a tensor of fp64, and the kernel takes fp32",
             "ValueError: kernel 'scale': argument 'n' is 5000000000, which int32 cannot hold"]
-COMPILERS = {"gcc": ["ffi_caller.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic"], "clang-22": ["ffi_caller.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic"],
-             "rustc": ["ffi_caller.rs", "-C", "link-args=-rdynamic"]}
+C_FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic"]
+COMPILERS = {"gcc": ["ffi_caller.c", *C_FLAGS], "clang-22": ["ffi_caller.c", *C_FLAGS], "rustc": ["ffi_caller.rs", "-C", "link-args=-rdynamic"]}
+
+
+def printed(folder, compiler, source, *flags, **environment):
+    """The lines that a program prints, which calls the built kernel `scale`."""
+    build(folder, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2,cpu:avx2")
+    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", folder)
+    link = ["-L", folder, "-lscale"] if compiler == "rustc" else [folder / "libscale.so"]
+    subprocess.run([compiler, PROGRAMS / source, *flags, *link, "-o", folder / "program"], check=True)
+    done = subprocess.run([folder / "program"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(folder), **environment})
+    assert done.returncode == 0, done
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_programs(compiler, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
-    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2,cpu:avx2")
-    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", tmp_path)
-    source, *flags = COMPILERS[compiler]
-    link = ["-L", tmp_path, "-lscale"] if compiler == "rustc" else [tmp_path / "libscale.so"]
-    subprocess.run([compiler, PROGRAMS / source, *flags, *link, "-o", tmp_path / "program"], check=True)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(tmp_path)})
-    assert done.returncode == 0 and done.stdout.splitlines() == EXPECTED, done
+    assert printed(tmp_path, compiler, *COMPILERS[compiler]) == EXPECTED
 
 
 def test_bad_pointers(tmp_path):
     """A tensor with elements has memory. TILEWRIGHT_CHECK_POINTERS=1 also checks that the memory is mapped, and writable."""
-    build(tmp_path, "--ffi", "--grid", "cdiv(n, BLOCK)", signatures=SIGNATURES[1:2], target="cpu:sse2,cpu:avx2")
-    shutil.copy(LIBRARIES / "libtilewright_rt.so.0", tmp_path)
-    subprocess.run(["gcc", PROGRAMS / "ffi_pointers.c", "-std=c11", "-Wall", "-Wextra", "-Werror", "-rdynamic", tmp_path / "libscale.so", "-o", tmp_path / "program"], check=True)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(tmp_path), "TILEWRIGHT_CHECK_POINTERS": "1"})
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[:7] + lines[8:] == [
+    lines = printed(tmp_path, "gcc", "ffi_pointers.c", *C_FLAGS, TILEWRIGHT_CHECK_POINTERS="1")
+    assert lines[:7] + lines[8:] == [
         "ValueError: kernel 'scale': the call gives 4 arguments, whose address is null",
         "ValueError: kernel 'scale': argument 'x' is a tensor whose address is null",
         "ValueError: kernel 'scale': argument 'x' is a tensor of rank 1 without a shape",
@@ -44,7 +45,7 @@ def test_bad_pointers(tmp_path):
         "RuntimeError: kernel 'scale' cannot use 'x': it is null",
         "RuntimeError: kernel 'scale' cannot use 'x': it is null",
         "RuntimeError: kernel 'scale' cannot use 'x': no memory is mapped at 0x1000",
-        "launched", "launched", "launched"], done
+        "launched", "launched", "launched"], lines
     assert lines[7].startswith("RuntimeError: kernel 'scale' cannot use 'out': the memory at"), lines
 
 

@@ -590,13 +590,18 @@ def in_words(scales):
     return np.ascontiguousarray(scales.reshape(rows // 128, 4, 32, groups // 4, 4).transpose(0, 3, 2, 1, 4))
 
 
+def shapes_of_scales(rows, columns, depth, m, n, group):
+    """Those of both operands, for whole tiles: load_scales has no mask."""
+    return [(triton.cdiv(size, block) * block, depth // group) for size, block in ((rows, max(m, 128)), (columns, max(n, 128)))]
+
+
 def ordered_multiply(kind, sizes, tile, how, target="sm_100a", **options):
     (rows, columns, depth), (m, n, k) = sizes, tile
     kinds, group = FORMATS[kind]
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
     b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
     rng = np.random.default_rng(3)
-    shapes = [(-(-size // block) * block, depth // group) for size, block in ((rows, max(m, 128)), (columns, max(n, 128)))]  # of whole tiles
+    shapes = shapes_of_scales(rows, columns, depth, m, n, group)
     if kind == "nvfp4":
         scales = [(rng.random(shape) * 8).astype(ml_dtypes.float8_e4m3fn) for shape in shapes]
         factors = [x.astype(np.float64) for x in scales]
@@ -771,8 +776,7 @@ def multiply_persistent_scaled(kind, tile, depth, programs=2, more_columns=8, **
     a, a_bits = microscaling.numbers(rows, depth, kinds[0], 1)
     b, b_bits = microscaling.numbers(columns, depth, kinds[1], 2)
     rng = np.random.default_rng(3)
-    shapes = [(-(-size // block) * block, depth // group) for size, block in ((rows, max(m, 128)), (columns, max(n, 128)))]  # of whole tiles
-    scales = [rng.integers(115, 140, shape).astype(np.uint8) for shape in shapes]
+    scales = [rng.integers(115, 140, shape).astype(np.uint8) for shape in shapes_of_scales(rows, columns, depth, m, n, group)]
     factors = [2.0 ** (x.astype(np.float64) - 127) for x in scales]
     if kind == "nvfp4":
         scales = [(rng.random(x.shape) * 8).astype(ml_dtypes.float8_e4m3fn) for x in scales]

@@ -32,11 +32,10 @@ namespace detail {
 // they are also compiled for size. Functions of each launch are TILEWRIGHT_OUTLINE.
 #if defined(__GNUC__)
 #define TILEWRIGHT_OUTLINE [[gnu::noinline]]
-#define TILEWRIGHT_TRACE [[gnu::noinline, gnu::cold]]
 #else
 #define TILEWRIGHT_OUTLINE
-#define TILEWRIGHT_TRACE
 #endif
+#define TILEWRIGHT_TRACE TILEWRIGHT_COLD
 
 struct place : TwPlace {
   place(location where) : TwPlace{sizeof(TwPlace), where.file_name(), where.line(), where.column()} {}

@@ -85,6 +85,12 @@ def _compiled(form):
 _FORMS = [(re.match(r"\w+", form)[0], _compiled(form), theirs, more) for form, theirs, more in _FORMS]
 
 
+def _mbarriers(of):
+    """The number of mbarriers in an array of this type; None for the type of one mbarrier."""
+    found = re.match(r"!ttg\.memdesc<(\d+)x1xi64", of)
+    return found and int(found[1])
+
+
 class _Writer:
     """The state of a translation: aliases of layouts, and what later lines need to know of earlier ones."""
 
@@ -146,8 +152,8 @@ class _Writer:
         if values.get("w") is None:
             return
         array = values["w_type"]
-        count = re.match(r"!ttg\.memdesc<(\d+)x1xi64", array)
-        values["bar_type"] = array.replace(f"<{count[1]}x1xi64", "<1xi64") if count else array
+        count = _mbarriers(array)
+        values["bar_type"] = array.replace(f"<{count}x1xi64", "<1xi64") if count else array
         values["bar"] = values["w"]
         if not count:
             return
@@ -155,7 +161,7 @@ class _Writer:
         self.indexed += 1
         if index is None:  # MMA number `issued` arrives at the barrier of this number modulo their number, a power of two
             index = f"%mbarrier_index{self.indexed}"
-            self.line(f"%mbarrier_mask{self.indexed} = arith.constant {int(count[1]) - 1} : i32")
+            self.line(f"%mbarrier_mask{self.indexed} = arith.constant {count - 1} : i32")
             self.line(f"{index} = arith.andi {values['issued']}, %mbarrier_mask{self.indexed} : i32")
         values["bar"] = f"%mbarrier{self.indexed}"
         self.line(f"{values['bar']} = ttg.memdesc_index {values['w']}[{index}] : {array} -> {values['bar_type']}")
@@ -203,9 +209,10 @@ class _Writer:
         arrays, arrivals, types = re.fullmatch(r"init_barriers (.*) arrivals (?:array<i32: )?\[?([\d, ]*)[\]>](?: \{.*\})? : (.*)", rest).groups()
         types = re.findall(_TYPE, types)
         for array, count, of in zip(arrays.split(", "), arrivals.split(", "), types):
-            for number in range(int((re.match(r"!ttg\.memdesc<(\d+)x1xi64", of) or "11")[1])):
+            size = _mbarriers(of)
+            for number in range(size or 1):
                 constant = f"%mbarrier_number{self.indexed}"
-                if "x1xi64" in of:
+                if size:
                     self.line(f"{constant} = arith.constant {number} : i32")
                 values = {"w": array, "w_type": of, "i": constant}
                 self.index(values)

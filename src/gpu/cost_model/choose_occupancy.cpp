@@ -80,7 +80,7 @@ int64_t ctasThatNearlyFit(const CtaResources &cta, const GpuTarget &target) {
   while (ctas <= maxCtasOfSecondRun && cta.registersPerThread <= registersForOccupancy(ctas, cta.threads, target))
     ++ctas;
   bool roomForThreads = ctas * cta.threads <= target.threadsPerSM;
-  bool roomInShared = ctas * (cta.sharedBytes + reservedSharedBytes) <= target.sharedBytes + reservedSharedBytes;
+  bool roomInShared = ctasByShared(cta.sharedBytes, target) >= ctas;
   int64_t fewer = cta.registersPerThread * (registersPerTakenOne - 1) / registersPerTakenOne;
   bool nearlyFit = fewer <= registersForOccupancy(ctas, cta.threads, target);
   return ctas <= maxCtasOfSecondRun && roomForThreads && roomInShared && nearlyFit ? ctas : 0;

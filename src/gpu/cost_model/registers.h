@@ -25,6 +25,11 @@ inline int64_t ctasByRegisters(int64_t threads, int64_t registersPerThread, cons
   return target.registersPerSM / (threads * registersPerThread);
 }
 
+/// Returns how many CTAs the shared memory of an SM suffices for. `bytes`: of one.
+inline int64_t ctasByShared(int64_t bytes, const GpuTarget &target) {
+  return (target.sharedBytes + reservedSharedBytes) / (bytes + reservedSharedBytes);
+}
+
 /// Returns the registers of a thread if one CTA has the SM to itself, or the limit that the author has set (`limit`; 0: none).
 inline int64_t availableRegisters(int64_t threads, int64_t limit, const GpuTarget &target) {
   int64_t available = std::min(target.registersPerThread, target.registersPerSM / threads);
@@ -50,7 +55,7 @@ struct PartitionRegisters {
 /// only CTAs that have the SM to themselves have more.
 inline PartitionRegisters partitionRegisters(int64_t warps, const GpuTarget &target, llvm::ArrayRef<int64_t> kept, int64_t sharedBytes) {
   int64_t groups = warps / warpsOfGroup, allGroups = groups + static_cast<int64_t>(kept.size());
-  bool fitTwice = 2 * (sharedBytes + reservedSharedBytes) <= target.sharedBytes + reservedSharedBytes;
+  bool fitTwice = ctasByShared(sharedBytes, target) >= 2;
   PartitionRegisters registers;
   registers.ctas = groups == 1 && kept.size() < 3 && fitTwice ? 2 : 1;
   registers.atStart = registersForOccupancy(registers.ctas, allGroups * threadsOfGroup, target);

@@ -5,14 +5,20 @@
 
 namespace tilewright::ptx {
 
+inline bool isAcquire(Order order) {
+  return order == Order::acquire || order == Order::acq_rel;
+}
+inline bool isRelease(Order order) {
+  return order == Order::release || order == Order::acq_rel;
+}
+
 /// Returns the order of the instruction itself: fences around a group of atomics, or before a loop of attempts, may provide the rest.
 inline Order ownOrder(AtomicOp op) {
   return op.getFenced() ? Order::relaxed : op.getOrder();
 }
 inline Order ownOrder(CompareSwapOp op) {
   if (!op.getAlreadyReleased()) return op.getOrder();
-  bool acquires = op.getOrder() == Order::acquire || op.getOrder() == Order::acq_rel;
-  return acquires ? Order::acquire : Order::relaxed;
+  return isAcquire(op.getOrder()) ? Order::acquire : Order::relaxed;
 }
 
 } // namespace tilewright::ptx

@@ -11,6 +11,11 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace tilewright::ptx {
+/// The threads of a warp (or more) execute the operation together.
+template <typename ConcreteOp> struct Together : public mlir::OpTrait::TraitBase<ConcreteOp, Together> {};
+} // namespace tilewright::ptx
+
 #include "gpu/machine/ptx_dialect.h.inc"
 #include "gpu/machine/ptx_enums.h.inc"
 #define GET_ATTRDEF_CLASSES

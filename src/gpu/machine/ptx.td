@@ -83,9 +83,10 @@ def Ptx_Registers : PtxNumber<"$number % ::tilewright::gpu::registerStep == 0 &&
                               "that is a multiple of 8 from 24 to 256">;
 
 class PtxOp<string name, list<Trait> traits = []> : Op<PtxDialect, name, traits>;
-// Instructions that the threads of a warp (or more) execute together; they are not moved.
-class PtxTogether<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
 class PtxEffect<string name, list<Trait> traits = []> : PtxOp<name, !listconcat([MemoryEffects<[MemRead, MemWrite]>], traits)>;
+// Instructions that the threads of a warp (or more) execute together; they are not moved.
+def Ptx_Together : NativeOpTrait<"Together"> { let cppNamespace = "::tilewright::ptx"; }
+class PtxTogether<string name, list<Trait> traits = []> : PtxEffect<name, !listconcat([Ptx_Together], traits)>;
 
 // ---- position
 

@@ -94,10 +94,8 @@ public:
       step.handler = row.execute;
       step.forwards = row.forwards;
       step.number = uint32_t(program.ops.size());
-      step.isWarpWide = row.isWarpWide;
-      if (row.predicate)
-        for (OpOperand &use : op.getOpOperands())
-          if (use.get() == row.predicate(&op)) step.predicate = use.getOperandNumber();
+      step.isWarpWide = op.hasTrait<ptx::Together>();
+      if (row.predicate) step.predicate = row.predicate(&op);
       program.ops.push_back(&op);
       auto store = dyn_cast<ptx::StoreGlobalOp>(op);
       std::optional<uint32_t> tile = store ? store.getTile() : std::nullopt;
@@ -251,9 +249,9 @@ void addControlHandlers(HandlerTable &table) {
 
 uint32_t Warp::lanesWhere(const Step &step, int64_t operand) const {
   uint32_t result = 0;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+  for (int64_t lane : lanesOf(mask))
     result |= uint32_t(get(step, size_t(operand))[lane] & 1) << lane;
-  return result & mask;
+  return result;
 }
 
 /// Executes all pending asynchronous operations of a cluster. False if one failed.

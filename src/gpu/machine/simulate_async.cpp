@@ -329,7 +329,7 @@ static bool clusterWait(Warp &warp, const Step &step, ptx::ClusterWaitOp) {
 
 void addAsyncHandlers(HandlerTable &table) {
   table.add<copyAsync, copyCommit, copyWait, mbarrierInit, fenceInits, mbarrierExpect, mbarrierArrive, mbarrierWait, fenceAsync>();
-  table.addWarpWide<clusterArrive, clusterWait>();
+  table.add<clusterArrive, clusterWait>();
 }
 
 } // namespace tilewright::gpu::sim

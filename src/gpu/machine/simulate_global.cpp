@@ -252,7 +252,7 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   if (!address) return std::nullopt;
   Launch &launch = warp.cta.cluster.launch;
   uint32_t program = warp.program;
-  bool forAll = scope != ptx::Scope::cta, acquires = order == ptx::Order::acquire || order == ptx::Order::acq_rel;
+  bool forAll = scope != ptx::Scope::cta, acquires = isAcquire(order);
   if (launch.history && forAll) {
     if (acquires) launch.history->acquire(program, *address);
     launch.history->see(*address, warp.seenByAtomics);
@@ -265,8 +265,7 @@ static std::optional<uint64_t> atomicAt(Warp &warp, const Step &step, int64_t la
   launch.changes += changed;
   std::memcpy(data, &now, size_t(bytes));
   if (!warp.noteGlobal(step, lane, {pointer, bytes, changed, true, forAll})) return std::nullopt;
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
-  if (launch.history && releases && forAll) launch.history->release(program, *address);
+  if (launch.history && isRelease(order) && forAll) launch.history->release(program, *address);
   for (const auto &[lanes, released] : warp.fences)
     if (launch.history && forAll && lanes >> lane & 1) launch.history->releaseAt(*address, released);
   return old;

@@ -269,7 +269,7 @@ static bool wgmmaWait(Warp &warp, const Step &step, ptx::WgmmaWaitOp op) {
 }
 
 void addMatrixHandlers(HandlerTable &table) {
-  table.addWarpWide<ldmatrix, stmatrix, mma, wgmmaFence, wgmma, wgmmaCommit, wgmmaWait>();
+  table.add<ldmatrix, stmatrix, mma, wgmmaFence, wgmma, wgmmaCommit, wgmmaWait>();
   table.rows["ptx.wgmma"].forwards = true;
   table.rows["ptx.wgmma_wait"].forwards = true;
 }

@@ -281,8 +281,8 @@ static bool checkLanesAgree(Warp &warp, const Step &step, uint32_t writes, int64
   uint64_t offset = uint64_t(cast<ptx::StoreSharedOp>(step.op).getOffset());
   std::array<std::pair<uint64_t, int64_t>, 32> accesses; // address, lane
   size_t active = 0;
-  for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-    if (writes >> lane & 1) accesses[active++] = {warp.cta.local(warp.get(step, 0)[lane] + offset), lane};
+  for (int64_t lane : lanesOf(writes))
+    accesses[active++] = {warp.cta.local(warp.get(step, 0)[lane] + offset), lane};
   std::sort(accesses.begin(), accesses.begin() + active);
   auto overlaps = [&](const auto &a, const auto &b) { return a.first + uint64_t(bytes * count) > b.first; };
   if (std::adjacent_find(accesses.begin(), accesses.begin() + active, overlaps) == accesses.begin() + active) return true;

@@ -97,27 +97,28 @@ template <auto function> struct HandlerOf;
 template <class Op, bool (*function)(Warp &, const Step &, Op)> struct HandlerOf<function> {
   static bool execute(Warp &warp, const Step &step) { return function(warp, step, mlir::cast<Op>(step.op)); }
   static llvm::StringRef name() { return Op::getOperationName(); }
-  static mlir::Value predicate(mlir::Operation *op) {
-    if constexpr (requires(Op concrete) { concrete.getPredicate(); }) return mlir::cast<Op>(op).getPredicate();
-    return {};
+  static int64_t predicate(mlir::Operation *op) {
+    if constexpr (requires(Op concrete) { concrete.getPredicateMutable(); }) {
+      mlir::MutableOperandRange range = mlir::cast<Op>(op).getPredicateMutable();
+      if (!range.empty()) return range[0].getOperandNumber();
+    }
+    return -1;
   }
 };
 
 /// How the simulator executes the operations of a name.
 struct HandlerRow {
   Handler execute = nullptr;
-  bool forwards = false;                                   // as in Step
-  bool isWarpWide = false;                                 // all lanes of a warp execute it
-  mlir::Value (*predicate)(mlir::Operation *op) = nullptr; // null if such operations have none
+  bool forwards = false;                               // as in Step
+  int64_t (*predicate)(mlir::Operation *op) = nullptr; // as in Step; null if such operations have none
 };
 struct HandlerTable {
   llvm::StringMap<HandlerRow> rows;
 
   void set(llvm::StringRef name, Handler handler) { rows[name].execute = handler; }
-  template <auto... functions> void add(bool isWarpWide = false) {
-    ((rows[HandlerOf<functions>::name()] = {&HandlerOf<functions>::execute, false, isWarpWide, &HandlerOf<functions>::predicate}), ...);
+  template <auto... functions> void add() {
+    ((rows[HandlerOf<functions>::name()] = {&HandlerOf<functions>::execute, false, &HandlerOf<functions>::predicate}), ...);
   }
-  template <auto... functions> void addWarpWide() { add<functions...>(/*isWarpWide=*/true); }
 };
 void addScalarHandlers(HandlerTable &table);
 void addMemoryHandlers(HandlerTable &table);

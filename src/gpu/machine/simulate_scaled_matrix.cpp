@@ -83,7 +83,7 @@ static bool scaledMma(Warp &warp, const Step &step, ptx::ScaledMmaOp op) {
 }
 
 void addScaledMatrixHandlers(HandlerTable &table) {
-  table.addWarpWide<scaledMma>();
+  table.add<scaledMma>();
 }
 
 } // namespace tilewright::gpu::sim

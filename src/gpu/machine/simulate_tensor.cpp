@@ -292,8 +292,7 @@ static bool fence(Warp &warp, const Step &, ptx::Tcgen05FenceOp op) {
 }
 
 void addTensorHandlers(HandlerTable &table) {
-  table.addWarpWide<alloc, dealloc, relinquish, load, store, wait>();
-  table.add<fence>();
+  table.add<alloc, dealloc, relinquish, load, store, wait, fence>();
 }
 
 } // namespace tilewright::gpu::sim

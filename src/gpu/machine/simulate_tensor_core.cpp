@@ -170,8 +170,7 @@ static bool shift(Warp &warp, const Step &step, ptx::Tcgen05ShiftOp op) {
           if (!checker.touch(*cta, start.lane + row + 1, column, /*writes=*/false) ||
               !checker.touch(*cta, start.lane + row, column, /*writes=*/true))
             return false;
-    if (ctas.empty()) return false;
-    return true;
+    return !ctas.empty();
   });
 }
 

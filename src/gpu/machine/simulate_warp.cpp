@@ -153,8 +153,22 @@ static bool setRegisters(Warp &warp, const Step &step, ptx::MaxRegistersOp op) {
   return true;
 }
 
+static bool blockId(Warp &warp, const Step &step, ptx::BlockIdOp op) {
+  return perLane(warp, step, [&, axis = op.getAxis()](int64_t) { return warp.cta.id[axis]; });
+}
+
+static bool blockCount(Warp &warp, const Step &step, ptx::BlockCountOp op) {
+  return perLane(warp, step, [&, axis = op.getAxis()](int64_t) { return warp.cta.grid[axis]; });
+}
+
+/// An operation that has no effect here.
+template <class Op> static bool nothing(Warp &, const Step &, Op) {
+  return true;
+}
+
 void addWarpHandlers(HandlerTable &table) {
-  table.addWarpWide<shuffle, redux, ballot, matchAny, barrier, barrierArrive, setRegisters>();
+  table.add<blockId, blockCount, nothing<ptx::SleepOp>, nothing<ptx::WarpBarrierOp>, nothing<ptx::PrefetchTensorMapOp>>();
+  table.add<shuffle, redux, ballot, matchAny, barrier, barrierArrive, setRegisters>();
   table.rows["ptx.thread_id"].execute = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t lane) { return warp.index * lanesPerWarp + lane; });
   };
@@ -164,19 +178,9 @@ void addWarpHandlers(HandlerTable &table) {
   table.rows["ptx.cluster_rank"].execute = [](Warp &warp, const Step &step) {
     return perLane(warp, step, [&](int64_t) { return warp.cta.rank; });
   };
-  table.rows["ptx.block_id"].execute = [](Warp &warp, const Step &step) {
-    return perLane(warp, step, [&](int64_t) { return warp.cta.id[cast<ptx::BlockIdOp>(step.op).getAxis()]; });
-  };
-  table.rows["ptx.block_count"].execute = [](Warp &warp, const Step &step) {
-    return perLane(warp, step, [&](int64_t) { return warp.cta.grid[cast<ptx::BlockCountOp>(step.op).getAxis()]; });
-  };
   table.rows["ptx.elect"].execute = [](Warp &warp, const Step &step) { // any lane, but the same one in each election
     return perLane(warp, step, [&](int64_t lane) { return lane == int64_t(warp.cta.options.seed % uint64_t(lanesPerWarp)); });
   };
-  for (const char *name : {"ptx.elect", "ptx.warp_barrier"})
-    table.rows[name].isWarpWide = true;
-  for (const char *name : {"ptx.sleep", "ptx.warp_barrier", "ptx.prefetch_tensor_map"}) // without effect here
-    table.set(name, [](Warp &, const Step &) { return true; });
 }
 
 } // namespace tilewright::gpu::sim

@@ -55,20 +55,33 @@ int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position, function_ref<Op
   return 0;
 }
 
+Value afterWait(ttg::MmaAsyncOp mma) {
+  Value d = mma.getD();
+  auto wait = d.hasOneUse() ? dyn_cast<ttg::MmaAsyncWaitOp>(*d.user_begin()) : ttg::MmaAsyncWaitOp();
+  return wait ? wait.getResults()[d.use_begin()->getOperandNumber()] : Value();
+}
+
+std::pair<ttg::MmaAsyncOp, int64_t> waitedMma(Value tile, scf::ForOp loop) {
+  auto carried = dyn_cast<BlockArgument>(tile);
+  bool isCarried = carried && carried.getOwner() == loop.getBody() && carried != loop.getInductionVar();
+  Value made = isCarried ? loop.getTiedLoopYieldedValue(carried)->get() : tile;
+  return {made.getDefiningOp<ttg::MmaAsyncOp>(), isCarried};
+}
+
 bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
   auto sum = dyn_cast<BlockArgument>(mma.getC());
-  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !mma.getD().hasOneUse()) return false;
+  if (!sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse()) return false;
   if (mma.getPromotionInterval()) return false; // threads add up its sums: it has ended by then
-  ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
+  Value drained = afterWait(mma);
+  auto wait = drained ? drained.getDefiningOp<ttg::MmaAsyncWaitOp>() : ttg::MmaAsyncWaitOp();
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody()) return false;
-  Value drained = wait.getResults()[mma.getD().getUses().begin()->getOperandNumber()];
   return drained.hasOneUse() && loop.getTiedLoopYieldedValue(sum)->get() == drained;
 }
 
 FailureOr<ttg::MmaAsyncWaitOp> drainAfter(scf::ForOp loop) {
   auto wait = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(firstFrom<ttg::MmaAsyncWaitOp>(loop->getNextNode()));
-  bool drains = wait && endsMma(wait, 0) &&
-                llvm::is_contained(llvm::map_range(wait.getTiles(), [](Value tile) { return tile.getDefiningOp(); }), loop);
+  bool drains =
+      wait && endsMma(wait, 0) && llvm::any_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp() == loop.getOperation(); });
   if (!drains) return bug(loop, "no wait after it drains its MMAs"), failure();
   return wait;
 }

@@ -27,6 +27,11 @@ mlir::FailureOr<ttg::MmaAsyncWaitOp> drainAfter(mlir::scf::ForOp loop);
 ttg::MmaAsyncWaitOp waitForAllAfter(mlir::Operation *op);
 /// True if the wait ends an MMA, where `issued` more MMAs stand between that MMA and the wait. For 0, all MMAs have ended after the wait.
 bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued);
+/// Returns what a wait passes on of the MMA's result, if that is its only use; null otherwise.
+mlir::Value afterWait(ttg::MmaAsyncOp mma);
+/// Returns the MMA that a wait in the loop's body names by this tile, and 1 if it is that of the iteration before, otherwise 0. Null if the
+/// tile is no MMA's result.
+std::pair<ttg::MmaAsyncOp, int64_t> waitedMma(mlir::Value tile, mlir::scf::ForOp loop);
 /// True if the next iteration's MMA is the only user of the MMA's sum in the loop.
 bool accumulatesInPlace(ttg::MmaAsyncOp mma, mlir::scf::ForOp loop);
 /// Returns the pending count of the wait if it stood before `position`: the MMAs between the last MMA that it names and `position`. 0 if

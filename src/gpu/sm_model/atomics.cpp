@@ -31,10 +31,6 @@ double Sm::addressesOfSm(Value address) {
   return it->second = static_cast<double>(different.size()) / static_cast<double>(rates.sms);
 }
 
-static bool isRelease(ptx::Order order) {
-  return order == ptx::Order::release || order == ptx::Order::acq_rel;
-}
-
 void Sm::updateGlobal(Step &step) {
   auto update = [&](auto op, TypeRange values) {
     double bytes = bytesOfAccess(step, op.getAddress(), op.getPredicate(), bytesOf(values));

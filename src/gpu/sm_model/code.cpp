@@ -101,9 +101,9 @@ static Node decodeNode(Operation &op, Code &code, const Costs &costs) {
     node.results.push_back(define(code, result, differing));
   if (isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op)) node.waits.clear();
   node.acquires = acquiresLock(&op), node.releases = releasesLock(&op);
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+  if (isa<scf::WhileOp>(op)) {
     node.isProgramLoop = op.walk([](ptx::ClcQueryOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    node.isSpinLoop = llvm::any_of(loop.getBefore().front(), [](Operation &each) { return acquiresLock(&each); });
+    node.isSpinLoop = llvm::any_of(node.bodies[0].nodes, [](const Node &each) { return each.acquires; });
   }
   return node;
 }

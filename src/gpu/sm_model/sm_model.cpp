@@ -26,8 +26,8 @@ static std::optional<int64_t> registersOf(ptx::KernelAttr kernel, const ModeledL
 
 /// Returns how many CTAs an SM holds at a time. `registers`: of a thread; nothing: these do not limit it.
 static int64_t residentCtas(ptx::KernelAttr kernel, std::optional<int64_t> registers, const SmRates &rates, const GpuTarget &target) {
-  int64_t threads = kernel.getThreads(), sharedOfSM = target.sharedBytes + reservedSharedBytes;
-  int64_t ctas = std::min({rates.ctasPerSM, target.threadsPerSM / threads, sharedOfSM / (kernel.getSharedBytes() + reservedSharedBytes)});
+  int64_t threads = kernel.getThreads();
+  int64_t ctas = std::min({rates.ctasPerSM, target.threadsPerSM / threads, ctasByShared(kernel.getSharedBytes(), target)});
   if (registers) ctas = std::min(ctas, ctasByRegisters(threads, *registers, target));
   return std::max<int64_t>(ctas, 1);
 }

@@ -1,26 +1,5 @@
-/* Calls a kernel by the TVM-FFI calling convention, with the structs of DLPack and without any library of TVM-FFI. */
-#include <stdint.h>
-#include <stdio.h>
-
-typedef struct {
-  int32_t type;
-  uint32_t length;
-  union {
-    int64_t integer;
-    double floating;
-    void *pointer;
-  } value;
-} Any;
-typedef struct {
-  void *data;
-  int32_t device, deviceId, rank;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t offset;
-} Tensor;
-
-int __tvm_ffi_scale(void *self, const Any *arguments, int32_t count, Any *result);
+/* Calls a kernel by the TVM-FFI calling convention. */
+#include "ffi.h"
 
 /* The process's TVM-FFI library has this function, which keeps the error of a call that fails. */
 void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *text) { printf("%s: %s\n", kind, text); }
@@ -30,7 +9,8 @@ static float x[1000], out[1000];
 static int call(uint8_t bits, int64_t n) {
   int64_t shape = 1000;
   Tensor from = {x, 1, 0, 1, 2, bits, 1, &shape, NULL, 0}, to = {out, 1, 0, 1, 2, 32, 1, &shape, NULL, 0};
-  Any given[4] = {{7, 0, {.pointer = &from}}, {7, 0, {.pointer = &to}}, {3, 0, {.floating = 2.5}}, {1, 0, {.integer = n}}}, result = {0};
+  Any given[4] = {{tensorPointer, 0, {.pointer = &from}}, {tensorPointer, 0, {.pointer = &to}}, {floating, 0, {.floating = 2.5}}, {integer, 0, {.integer = n}}};
+  Any result = {0};
   return __tvm_ffi_scale(NULL, given, 4, &result);
 }
 

@@ -118,8 +118,7 @@ private:
     Value yes = arith::ConstantOp::create(b, loop.getLoc(), b.getBoolAttr(true)), issued;
     Value one = its.scales ? i32Constant(b, loop.getLoc(), 1) : Value();
     if (its.scales) issued = loop.getRegionIterArgs().back();
-    for (auto [op, number] : its.mmas) {
-      auto mma = cast<ttg::MmaAsyncOp>(op);
+    for (auto [mma, number] : its.mmas) {
       b.setInsertionPoint(mma);
       if (its.scales) assignToMmas(ttg::Tcgen05WaitOp::create(b, mma.getLoc(), scalesRead, issued, setsOfScales - 1));
       Value accumulate = isa<BlockArgument>(mma.getC()) ? isLater : yes; // the first MMA of an iteration, or one after it
@@ -133,8 +132,7 @@ private:
     }
     if (its.scales) appendYielded(loop, issued);
     for (Value barriers : released)
-      assignToMmas(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(cast<ttg::MmaAsyncOp>(its.mmas.back().first)),
-                                                plan.paired));
+      assignToMmas(ttg::Tcgen05CommitOp::create(b, loop.getLoc(), barriers, stageIndexOf(its.mmas.back().first), plan.paired));
     for (auto [number, tile] : tiles)
       loop.getTiedLoopYieldedValue(loop.getRegionIterArg(number))->set(loop.getRegionIterArg(number));
     for (auto [mma, number] : llvm::reverse(its.mmas))

@@ -61,8 +61,8 @@ Result<AccumulationPlan> findAccumulation(tt::FuncOp function, ttg::ConfigAttr c
     all &= sum && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma);
     if (!all) return;
     AccumulationLoop &loop = plan.loops[mma->getParentOp()];
-    if (!loop.mmas.empty()) all &= stageIndexOf(mma) == stageIndexOf(cast<ttg::MmaAsyncOp>(loop.mmas.front().first));
-    loop.mmas[mma] = numberOf(sum);
+    if (!loop.mmas.empty()) all &= stageIndexOf(mma) == stageIndexOf(loop.mmas.front().first);
+    loop.mmas.emplace_back(mma, numberOf(sum));
     loop.sums[numberOf(sum)] = {};
     loop.scales.columns = std::max(loop.scales.columns, scaleColumnsOf(mma));
   });

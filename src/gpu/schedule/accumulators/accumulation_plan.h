@@ -17,8 +17,8 @@ namespace tilewright::gpu {
 
 /// A loop that only accumulates.
 struct AccumulationLoop {
-  llvm::MapVector<mlir::Operation *, unsigned> mmas; ///< with the number of the sum that each adds to
-  std::map<unsigned, TensorTile> sums;               ///< the decided tiles, by the sums' numbers
+  llvm::SmallVector<std::pair<ttg::MmaAsyncOp, unsigned>> mmas; ///< with the number of the sum that each adds to
+  std::map<unsigned, TensorTile> sums;                          ///< the decided tiles, by the sums' numbers
   ScaleColumns scales;
 
   /// Tiles of each sum.

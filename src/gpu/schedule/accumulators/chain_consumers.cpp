@@ -3,6 +3,7 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
@@ -71,7 +72,7 @@ void storeInits(OpBuilder &b, ChainExpansion &chain) {
 
 static void loadResult(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, ttg::MmaAsyncWaitOp wait) {
   Location loc = wait.getLoc();
-  Value passed = TensorAccumulators::afterWait(mma.op);
+  Value passed = afterWait(mma.op);
   b.setInsertionPoint(wait);
   StageState stage = stageAt(b, loc, chain, chain.count, mma.result.depth);
   waitInGroup(b, loc, chain, mma.done, stage);

@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"
@@ -170,7 +171,7 @@ private:
 
   /// Finds where threads need the result, and whether the loop carries it in tensor memory. An early MMA may run an iteration ahead.
   Result<void> findSum(scf::ForOp loop, ChainedMma &mma, LateMma &late, bool needsThreads) {
-    Value loaded = TensorAccumulators::afterWait(mma.op);
+    Value loaded = afterWait(mma.op);
     auto wait = loaded ? loaded.getDefiningOp<ttg::MmaAsyncWaitOp>() : ttg::MmaAsyncWaitOp();
     if (!wait || wait->getBlock() != loop.getBody()) return Failure{"a dot's result is not waited for once, in its iteration"};
     if (!needsThreads) {

@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/mma_waits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -73,12 +74,6 @@ BlockArgument TensorAccumulators::sumOf(ttg::MmaAsyncOp mma) const {
     before = takenFor(value);
   }
   return {};
-}
-
-Value TensorAccumulators::afterWait(ttg::MmaAsyncOp mma) {
-  Value d = mma.getD();
-  auto wait = d.hasOneUse() ? dyn_cast<ttg::MmaAsyncWaitOp>(*d.user_begin()) : ttg::MmaAsyncWaitOp();
-  return wait ? wait.getResults()[d.use_begin()->getOperandNumber()] : Value();
 }
 
 BlockArgument TensorAccumulators::rescaledSum(ttg::MmaAsyncOp mma) {

@@ -24,8 +24,6 @@ public:
   bool isRead(mlir::Value value) const;
   /// Returns the loop's sum that the MMA adds to in its place, maybe after other MMAs; null if there is none.
   mlir::BlockArgument sumOf(ttg::MmaAsyncOp mma) const;
-  /// Returns what a wait passes on of the MMA's result, if that is its only use; null otherwise.
-  static mlir::Value afterWait(ttg::MmaAsyncOp mma);
   /// Returns the loop's sum that the MMA's result becomes, if threads read it only in the next iteration, before this MMA: then the loop
   /// can carry it in tensor memory. Null otherwise.
   static mlir::BlockArgument rescaledSum(ttg::MmaAsyncOp mma);

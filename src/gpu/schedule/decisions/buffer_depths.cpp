@@ -12,10 +12,8 @@ namespace tilewright::gpu {
 
 int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others,
                          const KernelLoops &kernel, const SharedBudget &budget) {
-  int64_t bytesOfStage = 1; // at least, so that a request for very many stages takes no time
-  for (const Copy &copy : schedule.copies())
-    bytesOfStage += stageBytes(copy.alloc);
-  for (int64_t stages = std::min<int64_t>(requested, kernel.context.target.sharedBytes / bytesOfStage + 1); stages > 1; --stages) {
+  int64_t most = kernel.context.target.sharedBytes / (bytesOfStage(schedule) + 1) + 1; // a request for very many stages takes no time
+  for (int64_t stages = std::min(requested, most); stages > 1; --stages) {
     LoopSchedule scheduled = kernel.withPolicy(schedule, stages); // the policy decides which buffers and barriers there are
     SmallVector<DeeperBuffer> deeper(others);
     llvm::append_range(deeper, buffersOf(scheduled, stages, around));

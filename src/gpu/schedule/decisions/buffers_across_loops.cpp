@@ -34,11 +34,9 @@ void EarlierLoops::add(const LoopDecision &decision) {
   left = leaves ? std::optional(schedule) : std::nullopt;
 }
 
-bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, const SharedBudget &budget) {
+bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier) {
   scf::ForOp tiles = persistentLoop(schedule);
-  if (!tiles || !perWarpGroupGuards(tiles)) return false;
-  int64_t stages = affordableStages(schedule, schedule.stages, tiles, buffersHeldByStores(tiles), kernel, budget);
-  return stages >= std::min(schedule.stages, minCrossTileStages);
+  return tiles && perWarpGroupGuards(tiles) && prefetchAcrossTiles(schedule, kernel, earlier).tiles;
 }
 
 CrossTile prefetchAcrossTiles(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier) {

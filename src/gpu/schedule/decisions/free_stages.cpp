@@ -10,7 +10,6 @@
 #include "gpu/cost_model/registers.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/mma_loops.h"
-#include "gpu/ttg/copied_boxes.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -30,12 +29,13 @@ int64_t registersOfLoop(scf::ForOp loop) {
 
 class FreeStages {
 public:
-  FreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const PolicyContext &context, ArrayRef<Policy> policies)
-      : schedules(schedules), budget(budget), context(context), policies(policies) {}
+  FreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const KernelLoops &kernel)
+      : schedules(schedules), budget(budget), kernel(kernel), context(kernel.context) {}
 
   void run() {
-    if (context.target.tcgen05) return; // tensor memory, too, limits the CTAs there
-    ctas = std::min(ctasByThreads(), ctasByShared(budget.bytes()));
+    auto may = [&](const LoopSchedule &schedule) { return mayDeepen(schedule); };
+    if (context.target.tcgen05 || llvm::none_of(schedules, may)) return; // with tcgen05, tensor memory limits the CTAs, too
+    ctas = std::min(ctasByThreads(), ctasByShared(budget.bytes(), context.target));
     for (LoopSchedule &schedule : schedules)
       if (mayDeepen(schedule)) deepen(schedule);
   }
@@ -54,8 +54,6 @@ private:
     return std::min(ctasByRegisters(threads, ofThread, target), target.threadsPerSM / threads);
   }
 
-  int64_t ctasByShared(int64_t bytes) const { return (context.target.sharedBytes + reservedSharedBytes) / (bytes + reservedSharedBytes); }
-
   /// True for the only loop that uses its circular buffers, if it has as many stages as requested for the kernel. If threads compute
   /// operands, copies wait for them, too. What is computed between dots covers the latency of copies.
   bool mayDeepen(const LoopSchedule &schedule) const {
@@ -66,17 +64,14 @@ private:
   }
 
   void deepen(LoopSchedule &schedule) {
-    int64_t bytesOfStage = 0, current = barriersOf(schedule);
-    for (const Copy &copy : schedule.copies())
-      bytesOfStage += stageBytes(copy.alloc);
+    int64_t current = barriersOf(schedule);
     scf::ForOp loop = schedule.loop;
     auto around = schedule.crossTile ? cast<scf::ForOp>(loop->getParentOp()) : loop;
-    for (int64_t stages = coveringStages(bytesOfStage); stages > schedule.stages; --stages) {
-      LoopSchedule deeper = schedule;
-      applyPolicies(deeper, stages, context, policies);
+    for (int64_t stages = coveringStages(bytesOfStage(schedule)); stages > schedule.stages; --stages) {
+      LoopSchedule deeper = kernel.withPolicy(schedule, stages);
       SmallVector<DeeperBuffer> buffers = buffersOf(deeper, stages, around);
-      int64_t barriers = barriersOf(deeper) - current;
-      if (!budget.fits(buffers, barriers) || ctasByShared(budget.bytesWith(buffers, barriers)) < ctas) continue;
+      int64_t barriers = barriersOf(deeper) - current, bytes = budget.bytesWith(buffers, barriers);
+      if (!budget.holds(bytes) || ctasByShared(bytes, context.target) < ctas) continue;
       budget.reserve(buffers, barriers);
       schedule = std::move(deeper);
       return;
@@ -84,21 +79,21 @@ private:
   }
 
   /// Returns the depth with which `coveringBytes` are in flight: while one stage is read, and the next one has arrived.
-  static int64_t coveringStages(int64_t bytesOfStage) {
-    return std::min(maxFreeStages, 2 + static_cast<int64_t>(llvm::divideCeil(coveringBytes, bytesOfStage)));
+  static int64_t coveringStages(int64_t bytes) {
+    return std::min(maxFreeStages, 2 + static_cast<int64_t>(llvm::divideCeil(coveringBytes, bytes)));
   }
 
   MutableArrayRef<LoopSchedule> schedules;
   SharedBudget &budget;
+  const KernelLoops &kernel;
   const PolicyContext &context;
-  ArrayRef<Policy> policies;
   int64_t ctas = 1; ///< that share an SM without further stages
 };
 
 } // namespace
 
-void addFreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const PolicyContext &context, ArrayRef<Policy> policies) {
-  FreeStages(schedules, budget, context, policies).run();
+void addFreeStages(MutableArrayRef<LoopSchedule> schedules, SharedBudget &budget, const KernelLoops &kernel) {
+  FreeStages(schedules, budget, kernel).run();
 }
 
 } // namespace tilewright::gpu

@@ -34,13 +34,6 @@ static void shareAmongCtas(LoopSchedule &schedule, const KernelLoops &kernel) {
     }
 }
 
-/// Takes that back: without circular buffers, each CTA copies for itself.
-static void copyAlone(LoopSchedule &schedule) {
-  for (CircularBuffer &circular : schedule.circularBuffers)
-    for (Copy &copy : circular.copies)
-      copy.lifetime = ttg::Lifetime::uses;
-}
-
 /// Loads to registers run an iteration ahead if threads multiply, or compute operands of MMAs, and if the registers suffice.
 static void scheduleRegisterLoads(LoopSchedule &schedule, const KernelLoops &kernel) {
   bool byThreads = schedule.requested > 1 && !schedule.warpSpecialized && multipliesByThreads(schedule.loop);
@@ -100,7 +93,6 @@ FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &
   schedule.warpSpecialized = kernel.warpSpecialized && (schedule.operandPartition || !onlyPartition);
   if (schedule.warpSpecialized && kernel.context.config.getCtas() != 1) shareAmongCtas(schedule, kernel);
   int64_t stages = scheduleBuffers(decision, kernel, earlier);
-  if (stages < 2) copyAlone(schedule);
   if (schedule.operandPartition && stages < 2)
     return bug(schedule.loop, "the circular buffers of its operand partition do not fit in shared memory"), failure();
   if (schedule.requested > 1 && (stages > 1 || !decision.copies))

@@ -76,7 +76,7 @@ int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, mlir::
 //===----------------------------------------------------------------------------------------------------- buffers_across_loops.cpp
 
 /// True if the warp groups of a kernel with warp specialization would need no barrier from one tile of this loop to the next.
-bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, const SharedBudget &budget);
+bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier);
 /// Lets the copies of a loop without a producer continue in the next iteration of the persistent loop around it.
 CrossTile prefetchAcrossTiles(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier);
 /// The same for a loop with a producer, of `stages` stages: it fills the circular buffers for the next tile while this one is stored, if

@@ -34,25 +34,25 @@ static std::vector<LoopLoads> findLoads(tt::FuncOp function, const PolicyContext
 }
 
 /// Returns why no producer warp starts the copies of all loops that have some; null if one does.
-static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, const SharedBudget &budget) {
+static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, const EarlierLoops &earlier) {
   std::vector<LoopSchedule> schedules;
   bool runsDecoupled = false;
   for (const LoopLoads &found : kernel.found) {
     if (found.circularBuffers.empty()) continue;
     schedules.push_back(kernel.withPolicy(LoopSchedule(found), found.requested));
-    runsDecoupled |= mayRunDecoupled(schedules.back(), kernel, budget);
+    runsDecoupled |= mayRunDecoupled(schedules.back(), kernel, earlier);
   }
   return warpSpecializationObstacle(schedules, runsDecoupled, kernel.context.config, kernel.context.target);
 }
 
 /// Decides whether a producer warp starts the copies of all loops. Records for explain why not.
-static void choosePartitions(KernelLoops &kernel, const SharedBudget &budget) {
+static void choosePartitions(KernelLoops &kernel, const EarlierLoops &earlier) {
   auto copies = [](const LoopLoads &found) { return !found.circularBuffers.empty(); };
   tt::FuncOp function = kernel.function;
   kernel.warpSpecialized = function->hasAttr(ttg::operandRegistersName);
   if (kernel.warpSpecialized) return;
   std::optional<std::string> obstacle = warpSpecializationObstacle(function, kernel.context.config, kernel.context.target);
-  if (!obstacle) obstacle = obstacleToProducer(kernel, budget);
+  if (!obstacle) obstacle = obstacleToProducer(kernel, earlier);
   kernel.warpSpecialized = !obstacle;
   if (obstacle && llvm::any_of(kernel.found, copies))
     function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), *obstacle));
@@ -85,7 +85,7 @@ static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &ne
 FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies, int64_t later) {
   KernelLoops kernel{function, context, policies, findLoads(function, context)};
   EarlierLoops earlier(SharedBudget(function, context.target, later));
-  choosePartitions(kernel, earlier.budget);
+  choosePartitions(kernel, earlier);
   std::vector<LoopSchedule> schedules;
   for (const LoopLoads &found : kernel.found) {
     FailureOr<LoopDecision> decision = scheduleLoop(found, kernel, earlier);
@@ -93,7 +93,7 @@ FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &c
     earlier.add(*decision);
     schedules.push_back(std::move(decision->schedule));
   }
-  addFreeStages(schedules, earlier.budget, context, policies);
+  addFreeStages(schedules, earlier.budget, kernel);
   chooseWaitingWarps(schedules, context.target);
   for (LoopSchedule &schedule : schedules) {
     schedule.storesInFlight = earlier.storesInFlight.contains(schedule.loop);

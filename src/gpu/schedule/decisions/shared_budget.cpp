@@ -1,6 +1,7 @@
 #include "gpu/schedule/decisions/shared_budget.h"
 
 #include "gpu/ttg/buffer_accesses.h"
+#include "gpu/ttg/copied_boxes.h"
 #include "support/gpu_hardware.h"
 #include "support/target.h"
 
@@ -22,6 +23,13 @@ SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages
   return buffers;
 }
 
+int64_t bytesOfStage(const LoopSchedule &schedule) {
+  int64_t bytes = 0;
+  for (const Copy &copy : schedule.copies())
+    bytes += stageBytes(copy.alloc);
+  return bytes;
+}
+
 int64_t barriersOf(const LoopSchedule &schedule) {
   llvm::SmallPtrSet<Operation *, 2> releases;
   int64_t barriers = schedule.operandPartition + (schedule.operandPlan.releaseAfter != nullptr);
@@ -38,8 +46,8 @@ int64_t SharedBudget::bytesWith(ArrayRef<DeeperBuffer> more, int64_t barriers) c
   return planShared(function, all).bytes + reservedBarriers + barriers;
 }
 
-bool SharedBudget::fits(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
-  return bytesWith(more, barriers) + later <= target.sharedBytes;
+bool SharedBudget::holds(int64_t bytes) const {
+  return bytes + later <= target.sharedBytes;
 }
 
 void SharedBudget::reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers) {

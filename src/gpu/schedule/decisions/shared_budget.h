@@ -14,6 +14,8 @@ namespace tilewright::gpu {
 llvm::SmallVector<DeeperBuffer> computedBuffers(const LoopSchedule &schedule, int64_t stages, mlir::scf::ForOp around);
 /// The circular buffers as they would be with `stages` stages, in use throughout `around`. `copies`: also those that copies fill.
 llvm::SmallVector<DeeperBuffer> buffersOf(const LoopSchedule &schedule, int64_t stages, mlir::scf::ForOp around, bool copies = true);
+/// Bytes of the tiles of one stage of the circular buffers that copies fill.
+int64_t bytesOfStage(const LoopSchedule &schedule);
 /// Bytes of the mbarriers of a loop's circular buffers: full ones for TMA, empty ones for each place of release, and those of an operand
 /// partition.
 int64_t barriersOf(const LoopSchedule &schedule);
@@ -24,7 +26,9 @@ public:
   /// `later`: bytes that stay free for what later steps add.
   SharedBudget(tt::FuncOp function, const GpuTarget &target, int64_t later) : function(function), target(target), later(later) {}
   /// True if these buffers, and barriers of so many bytes, fit as well.
-  bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
+  bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const { return holds(bytesWith(more, barriers)); }
+  /// True if so many bytes fit, with what later steps add.
+  bool holds(int64_t bytes) const;
   void reserve(llvm::ArrayRef<DeeperBuffer> buffers, int64_t barriers = 0);
   /// The bytes of what has been reserved, and of all other buffers.
   int64_t bytes() const { return bytesWith({}); }

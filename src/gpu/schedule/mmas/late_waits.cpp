@@ -54,11 +54,8 @@ private:
 
   /// The MMA of the block that a wait lets through: its own, or that of the iteration before. Null if there is none.
   std::optional<MmaEdge> edgeOf(Value tile, ttg::MmaAsyncWaitOp until) {
-    auto carried = dyn_cast<BlockArgument>(tile);
-    if (carried && (carried.getOwner() != &block || carried == loop.getInductionVar())) return {};
-    Value made = carried ? loop.getTiedLoopYieldedValue(carried)->get() : tile;
-    auto mma = made.getDefiningOp<ttg::MmaAsyncOp>();
-    return mma && mma->getBlock() == &block ? std::optional(MmaEdge{mma, until, carried ? 1 : 0}) : std::nullopt;
+    auto [mma, distance] = waitedMma(tile, loop);
+    return mma && mma->getBlock() == &block ? std::optional(MmaEdge{mma, until, distance}) : std::nullopt;
   }
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.

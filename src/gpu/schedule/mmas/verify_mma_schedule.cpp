@@ -50,11 +50,8 @@ static bool readsThreads(ttg::MmaAsyncOp mma, scf::ForOp loop) {
 /// Checks an operation that moves before the wait at which MMAs end.
 static Result<void> checkBeforeWait(Operation *op, ttg::MmaAsyncWaitOp wait, scf::ForOp loop) {
   for (Value tile : wait.getTiles()) {
-    auto carried = dyn_cast<BlockArgument>(tile);
-    bool isCarried = carried && carried.getOwner() == loop.getBody() && carried != loop.getInductionVar();
-    Value made = isCarried ? loop.getTiedLoopYieldedValue(carried)->get() : tile;
-    auto mma = made.getDefiningOp<ttg::MmaAsyncOp>();
-    if (mma && (isa<ttg::BarrierArriveOp>(op) || mayWrite(op, mma, isCarried))) return Failure{"a stage is released while an MMA reads it"};
+    auto [mma, distance] = waitedMma(tile, loop);
+    if (mma && (isa<ttg::BarrierArriveOp>(op) || mayWrite(op, mma, distance))) return Failure{"a stage is released while an MMA reads it"};
   }
   return {};
 }

@@ -5,6 +5,7 @@
 // free. A release in each attempt does so as well, because it waits for all stores. So one thread runs the loop, and the others wait for
 // it.
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/machine/atomic_order.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/memory/memory.h"
 
@@ -25,7 +26,7 @@ static int64_t sleepsOf(ThreadContext &t) {
 static LogicalResult lowerSpinLock(ThreadContext &t, scf::WhileOp loop) {
   tt::AtomicCASOp swap = *loop.getBefore().front().getOps<tt::AtomicCASOp>().begin();
   ptx::Order order = orderOf(swap.getSem());
-  bool releases = order == ptx::Order::release || order == ptx::Order::acq_rel;
+  bool releases = isRelease(order);
   if (releases) ptx::FenceOp::create(t.b, scopeOf(swap.getScope()));
   Type i32 = t.b.getI32Type();
   auto fresh = scf::WhileOp::create(t.b, TypeRange{i32}, ValueRange{t.i32(sleepsOf(t))});
