@@ -36,7 +36,7 @@ int64_t elementBytes(Type element) {
 }
 
 TileAnalysis::TileAnalysis(FuncOp function, address::FailedGuards failedGuards)
-    : failedGuards(std::move(failedGuards)), indices(function, this->failedGuards) {
+    : failedGuards(std::move(failedGuards)), indices(function, this->failedGuards, gridLimits) {
   findRows(function);
   cutLongChains(function);
   // The innermost and last operations come first.

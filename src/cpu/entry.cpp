@@ -173,7 +173,7 @@ static LogicalResult lowerKernel(Context &ctx, const address::FailedGuards &fail
   }
   if (!found) return tilewright::bug(ctx.module, "the module has no kernel");
   ctx.kernel = found;
-  std::vector<LaunchGuard> guards = moduloToMask(found, failedGuards, [](Operation *, int64_t) { return false; });
+  std::vector<LaunchGuard> guards = moduloToMask(found, failedGuards, gridLimits, [](Operation *, int64_t) { return false; });
   ctx.analysis = std::make_unique<TileAnalysis>(ctx.kernel, failedGuards);
   ctx.atomics = atomicsOf(ctx.kernel);
   b.setLoc(ctx.kernel.getLoc());

@@ -94,7 +94,7 @@ static bool mayLetOneThrough(Context &ctx, llvm::ArrayRef<BoxTerm> terms, int64_
     LaunchGuard guard;
     guard.name = address::nameOf(argument) + " % " + std::to_string(size) + " is not " + std::to_string(one);
     guard.nodes = {
-        {BoundNode::Kind::slot, argument.getArgNumber()}, {BoundNode::Kind::between, size, size}, {BoundNode::Kind::remainder, 0, 1}};
+        {BoundNode::Kind::slot, argument.getArgNumber()}, {BoundNode::Kind::range, size, size}, {BoundNode::Kind::remainder, 0, 1}};
     guard.min = guard.max = one;
     guard.isVersioningRequest = true;
     return !ctx.analysis->prefers(guard);

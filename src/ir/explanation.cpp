@@ -84,7 +84,7 @@ std::string stepsText(Operation *function, Value pointer) {
   auto tile = dyn_cast<RankedTensorType>(pointer.getType());
   if (!tile) return "";
   address::FailedGuards failedGuards; // none
-  address::Indices indices(cast<tt::FuncOp>(function), failedGuards);
+  address::Indices indices(cast<tt::FuncOp>(function), failedGuards, gridLimits);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, tile.getRank()));
   Result<address::Indices::Pointer> found = indices.pointer(pointer, dims);
   if (!found) return "";

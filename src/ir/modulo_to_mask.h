@@ -12,6 +12,7 @@ using KeepsPosition = llvm::function_ref<bool(mlir::Operation *, int64_t dim)>;
 
 /// Replaces a modulo in addresses by a mask: rows of a dot are loaded at index % M, and rows from M on are never stored. Then addresses are
 /// affine. Returns the assumptions that this relies on. Does not assume what `failedGuards` contains.
-std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, KeepsPosition keepsPosition);
+std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits,
+                                      KeepsPosition keepsPosition);
 
 } // namespace tilewright

@@ -13,6 +13,7 @@
 //     stride_am is not a multiple of 8          the interval of (slot 5) % 8 does not lie in [0, 0]
 #pragma once
 
+#include "support/interval.h"
 #include "support/slots.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -26,34 +27,9 @@
 
 namespace tilewright {
 
-/// All integers from `min` to `max`. Ends beyond 2^100 saturate, so nothing overflows.
-struct Interval {
-  __extension__ typedef __int128 Wide;
-  Wide min = 0, max = 0;
-  bool isWithin(int64_t low, int64_t high) const { return min >= low && max <= high; }
-};
-
-/// One step of an interval computation; operands are the indices of earlier steps.
-struct BoundNode {
-  enum class Kind : uint8_t {
-    between,   // the constants [first, second]
-    slot,      // the integer in slot `first` of the launch
-    programs,  // the number of programs along axis `first`
-    program,   // the program ID along axis `first`
-    sum,       // of steps `first` and `second`, as in all kinds below
-    product,   //
-    quotient,  // as in C: rounded towards 0
-    remainder, // as in C: with the sign of the dividend
-    min,       // the minimum
-    max,       // the maximum
-    either,    // the union
-    both,      // the intersection
-    counter,   // from step `first` up to step `second`, which is excluded; `first` alone if the range is empty
-  };
-  Kind kind = Kind::between;
-  int64_t first = 0, second = 0;
-  bool operator==(const BoundNode &) const = default;
-};
+/// The maximum number of programs along each axis of a grid. CUDA limits y and z further.
+using GridLimits = std::array<int64_t, 3>;
+constexpr GridLimits gridLimits{INT32_MAX, INT32_MAX, INT32_MAX}, cudaGridLimits{INT32_MAX, UINT16_MAX, UINT16_MAX};
 
 /// The known values of slots and grid: all of them at a launch, few at compile time.
 struct BoundContext {

@@ -83,7 +83,7 @@ class Generator:
         return self.rng.choice(["small", "other", "small", "start", str(self.rng.choice([1, 2, 3, 4, 8, 16, 100])), "pid"])
 
     def divisor(self):
-        return self.rng.choice(["small", "other", "small", str(self.rng.choice([2, 3, 4, 8, 16, 32])), f"(({self.rng.choice(['r0', 'at', 'pid', 'small'])} & 7) + 1)"
+        return self.rng.choice(["small", "other", "small", "bound", str(self.rng.choice([2, 3, 4, 8, 16, 32])), f"(({self.rng.choice(['r0', 'at', 'pid', 'small'])} & 7) + 1)"
                                 if len(self.shape) == 1 else "other"])
 
     def term(self, dtype="int32"):

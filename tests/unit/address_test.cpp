@@ -71,21 +71,21 @@ private:
 
 const FailedGuards nothing;
 
-static_assert(std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards &>);
-static_assert(!std::is_constructible_v<Indices, tt::FuncOp, FailedGuards>, "a set that does not outlive it is refused");
-static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards>, "a set that does not outlive it is refused");
+static_assert(std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards &, GridLimits>);
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, FailedGuards, GridLimits>, "a set that does not outlive it is refused");
+static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards, GridLimits>, "a set that does not outlive it is refused");
 
 TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   Kernel kernel("%p = tt.get_program_id x : i32\n %x = arith.muli %p, %s : i32\n %w = arith.extsi %x : i32 to i64\n"
                 "%u = arith.addi %w, %w : i64\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %u : i64");
   mlir::Value wide = kernel.first<mlir::arith::ExtSIOp>().getResult();
-  Indices trusting(kernel.function(), nothing);
+  Indices trusting(kernel.function(), nothing, gridLimits);
   EXPECT_EQ(trusting.text(trusting.scalar(wide)), "argument 2*program_id(0)");
   ASSERT_EQ(trusting.guards().size(), 1u);
   EXPECT_EQ(trusting.guards()[0].name, "argument 2*program_id(0) fits in 32 bits");
   FailedGuards failed;
   failed.insert(trusting.guards()[0].name);
-  Indices fallback(kernel.function(), failed);
+  Indices fallback(kernel.function(), failed, gridLimits);
   EXPECT_EQ(fallback.text(fallback.scalar(wide)), "(a computed value)");
   EXPECT_TRUE(fallback.guards().empty());
 }
@@ -93,7 +93,7 @@ TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
 TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
   Kernel kernel("%x = arith.trunci %m : i32 to i8\n %w = arith.extsi %x : i8 to i32\n %z = arith.extui %x : i8 to i32\n"
                 "%u = arith.addi %w, %z : i32\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %u : i32");
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   Polynomial asSigned = indices.scalar(kernel.first<mlir::arith::ExtSIOp>().getResult());
   Polynomial asUnsigned = indices.scalar(kernel.first<mlir::arith::ExtUIOp>().getResult());
   EXPECT_NE(asSigned, asUnsigned);
@@ -106,7 +106,7 @@ TEST(Indices, NarrowArithmeticIsNotTakenForGranted) {
 TEST(Indices, LoadedNumbersAreSigned) {
   Kernel kernel("%p = tt.int_to_ptr %m : i32 -> !tt.ptr<i32>\n %x = tt.load %p : !tt.ptr<i32>\n"
                 "tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %x : i32");
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   Polynomial loaded = indices.scalar(kernel.first<tt::LoadOp>().getResult());
   EXPECT_FALSE(indices.assumeNonNegative(loaded)); // no launch could check it
   EXPECT_TRUE(indices.isProven(loaded, INT32_MIN, INT32_MAX));
@@ -116,20 +116,20 @@ TEST(Indices, ElementsOfAReshapedTileAreBounded) {
   Kernel kernel("%l = tt.splat %m : i32 -> tensor<64xi32>\n %seven = arith.constant dense<7> : tensor<64xi32>\n"
                 "%y = arith.andi %l, %seven : tensor<64xi32>\n %z = tt.reshape %y : tensor<64xi32> -> tensor<8x8xi32>\n"
                 "tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %z : tensor<8x8xi32>");
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   EXPECT_TRUE(indices.assumeNonNegativeElements(kernel.first<tt::ReshapeOp>().getResult()));
   EXPECT_TRUE(indices.guards().empty());
 }
 
 TEST(Indices, AGuardThatOrdinaryLaunchesFailIsNotAssumed) {
   Kernel kernel("");
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   Polynomial s = indices.scalar(kernel.function().getArgument(2));
   EXPECT_TRUE(indices.assumeNonNegative(s));
   EXPECT_FALSE(indices.assumeNonNegative(Polynomial(0) - s));
   FailedGuards all;
   all.insert(everyGuard);
-  Indices nobody(kernel.function(), all);
+  Indices nobody(kernel.function(), all, gridLimits);
   EXPECT_FALSE(nobody.assumeNonNegative(nobody.scalar(kernel.function().getArgument(2))));
 }
 
@@ -159,7 +159,7 @@ const char *rows = R"(
 TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   Result<gpu::MapPlan> plan = gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask());
   ASSERT_TRUE(plan) << plan.error();
   auto proves = [&](const gpu::MapPlan &doctored) { return gpu::verifyTensorMap(indices, doctored, load.getPtr(), load.getMask()); };
@@ -194,13 +194,13 @@ TEST(MapPlan, ProvesItselfAndADoctoredOneDoesNot) {
 TEST(MapPlan, NeedsItsGuards) {
   Kernel kernel(rows);
   auto load = kernel.first<tt::LoadOp>();
-  Indices indices(kernel.function(), nothing);
+  Indices indices(kernel.function(), nothing, gridLimits);
   ASSERT_TRUE(gpu::planTensorMap(indices, kernel.function(), load.getPtr(), load.getMask()));
   ASSERT_FALSE(indices.guards().empty());
   for (const LaunchGuard &guard : indices.guards()) {
     FailedGuards failed;
     failed.insert(guard.name);
-    Indices without(kernel.function(), failed);
+    Indices without(kernel.function(), failed, gridLimits);
     EXPECT_FALSE(gpu::planTensorMap(without, kernel.function(), load.getPtr(), load.getMask())) << guard.name;
   }
 }
@@ -248,6 +248,85 @@ TEST(DivisorOf, FollowsSumsAndMultiplications) {
   EXPECT_EQ(divisorOf(kernel.first<mlir::arith::AddIOp>().getResult()), 8); // of 8 and 16
   EXPECT_EQ(divisorOf(kernel.function().getArgument(2)), 16);
   EXPECT_EQ(divisorOf(kernel.function().getArgument(1)), 1);
+}
+
+/// A text of `count` operations, each of which has the one before it (or %x0) as both operands.
+std::string chain(const std::string &op, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    std::string before = "%x" + std::to_string(i), next = "%x" + std::to_string(i + 1);
+    text += next + " = " + op + " " + before + ", " + before + " : i32\n";
+  }
+  return text;
+}
+
+// A search that follows both operands of each operation again takes 2^64 steps here.
+TEST(Indices, LongChainsTakeLinearTime) {
+  std::string shifts;
+  for (int64_t i = 0; i < 64; ++i) {
+    std::string number = std::to_string(i), next = std::to_string(i + 1);
+    shifts += "%y" + number + " = arith.xori %x" + number + ", %m : i32\n%x" + next + " = arith.shrsi %y" + number + ", %c1 : i32\n" +
+              "%z" + number + " = arith.minsi %x" + next + ", %y" + number + " : i32\n";
+  }
+  std::string shiftsOfSums;
+  for (int64_t i = 0; i < 64; ++i)
+    shiftsOfSums += "%y" + std::to_string(i) + " = arith.shrsi %x" + std::to_string(i) + ", %c1 : i32\n%x" + std::to_string(i + 1) +
+                    " = arith.addi %y" + std::to_string(i) + ", %s : i32\n";
+  for (const std::string &body : {chain("arith.addi", 64), chain("arith.muli", 64), chain("arith.divsi", 64), chain("arith.remsi", 64),
+                                  chain("arith.maxsi", 64), chain("arith.andi", 64), shifts, shiftsOfSums}) {
+    Kernel kernel("%c1 = arith.constant 1 : i32\n%x0 = arith.addi %m, %c1 : i32\n" + body +
+                  "%w = arith.extsi %x64 : i32 to i64\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %w : i64");
+    Indices indices(kernel.function(), nothing, gridLimits);
+    Polynomial last = indices.scalar(kernel.first<tt::PrintOp>().getOperand(0));
+    EXPECT_LT(indices.text(last).size(), 40000u);
+    EXPECT_TRUE(indices.isInvariant(last, kernel.first<tt::PrintOp>()));
+    EXPECT_FALSE(indices.isProven(last, 2, INT64_MAX));
+    EXPECT_GE(divisorOf(kernel.first<mlir::arith::ExtSIOp>().getIn()), 1);
+  }
+}
+
+TEST(Indices, ASumThatALoopDoublesTakesLinearTime) {
+  Kernel kernel("%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n" +
+                std::string("%r = scf.for %i = %c0 to %m step %c1 iter_args(%x0 = %s) -> (i32) : i32 {\n") + chain("arith.addi", 64) +
+                "scf.yield %x64 : i32\n}\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %r : i32");
+  Indices indices(kernel.function(), nothing, gridLimits);
+  EXPECT_FALSE(indices.isProven(indices.scalar(kernel.first<tt::PrintOp>().getOperand(0)), 0, INT64_MAX));
+}
+
+// The distance between the bounds of this loop is 1 modulo 2^64, but the loop does not run.
+TEST(Indices, ATripCountDoesNotWrapAround) {
+  Kernel kernel("%low = arith.constant -9223372036854775808 : i64\n%high = arith.constant 9223372036854775807 : i64\n"
+                "%c1 = arith.constant 1 : i64\n%c5 = arith.constant 5 : i64\n"
+                "%r = scf.for %i = %high to %low step %c1 iter_args(%x = %c5) -> (i64) : i64 {\n%y = arith.addi %x, %c1 : i64\n"
+                "scf.yield %y : i64\n}\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %r : i64");
+  Indices indices(kernel.function(), nothing, gridLimits);
+  std::optional<int64_t> result = indices.scalar(kernel.first<tt::PrintOp>().getOperand(0)).constant();
+  EXPECT_TRUE(!result || *result == 5);
+}
+
+TEST(Indices, AQuotientOfTheSmallestIntegerIsGuarded) {
+  Kernel kernel("%q = arith.divsi %m, %s : i32\n tt.print \"\" {hex = false, isSigned = array<i32: 1>} : %q : i32");
+  Indices indices(kernel.function(), nothing, gridLimits);
+  EXPECT_EQ(indices.text(indices.scalar(kernel.first<mlir::arith::DivSIOp>().getResult())), "((argument 1) // (argument 2))");
+  ASSERT_EQ(indices.guards().size(), 1u);
+  EXPECT_EQ(indices.guards()[0].name, "argument 2 >= 0");
+}
+
+TEST(Polynomial, ExactArithmeticDoesNotWrap) {
+  Polynomial x = atomOf(0, int64_t(1) << 61);
+  EXPECT_EQ(exactDifference(atomOf(0, 5), Polynomial(7)), atomOf(0, 5) - Polynomial(7));
+  EXPECT_FALSE(exactDifference(Polynomial(INT64_MAX), Polynomial(INT64_MIN)));
+  EXPECT_FALSE(exactDifference(x, *product(Polynomial(-1), x)));
+  EXPECT_EQ(substitute(*product(atomOf(0), atomOf(0, 3)), 0, atomOf(1) + Polynomial(2)),
+            *product(atomOf(1), atomOf(1, 3)) + atomOf(1, 12) + Polynomial(12));
+  EXPECT_FALSE(substitute(*product(atomOf(0), atomOf(0)), 0, atomOf(1, int64_t(1) << 40)));
+}
+
+TEST(DivisorOf, IsLimited) {
+  Kernel kernel("%large = arith.constant 1073741824 : i32\n%x0 = arith.muli %large, %s : i32\n" + chain("arith.muli", 64));
+  EXPECT_EQ(divisorOfTerm(kernel.function(), int64_t(1) << 62, {0, 0, 2, 2}), int64_t(1) << 30);
+  EXPECT_EQ(divisorOfTerm(kernel.function(), INT64_MIN, {0}), int64_t(1) << 30);
+  EXPECT_EQ(divisorOf(kernel.first<mlir::arith::MulIOp>().getResult()), int64_t(1) << 30);
 }
 
 } // namespace

@@ -420,7 +420,7 @@ TEST_F(Cuda, GuardsAreChecked) {
 TEST_F(Cuda, GuardsOfAddresses) {
   GpuArtifact code = artifact();
   code.slots = {SlotKind::pointer, SlotKind::i32};
-  std::vector<BoundNode> remainder = {{BoundNode::Kind::slot, 0, 0}, {BoundNode::Kind::between, 8, 8}, {BoundNode::Kind::remainder, 0, 1}};
+  std::vector<BoundNode> remainder = {{BoundNode::Kind::slot, 0, 0}, {BoundNode::Kind::range, 8, 8}, {BoundNode::Kind::remainder, 0, 1}};
   code.guards = {{"a is a multiple of 8", remainder}};
   GpuKernel kernel(code);
   for (uint64_t address : {0x10008, 0x10004, 0x10008, 0x10010, 0x10001}) {

@@ -31,7 +31,7 @@ using namespace tilewright;
 
 namespace {
 
-constexpr int16_t undefined = INT16_MIN; // division by zero, a shift by the width or more
+constexpr int16_t undefined = INT16_MIN; // a shift by the width or more
 
 /// The tile (without a shape: a scalar) and the values of the scalars that every expression is computed for.
 struct Space {
@@ -99,10 +99,10 @@ const Binary binaries[] = {
     {"arith.subi", true, SIGNED(a - b)},
     {"arith.muli", true, SIGNED(a * b)},
     {"arith.shli", true, SIGNED(b >= 0 && b < bits ? std::optional(a * (int64_t(1) << b)) : none)},
-    {"arith.divsi", false, SIGNED(b ? std::optional(a / b) : none)},
-    {"arith.remsi", false, SIGNED(b ? std::optional(a % b) : none)},
-    {"arith.divui", false, UNSIGNED(b ? std::optional(static_cast<int64_t>(a / b)) : none)},
-    {"arith.remui", false, UNSIGNED(b ? std::optional(static_cast<int64_t>(a % b)) : none)},
+    {"arith.divsi", false, SIGNED(b ? a / b : -1)},
+    {"arith.remsi", false, SIGNED(b ? a % b : a)},
+    {"arith.divui", false, UNSIGNED(b ? static_cast<int64_t>(a / b) : -1)},
+    {"arith.remui", false, UNSIGNED(static_cast<int64_t>(b ? a % b : a))},
     {"arith.shrsi", false, SIGNED(b >= 0 && b < bits ? std::optional(a >> b) : none)},
     {"arith.shrui", false, UNSIGNED(b < static_cast<uint64_t>(bits) ? std::optional(static_cast<int64_t>(a >> b)) : none)},
     {"arith.andi", false, SIGNED(a & b)},
@@ -381,7 +381,7 @@ private:
     address::FailedGuards everything;
     everything.insert(everyGuard);
     cpu::TileAnalysis tiles(kernel.function(), everything);
-    address::Indices indices(kernel.function(), everything);
+    address::Indices indices(kernel.function(), everything, gridLimits);
     kernel.function()->setAttr(ttg::failedGuardsName, kernel.b.getStrArrayAttr({everyGuard}));
     gpu::AxisAnalysis axes(kernel.function());
     std::vector<bool> isNew;

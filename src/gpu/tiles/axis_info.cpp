@@ -72,7 +72,7 @@ int64_t AxisInfo::divisibilityOfAll() const {
 //===------------------------------------------------------------------------------------------------------------ lattice
 
 AxisAnalysis::AxisAnalysis(tt::FuncOp function, bool trustsPromises, function_ref<int64_t(BlockArgument)> divisibilityOf)
-    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {
+    : trustsPromises(trustsPromises), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards, cudaGridLimits) {
   for (BlockArgument argument : function.getBody().getArguments()) {
     if (!isTracked(argument.getType())) continue;
     infos[argument] = uniform(argument.getType(), powerIn(divisibilityOf(argument)), std::nullopt);

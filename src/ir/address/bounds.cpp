@@ -1,13 +1,16 @@
-// Builds the interval computation (support/launch_guards.h) that bounds an index, from the definition of each atom:
+// Builds the interval computation (support/interval.h) that bounds an index, from the definition of each atom:
 //     program_id(0) // (8*n)  ->  quotient [0, programs - 1] / (8 * slot n)
 // It is evaluated three times. Without knowledge of the launch, it shows if the bound is proven. With the values of an ordinary launch, it
 // shows if the bound is worth assuming. With the values of a launch, it is the launch guard.
+//
+// An operation that polynomials do not follow (and, or, unsigned shifts, ...) is bounded by its type and its constant operand alone.
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -16,7 +19,7 @@ namespace tilewright::address {
 /// One interval computation. An atom that occurs twice is computed once.
 struct Indices::Bounds {
   using Kind = BoundNode::Kind;
-  static constexpr size_t enough = 512; // a longer computation follows no more operations
+  static constexpr size_t maxNodes = 512; // a longer computation follows no more operations
   Indices &indices;
   Extents extents;
   std::vector<BoundNode> nodes{};
@@ -26,12 +29,12 @@ struct Indices::Bounds {
     nodes.push_back({kind, first, second});
     return static_cast<int64_t>(nodes.size()) - 1;
   }
-  int64_t between(int64_t low, int64_t high) { return push(Kind::between, low, high); }
-  int64_t number(int64_t value) { return between(value, value); }
+  int64_t range(int64_t low, int64_t high) { return push(Kind::range, low, high); }
+  int64_t number(int64_t value) { return range(value, value); }
 
   int64_t ofType(Type type) {
     int64_t bits = bitsOf(type), half = bits >= 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1;
-    return between(-half - 1, half);
+    return range(-half - 1, half);
   }
 
   int64_t ofTerms(const Polynomial &value) {
@@ -40,7 +43,7 @@ struct Indices::Bounds {
       int64_t part = number(term.coefficient);
       for (int64_t factor : term.factors)
         part = push(Kind::product, part, ofAtom(factor));
-      if (term.dim >= 0) part = push(Kind::product, part, between(0, extents[static_cast<size_t>(term.dim)] - 1));
+      if (term.dim >= 0) part = push(Kind::product, part, range(0, extents[static_cast<size_t>(term.dim)] - 1));
       sum = sum < 0 ? part : push(Kind::sum, sum, part);
     }
     return sum < 0 ? number(0) : sum;
@@ -50,7 +53,7 @@ struct Indices::Bounds {
   int64_t ofPolynomial(const Polynomial &value) {
     int64_t direct = ofTerms(value);
     std::optional<Polynomial> unrolled = indices.withIterations(value);
-    return unrolled ? push(Kind::both, ofPolynomial(*unrolled), direct) : direct;
+    return unrolled ? push(Kind::intersection, ofPolynomial(*unrolled), direct) : direct;
   }
 
   int64_t ofAtom(int64_t factor) {
@@ -60,52 +63,60 @@ struct Indices::Bounds {
     return made;
   }
 
-  /// The last value of an induction variable whose loop has constant bounds and runs.
-  static std::optional<int64_t> lastOf(std::optional<int64_t> from, std::optional<int64_t> to, std::optional<int64_t> step) {
-    int64_t distance = 0;
-    if (!from || !to || !step || *step <= 0 || *from >= *to || llvm::SubOverflow(*to, *from, distance)) return std::nullopt;
-    return *from + (distance - 1) / *step * *step;
-  }
-
   int64_t makeAtom(int64_t factor) {
     if (indices.isArgument(factor)) return push(Kind::slot, factor, 0);
     Atom atom = indices.atomAt(factor); // a copy, because bounding it may create atoms
+    if (atom.value && nodes.size() > maxNodes) return ofType(atom.value.getType());
     auto two = [&](Kind kind) {
       int64_t left = ofPolynomial(atom.left), right = ofPolynomial(atom.right);
       return push(kind, left, right);
     };
     switch (atom.kind) {
-    case Indices::Kind::value: return nodes.size() > enough ? ofType(atom.value.getType()) : ofValue(atom.value, atom.dims);
-    case Indices::Kind::induction: {
-      auto loop = cast<scf::ForOp>(atom.loop);
-      Polynomial from = indices.scalar(loop.getLowerBound()), to = indices.scalar(loop.getUpperBound());
-      if (std::optional<int64_t> last = lastOf(from.constant(), to.constant(), indices.scalar(loop.getStep()).constant()))
-        return between(*from.constant(), *last);
-      int64_t lower = ofPolynomial(from), upper = ofPolynomial(to);
-      return push(Kind::counter, lower, upper);
-    }
-    case Indices::Kind::trip: return ofIteration(cast<scf::ForOp>(atom.loop));
+    case Indices::Kind::value: return ofValue(atom.value, atom.dims);
+    case Indices::Kind::induction: return ofInduction(cast<scf::ForOp>(atom.loop));
+    case Indices::Kind::iteration: return ofIteration(cast<scf::ForOp>(atom.loop));
     case Indices::Kind::quotient: return two(Kind::quotient);
     case Indices::Kind::remainder: return two(Kind::remainder);
     case Indices::Kind::minimum: return two(Kind::min);
     case Indices::Kind::maximum: return two(Kind::max);
     }
-    return between(INT64_MIN, INT64_MAX);
+    return range(INT64_MIN, INT64_MAX);
   }
 
-  /// The iteration of a loop, from 0 to (upper - lower + step - 1) / step - 1.
+  /// The index of an iteration in a loop that runs: from 0 to (upper - lower - 1) / step.
   int64_t ofIteration(scf::ForOp loop) {
-    Polynomial step = indices.scalar(loop.getStep());
-    Polynomial distance = indices.scalar(loop.getUpperBound()) - indices.scalar(loop.getLowerBound()) + step - Polynomial(1);
-    int64_t dividend = ofPolynomial(distance), divisor = push(Kind::max, ofPolynomial(step), number(1));
-    int64_t iterations = push(Kind::quotient, dividend, divisor);
-    return push(Kind::counter, number(0), iterations);
+    Polynomial lower = indices.scalar(loop.getLowerBound()), upper = indices.scalar(loop.getUpperBound());
+    std::optional<Polynomial> distance = exactDifference(upper, lower); // in which equal terms have canceled
+    int64_t length = distance ? ofPolynomial(*distance) : ofDifference(upper, lower);
+    int64_t walked = push(Kind::sum, length, number(-1));
+    int64_t step = ofPolynomial(indices.scalar(loop.getStep()));
+    int64_t last = push(Kind::quotient, walked, push(Kind::max, step, number(1)));
+    int64_t count = push(Kind::sum, last, number(1));
+    return push(Kind::induction, number(0), count);
   }
 
-  int64_t ofUnsigned(int64_t bits) { return between(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
+  int64_t ofDifference(const Polynomial &a, const Polynomial &b) {
+    int64_t left = ofPolynomial(a), right = ofPolynomial(b);
+    return push(Kind::sum, left, push(Kind::product, right, number(-1)));
+  }
+
+  int64_t ofInduction(scf::ForOp loop) {
+    Polynomial lower = indices.scalar(loop.getLowerBound()), upper = indices.scalar(loop.getUpperBound());
+    std::optional<int64_t> step = indices.scalar(loop.getStep()).constant();
+    int64_t from = ofPolynomial(lower);
+    // With constant bounds, the last value is exact: the upper bound may be far from it.
+    if (!lower.constant() || !upper.constant() || !step || *step <= 0) return push(Kind::induction, from, ofPolynomial(upper));
+    int64_t iteration = ofIteration(loop);
+    return push(Kind::sum, from, push(Kind::product, iteration, number(*step)));
+  }
+
+  int64_t ofUnsigned(int64_t bits) { return range(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
 
   /// The operand of an operation whose result has the coordinates `dims`.
-  int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) { return ofPolynomial(indices.elementOrOpaque(operand, dims)); }
+  int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) {
+    llvm::SaveAndRestore deeper(indices.depth, indices.depth + 1); // an exact operand needs bounds of its own operands
+    return indices.depth > deepest ? ofType(operand.getType()) : ofPolynomial(indices.elementOrOpaque(operand, dims));
+  }
 
   /// Bounds all elements of another tile, at any coordinates.
   int64_t ofAll(Value tile) {
@@ -121,13 +132,8 @@ struct Indices::Bounds {
 
   int64_t ofShift(arith::ShRSIOp op, ArrayRef<int64_t> dims) {
     APInt number;
-    int64_t bits = bitsOf(op.getType());
-    if (!matchPattern(op.getRhs(), m_ConstantInt(&number)) || number.uge(uint64_t(std::min<int64_t>(bits, 62))))
-      return ofType(op.getType());
-    Polynomial shifted = indices.elementOrOpaque(op.getLhs(), dims);
-    int64_t half = push(Kind::quotient, ofPolynomial(shifted), this->number(int64_t(1) << number.getSExtValue()));
-    // A division rounds negative numbers up, a shift rounds them down.
-    return indices.isProven(shifted, extents, 0, INT64_MAX) ? half : push(Kind::sum, half, between(-1, 0));
+    bool isKnown = matchPattern(op.getRhs(), m_ConstantInt(&number)) && number.ult(uint64_t(bitsOf(op.getType())));
+    return isKnown ? push(Kind::shift, ofOperand(op.getLhs(), dims), number.getSExtValue()) : ofType(op.getType());
   }
 
   /// Bounds a scalar (`dims` is empty), or the element of a tile.
@@ -140,7 +146,7 @@ struct Indices::Bounds {
         .Case<tt::GetNumProgramsOp>([&](auto o) { return push(Kind::programs, static_cast<int64_t>(o.getAxis()), 0); })
         .Case<arith::SelectOp>([&](auto o) {
           int64_t left = ofOperand(o.getTrueValue(), dims), right = ofOperand(o.getFalseValue(), dims);
-          return push(Kind::either, left, right);
+          return push(Kind::hull, left, right);
         })
         .Case<arith::ExtUIOp>([&](auto o) {
           int64_t bits = bitsOf(o.getIn().getType());
@@ -149,7 +155,7 @@ struct Indices::Bounds {
         .Case<arith::ExtSIOp>([&](auto o) { return ofType(o.getIn().getType()); })
         .Case<arith::AndIOp>([&](auto o) {
           bool masked = matchPattern(o.getRhs(), m_ConstantInt(&number)) && number.isNonNegative();
-          return masked ? between(0, number.getSExtValue()) : ofType(value.getType());
+          return masked ? range(0, number.getSExtValue()) : ofType(value.getType());
         })
         .Case<arith::ShRUIOp>([&](auto o) {
           int64_t bits = bitsOf(value.getType());
@@ -170,14 +176,7 @@ std::optional<Polynomial> Indices::withIterations(const Polynomial &value) {
       auto loop = cast<scf::ForOp>(op);
       Polynomial lower = scalar(loop.getLowerBound());
       if (lower.constant()) continue;
-      Polynomial byIteration = lower + *product(scalar(loop.getStep()), atom({Kind::trip, {}, op})), result;
-      for (Term rest : value.terms) {
-        Polynomial replaced(1);
-        for (; llvm::is_contained(rest.factors, factor); rest.factors.erase(llvm::find(rest.factors, factor)))
-          replaced = *product(replaced, byIteration);
-        result = result + *product(replaced, Polynomial(rest));
-      }
-      return result;
+      return substitute(value, factor, lower + *product(scalar(loop.getStep()), atom({Kind::iteration, {}, op})));
     }
   return std::nullopt;
 }
@@ -189,16 +188,15 @@ Indices::Bounds Indices::boundsOf(const Polynomial &value, const Extents &extent
 }
 
 /// Knows only the types of the arguments and the maximum size of a grid.
-static BoundContext unknownLaunch(tt::FuncOp function) {
+static BoundContext unknownLaunch(tt::FuncOp function, const GridLimits &limits) {
   BoundContext context;
   for (Type type : function.getArgumentTypes()) {
     int64_t bits = type.isInteger() ? bitsOf(type) : 64;
     Interval::Wide half = Interval::Wide(1) << (bits - 1);
     context.slots.push_back({-half, half - 1});
   }
-  // Only CUDA limits a grid along y and z. A kernel for GPUs has a configuration once the step `configure` has run.
-  Interval::Wide across = function->hasAttr("ttg.config") ? UINT16_MAX : INT32_MAX;
-  context.programs = {Interval{1, INT32_MAX}, Interval{1, across}, Interval{1, across}};
+  for (auto [programs, limit] : llvm::zip(context.programs, limits))
+    programs = {1, limit};
   return context;
 }
 
@@ -225,12 +223,7 @@ bool Indices::isProven(const Polynomial &value, int64_t low, int64_t high) {
 
 bool Indices::isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
   if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
-  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function)).isWithin(low, high);
-}
-
-bool Indices::mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
-  // That quotient is undefined. Narrow types may get it from numbers that the kernel computes on purpose.
-  return bits < 32 && !isProven(divisor, by, 0, INT64_MAX) && !isProven(dividend, of, (INT64_MIN >> (64 - bits)) + 1, INT64_MAX);
+  return tilewright::evaluate(boundsOf(value, extents).nodes, unknownLaunch(function, limits)).isWithin(low, high);
 }
 
 bool Indices::assume(const Polynomial &value, int64_t low, int64_t high) {
@@ -247,7 +240,7 @@ static std::string nameOfGuard(const std::string &value, int64_t low, int64_t hi
 bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t low, int64_t high) {
   if (std::optional<int64_t> known = value.constant()) return *known >= low && *known <= high;
   Bounds bounds = boundsOf(value, extents);
-  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function)).isWithin(low, high)) return true;
+  if (tilewright::evaluate(bounds.nodes, unknownLaunch(function, limits)).isWithin(low, high)) return true;
   LaunchGuard guard{nameOfGuard(text(value), low, high), std::move(bounds.nodes), low, high};
   if (failedGuards.contains(everyGuard) || failedGuards.contains(guard.name)) return false;
   bool isOrdinary = tilewright::evaluate(guard.nodes, ordinaryLaunch(function)).isWithin(low, high);
@@ -256,10 +249,9 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t lo
   return true;
 }
 
-/// Assumes nothing about narrow arithmetic, because it often wraps around on purpose.
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
   int64_t low = INT64_MIN >> (64 - bits), high = INT64_MAX >> (64 - bits);
-  return bits >= 32 ? assume(value, extents, low, high) : isProven(value, extents, low, high);
+  return bits >= minAssumedBits ? assume(value, extents, low, high) : isProven(value, extents, low, high);
 }
 
 } // namespace tilewright::address

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -26,51 +27,17 @@ bool Indices::isOfArguments(const Polynomial &value) const {
 Polynomial Indices::atom(Atom fresh) {
   if (auto argument = dyn_cast_or_null<BlockArgument>(fresh.value); argument && argument.getOwner() == &function.getBody().front())
     return Polynomial(Term{1, -1, {int64_t(argument.getArgNumber())}});
-  bool computed = fresh.kind != Kind::value && fresh.kind != Kind::induction && fresh.kind != Kind::trip;
-  auto same = [&](const Atom &other) {
-    if (other.kind != fresh.kind || other.loop != fresh.loop || other.dims != fresh.dims) return false;
-    return computed ? other.left == fresh.left && other.right == fresh.right : other.value == fresh.value;
-  };
-  size_t index = static_cast<size_t>(llvm::find_if(atoms, same) - atoms.begin());
-  if (index == atoms.size()) atoms.push_back(std::move(fresh));
-  return Polynomial(Term{1, -1, {numArguments + static_cast<int64_t>(index)}});
+  // Quotients of equal numbers are equal, whichever operation computes them.
+  const void *defined = fresh.left.isZero() && fresh.right.isZero() ? fresh.value.getAsOpaquePointer() : nullptr;
+  AtomKey key(fresh.kind, defined, fresh.loop, std::vector<int64_t>(fresh.dims.begin(), fresh.dims.end()), fresh.left, fresh.right);
+  auto [entry, isNew] = atomNumbers.try_emplace(std::move(key), numArguments + static_cast<int64_t>(atoms.size()));
+  if (isNew) atoms.push_back(std::move(fresh));
+  return Polynomial(Term{1, -1, {entry->second}});
 }
 
-/// Returns the largest power of two that divides `number`; 0 for 0.
-static int64_t powerOfTwoIn(int64_t number) {
-  return static_cast<int64_t>(static_cast<uint64_t>(number) & (0 - static_cast<uint64_t>(number)));
-}
-
-int64_t Indices::divisorOf(const Term &term) {
-  SmallVector<int64_t> arguments =
-      llvm::to_vector(llvm::make_filter_range(term.factors, [&](int64_t factor) { return isArgument(factor); }));
-  return divisorOfTerm(function, term.coefficient, arguments);
-}
-
-int64_t divisibilityOf(BlockArgument argument) {
-  auto kernel = cast<tt::FuncOp>(argument.getOwner()->getParentOp());
-  auto known = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tt::divisibilityName);
-  return known ? known.getInt() : 1;
-}
-
-int64_t divisorOf(Value integer) {
-  constexpr int64_t maxDivisor = int64_t(1) << 30;
-  APInt constant;
-  if (matchPattern(integer, m_ConstantInt(&constant)))
-    return constant.isZero() ? maxDivisor : std::min(maxDivisor, powerOfTwoIn(constant.getSExtValue()));
-  auto argument = dyn_cast<BlockArgument>(integer);
-  if (argument && isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return std::min(maxDivisor, powerOfTwoIn(divisibilityOf(argument)));
-  Operation *op = integer.getDefiningOp();
-  if (isa_and_nonnull<arith::MulIOp>(op)) return std::min(maxDivisor, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
-  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) return std::min(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
-  return 1;
-}
-
-int64_t divisorOfTerm(tt::FuncOp kernel, int64_t coefficient, ArrayRef<int64_t> arguments) {
-  int64_t divisor = powerOfTwoIn(coefficient);
-  for (int64_t argument : arguments)
-    divisor *= powerOfTwoIn(divisibilityOf(kernel.getArgument(static_cast<unsigned>(argument))));
-  return divisor;
+int64_t Indices::divisorOf(const Term &term) const {
+  auto isKnown = [&](int64_t factor) { return isArgument(factor); };
+  return divisorOfTerm(function, term.coefficient, llvm::to_vector(llvm::make_filter_range(term.factors, isKnown)));
 }
 
 //===------------------------------------------------------------------------------------------------------------- scalars
@@ -80,7 +47,8 @@ int64_t bitsOf(Type type) {
   return element.isIndex() ? 64 : static_cast<int64_t>(element.getIntOrFloatBitWidth());
 }
 
-/// True if the value's polynomial is only congruent, because it may leave the range of its type. All other polynomials are exact.
+/// True if the value's polynomial is only congruent, because it may leave the range of its type. All other polynomials are exact. A
+/// quotient is: evaluateBinary has checked it.
 static bool mayWrap(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -91,34 +59,59 @@ static bool mayWrap(Value value) {
 }
 
 Polynomial Indices::scalar(Value value) {
+  if (auto found = exactScalars.find(value); found != exactScalars.end()) return found->second;
   Polynomial result = congruent(value);
-  if (!mayWrap(value) || result == opaque(value) || fits(result, {}, bitsOf(value.getType()))) return result;
-  return opaque(value);
+  if (mayWrap(value) && result != opaque(value) && !fits(result, {}, bitsOf(value.getType()))) result = opaque(value);
+  if (congruentScalars.contains(value)) exactScalars[value] = result; // not while it is evaluated
+  return result;
 }
 
 Polynomial Indices::congruent(Value value) {
-  auto found = known.find(value);
-  if (found != known.end()) return found->second;
+  if (auto found = congruentScalars.find(value); found != congruentScalars.end()) return found->second;
   // A carried value that depends on itself is opaque while it is evaluated.
   if (depth > deepest || !inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
   llvm::SaveAndRestore deeper(depth, depth + 1);
   Polynomial result = evaluate(value);
   if (!result.isShort()) result = opaque(value);
   inProgress.erase(value.getAsOpaquePointer());
-  known[value] = result;
+  congruentScalars[value] = result;
   return result;
 }
 
-Polynomial Indices::evaluateBinary(Kind kind, Operation *op, bool isUnsigned) {
-  Polynomial left = scalar(op->getOperand(0)), right = scalar(op->getOperand(1));
+std::optional<Indices::Kind> Indices::binaryKind(Operation *op) {
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op)) return Kind::quotient;
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) return Kind::remainder;
+  if (isa<arith::MinSIOp>(op)) return Kind::minimum;
+  if (isa<arith::MaxSIOp>(op)) return Kind::maximum;
+  return std::nullopt;
+}
+
+bool Indices::quotientFits(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
+  int64_t smallest = INT64_MIN >> (64 - bits);
+  return isProven(divisor, by, 0, INT64_MAX) || isProven(dividend, of, smallest + 1, INT64_MAX) ||
+         (bits >= minAssumedBits && assume(divisor, by, 0, INT64_MAX));
+}
+
+Result<Polynomial> Indices::evaluateBinary(Kind kind, Operation *op, ArrayRef<int64_t> dims) {
+  bool isUnsigned = isa<arith::RemUIOp, arith::DivUIOp>(op);
+  Polynomial left = elementOrOpaque(op->getOperand(0), dims), right = elementOrOpaque(op->getOperand(1), dims);
+  Extents leftExtents = extentsOf(op->getOperand(0), dims), rightExtents = extentsOf(op->getOperand(1), dims);
   // As an unsigned number, a negative number is large.
-  if (isUnsigned && !(assumeNonNegative(left) && assumeNonNegative(right))) return opaque(op->getResult(0));
-  if (kind == Kind::quotient && mayOverflow(left, {}, right, {}, bitsOf(op->getResult(0).getType()))) return opaque(op->getResult(0));
+  if (isUnsigned && !(fitsUnsigned(left, leftExtents) && fitsUnsigned(right, rightExtents)))
+    return Failure{"an unsigned operation may have a negative operand"};
+  if (kind == Kind::quotient && !quotientFits(left, leftExtents, right, rightExtents, bitsOf(op->getResult(0).getType())))
+    return Failure{"the smallest integer may be divided by -1"};
   std::optional<int64_t> by = right.constant();
-  if (by && *by > 0 && kind == Kind::quotient)
-    if (std::optional<Polynomial> exact = left.dividedBy(*by)) return *exact;
-  if (by && *by > 0 && kind == Kind::remainder && left.dividedBy(*by)) return 0;
+  if (std::optional<Polynomial> exact = by && *by > 0 ? left.dividedBy(*by) : std::nullopt) {
+    if (kind == Kind::quotient) return *exact;
+    if (kind == Kind::remainder) return Polynomial();
+  }
   return atom({kind, op->getResult(0), nullptr, std::move(left), std::move(right)});
+}
+
+std::optional<int64_t> Indices::powerOfTwo(const Polynomial &amount, int64_t bits) {
+  std::optional<int64_t> by = amount.constant();
+  return by && *by >= 0 && *by < std::min<int64_t>(bits, 63) ? std::optional(int64_t(1) << *by) : std::nullopt;
 }
 
 Polynomial Indices::evaluateExtension(Operation *op, bool isUnsigned) {
@@ -126,7 +119,7 @@ Polynomial Indices::evaluateExtension(Operation *op, bool isUnsigned) {
   if (narrow.getType().isInteger(1) || wide.getType().isInteger(1)) return opaque(wide);
   if (bitsOf(wide.getType()) < bitsOf(narrow.getType())) return congruent(narrow); // a narrowing index_cast
   Polynomial value = scalar(narrow);
-  bool asSigned = !isUnsigned || isNonNegative(value) || (bitsOf(narrow.getType()) >= 32 && assumeNonNegative(value));
+  bool asSigned = !isUnsigned || isNonNegative(value) || (bitsOf(narrow.getType()) >= minAssumedBits && assumeNonNegative(value));
   return asSigned ? value : opaque(wide);
 }
 
@@ -141,41 +134,41 @@ Polynomial Indices::evaluate(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) return constant.getSExtValue();
   Operation *op = value.getDefiningOp();
+  if (std::optional<Kind> kind = binaryKind(op)) {
+    Result<Polynomial> result = evaluateBinary(*kind, op, {});
+    return result ? *result : opaque(value);
+  }
   return llvm::TypeSwitch<Operation *, Polynomial>(op)
       .Case<arith::AddIOp>([&](auto o) { return congruent(o.getLhs()) + congruent(o.getRhs()); })
       .Case<arith::SubIOp>([&](auto o) { return congruent(o.getLhs()) - congruent(o.getRhs()); })
       .Case<arith::MulIOp>([&](auto o) { return *product(congruent(o.getLhs()), congruent(o.getRhs())); })
       .Case<arith::ShLIOp>([&](auto o) {
-        std::optional<int64_t> by = scalar(o.getRhs()).constant();
-        return by && *by >= 0 && *by < 63 ? *product(congruent(o.getLhs()), int64_t(1) << *by) : opaque(value);
+        std::optional<int64_t> factor = powerOfTwo(scalar(o.getRhs()), bitsOf(o.getType()));
+        return factor ? *product(congruent(o.getLhs()), *factor) : opaque(value);
       })
       .Case<arith::TruncIOp>([&](auto o) { return o.getType().isInteger(1) ? opaque(value) : congruent(o.getIn()); })
       .Case<arith::ExtSIOp, arith::IndexCastOp>([&](auto) { return evaluateExtension(op, false); })
       .Case<arith::ExtUIOp>([&](auto) { return evaluateExtension(op, true); })
-      .Case<arith::DivSIOp>([&](auto) { return evaluateBinary(Kind::quotient, op, false); })
-      .Case<arith::DivUIOp>([&](auto) { return evaluateBinary(Kind::quotient, op, true); })
-      .Case<arith::RemSIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, false); })
-      .Case<arith::RemUIOp>([&](auto) { return evaluateBinary(Kind::remainder, op, true); })
-      .Case<arith::MinSIOp>([&](auto) { return evaluateBinary(Kind::minimum, op, false); })
-      .Case<arith::MaxSIOp>([&](auto) { return evaluateBinary(Kind::maximum, op, false); })
       .Case<scf::ForOp>([&](auto) { return evaluateLoopResult(cast<OpResult>(value)); })
       .Default([&](Operation *) { return opaque(value); });
 }
 
 //===--------------------------------------------------------------------------------------------------------------- loops
 
-std::optional<Polynomial> Indices::increment(Value next, BlockArgument carried) {
+/// `visited`: values from which the search has not reached the carried value, and those on its path.
+std::optional<Polynomial> Indices::increment(Value next, BlockArgument carried, llvm::SmallPtrSetImpl<Operation *> &visited) {
   if (next == carried) return Polynomial();
   Operation *op = next.getDefiningOp();
-  if (!op || op->getBlock() != carried.getOwner()) return std::nullopt;
+  if (!op || op->getBlock() != carried.getOwner() || !visited.insert(op).second) return std::nullopt;
+  auto from = [&](Value operand) { return increment(operand, carried, visited); };
   if (auto sum = dyn_cast<arith::AddIOp>(op)) {
-    if (std::optional<Polynomial> left = increment(sum.getLhs(), carried)) return *left + congruent(sum.getRhs());
-    if (std::optional<Polynomial> right = increment(sum.getRhs(), carried)) return *right + congruent(sum.getLhs());
+    if (std::optional<Polynomial> left = from(sum.getLhs())) return *left + congruent(sum.getRhs());
+    if (std::optional<Polynomial> right = from(sum.getRhs())) return *right + congruent(sum.getLhs());
   }
   if (auto difference = dyn_cast<arith::SubIOp>(op))
-    if (std::optional<Polynomial> left = increment(difference.getLhs(), carried)) return *left - congruent(difference.getRhs());
+    if (std::optional<Polynomial> left = from(difference.getLhs())) return *left - congruent(difference.getRhs());
   if (auto moved = dyn_cast<tt::AddPtrOp>(op))
-    if (std::optional<Polynomial> left = increment(moved.getPtr(), carried)) return *left + scalar(moved.getOffset());
+    if (std::optional<Polynomial> left = from(moved.getPtr())) return *left + scalar(moved.getOffset());
   return std::nullopt;
 }
 
@@ -183,11 +176,12 @@ std::optional<Polynomial> Indices::incrementOf(BlockArgument carried) {
   auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
   if (loop.getUnsignedCmp()) return std::nullopt;
   Value next = loop.getBody()->getTerminator()->getOperand(carried.getArgNumber() - 1);
-  std::optional<Polynomial> step = increment(next, carried);
+  llvm::SmallPtrSet<Operation *, 8> visited;
+  std::optional<Polynomial> step = increment(next, carried, visited);
   return step && isInvariant(*step, loop) ? step : std::nullopt;
 }
 
-/// Returns `distance` / step * `increment` if the division is exact in each term.
+/// Returns `distance` / step * `increment` if the division is exact in each term. `distance` is a multiple of the step.
 std::optional<Polynomial> Indices::overSteps(const Polynomial &distance, Operation *loop, const Polynomial &increment) {
   std::optional<int64_t> step = scalar(cast<scf::ForOp>(loop).getStep()).constant();
   if (!step || *step <= 0) return std::nullopt;
@@ -204,7 +198,7 @@ Polynomial Indices::evaluateCarried(BlockArgument carried) {
   Polynomial distance = scalar(loop.getInductionVar()) - scalar(loop.getLowerBound());
   // iv - lower is always a multiple of the step.
   if (std::optional<Polynomial> moved = overSteps(distance, loop, *each)) return init + *moved;
-  return init + *product(atom({Kind::trip, {}, loop}), *each);
+  return init + *product(atom({Kind::iteration, {}, loop}), *each);
 }
 
 Polynomial Indices::evaluateLoopResult(OpResult result) {
@@ -213,30 +207,32 @@ Polynomial Indices::evaluateLoopResult(OpResult result) {
   if (!each) return opaque(result);
   Polynomial init = congruent(loop.getInitArgs()[result.getResultNumber()]);
   if (each->isZero()) return init;
-  Polynomial distance = scalar(loop.getUpperBound()) - scalar(loop.getLowerBound());
+  std::optional<Polynomial> distance = exactDifference(scalar(loop.getUpperBound()), scalar(loop.getLowerBound()));
   std::optional<int64_t> step = scalar(loop.getStep()).constant();
   // The last iteration may pass the upper bound, and the loop may have no iterations.
-  bool exact = step && *step > 0 && distance.dividedBy(*step) && assumeNonNegative(distance);
+  bool exact = distance && step && *step > 0 && distance->dividedBy(*step) && assumeNonNegative(*distance);
   if (!exact) return opaque(result);
-  return init + *overSteps(distance, loop, *each);
+  return init + *overSteps(*distance, loop, *each);
 }
 
 //===---------------------------------------------------------------------------------------------------------- invariance
 
 bool Indices::isInvariant(const Polynomial &value, Operation *loop) {
-  auto outside = [&](Region *region) { return region && !loop->isAncestor(region->getParentOp()); };
-  return llvm::all_of(value.terms, [&](const Term &term) {
-    return llvm::all_of(term.factors, [&](int64_t factor) -> bool {
-      if (isArgument(factor)) return true;
-      Atom atom = atomAt(factor);
-      switch (atom.kind) {
-      case Kind::value: return outside(atom.value.getParentRegion());
-      case Kind::induction:
-      case Kind::trip: return !loop->isAncestor(atom.loop);
-      default: return isInvariant(atom.left, loop) && isInvariant(atom.right, loop);
+  SmallVector<const Polynomial *> pending{&value};
+  llvm::SmallDenseSet<int64_t> visited; // atoms
+  while (!pending.empty())
+    for (const Term &term : pending.pop_back_val()->terms)
+      for (int64_t factor : term.factors) {
+        if (isArgument(factor) || !visited.insert(factor).second) continue;
+        const Atom &atom = atomAt(factor);
+        if (atom.kind == Kind::value) {
+          Region *region = Value(atom.value).getParentRegion();
+          if (!region || loop->isAncestor(region->getParentOp())) return false;
+        }
+        if (atom.loop && loop->isAncestor(atom.loop)) return false;
+        pending.append({&atom.left, &atom.right});
       }
-    });
-  });
+  return true;
 }
 
 //===----------------------------------------------------------------------------------------------------------- as values
@@ -259,7 +255,7 @@ Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, in
   auto factorOf = [&](int64_t factor) -> Value {
     if (isArgument(factor)) return castTo(type, b, location, function.getArgument(static_cast<unsigned>(factor)));
     const Atom &atom = atomAt(factor);
-    if (atom.kind != Kind::trip) return castTo(type, b, location, atom.value);
+    if (atom.kind != Kind::iteration) return castTo(type, b, location, atom.value);
     auto loop = cast<scf::ForOp>(atom.loop);
     Value walked = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
     return castTo(type, b, location, arith::DivSIOp::create(b, location, walked, loop.getStep()));
@@ -289,13 +285,20 @@ static std::string describe(Value value) {
   return isa_and_nonnull<tt::LoadOp>(op) ? "(a loaded value)" : "(a computed value)";
 }
 
+/// A quotient may contain another one several times, so its text is computed once, and its length is limited.
 std::string Indices::textOf(int64_t factor) {
+  constexpr size_t maxLength = 1000;
   if (isArgument(factor)) return nameOf(function.getArgument(static_cast<unsigned>(factor)));
-  const Atom &atom = atomAt(factor);
+  if (auto found = texts.find(factor); found != texts.end()) return found->second;
+  std::string text = textOf(atomAt(factor));
+  return texts[factor] = text.size() <= maxLength ? text : "(a long expression)";
+}
+
+std::string Indices::textOf(const Atom &atom) {
   switch (atom.kind) {
   case Kind::value: return describe(atom.value);
   case Kind::induction: return "(a loop's variable)";
-  case Kind::trip: return "(a loop's iteration)";
+  case Kind::iteration: return "(a loop's iteration)";
   case Kind::quotient: return "((" + text(atom.left) + ") // (" + text(atom.right) + "))";
   case Kind::remainder: return "((" + text(atom.left) + ") % (" + text(atom.right) + "))";
   case Kind::minimum: return "min(" + text(atom.left) + ", " + text(atom.right) + ")";
@@ -309,9 +312,9 @@ std::string Indices::text(const Polynomial &value) {
   for (const Term &term : value.terms) {
     std::string part;
     bool minus = term.coefficient < 0 && !result.empty();
-    int64_t shown = minus ? -term.coefficient : term.coefficient;
+    std::string shown = std::to_string(term.coefficient).substr(minus ? 1 : 0);
     if (!result.empty()) result += minus ? " - " : " + ";
-    if (shown != 1 || (term.factors.empty() && term.dim < 0)) part = std::to_string(shown);
+    if (shown != "1" || (term.factors.empty() && term.dim < 0)) part = shown;
     for (int64_t factor : term.factors)
       part += (part.empty() ? "" : "*") + textOf(factor);
     if (term.dim >= 0) part += (part.empty() ? "" : "*") + ("i" + std::to_string(term.dim));

@@ -6,10 +6,21 @@
 // scalar that a loop carries and increases by an invariant amount is init + (iv - lower) / step * increment. So every value is expressed by
 // induction variables and loop invariants.
 //
+// LLVM's ScalarEvolution does the same for scalars; an induction variable here is a recurrence there.
+//
 // Integers are signed, have the width of their type, and wrap around. Sums, products and truncations of wrapped numbers are right modulo
 // 2^width, so a polynomial is at first only *congruent* to its value. Extensions, comparisons, divisions and pointer arithmetic need the
 // exact value. The polynomial is exact if it cannot leave the range of its type. Interval arithmetic proves this at compile time, or a
 // launch guard checks it (support/launch_guards.h). If neither is possible, the value is opaque.
+//
+//     function                    result                                          no wraparound
+//     scalar, element, mask       exact numbers                                   proven, or in guards()
+//     pointer                     an offset modulo 2^64, as addresses are         of 32-bit parts: proven, or in guards()
+//     isProven                    true: holds in every launch with guards()       bounds of exact numbers; intervals have no width
+//     assume...                   true: holds in every launch with guards()       as isProven, or a new guard
+//
+// Any question may add guards, because its operands must be exact. A caller that uses an answer relies on all guards() of the object. One
+// that may drop an answer asks a new object for each decision, and records the guards of those that it uses.
 #pragma once
 
 #include "ir/address/polynomial.h"
@@ -24,6 +35,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace tilewright::address {
@@ -41,11 +53,13 @@ struct Mask {
 using FailedGuards = llvm::StringSet<>;
 
 /// Expresses the values of a function by its arguments. Valid as long as the function does not change and the set of failed guards lives.
+/// `limits`: no launch has a larger grid.
 class Indices {
 public:
-  Indices(tt::FuncOp function, const FailedGuards &failedGuards)
-      : function(function), failedGuards(failedGuards), numArguments(function.getFunctionType().getNumInputs()) {}
-  Indices(tt::FuncOp function, const FailedGuards &&failedGuards) = delete; // the set would be destroyed too early
+  Indices(tt::FuncOp function, const FailedGuards &failedGuards, const GridLimits &limits)
+      : function(function), failedGuards(failedGuards), limits(limits), numArguments(function.getFunctionType().getNumInputs()) {}
+  Indices(tt::FuncOp function, const FailedGuards &&failedGuards,
+          const GridLimits &limits) = delete; // the set would be destroyed too early
 
   struct Pointer {
     mlir::Value base; // an argument of the function, or an opaque value
@@ -60,9 +74,9 @@ public:
   Result<Pointer> pointer(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Result<Mask> mask(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
 
-  /// True only if the value (without coordinates) is in [low, high] in every launch.
+  /// True only if the value (without coordinates) is in [low, high] in every launch that passes guards().
   bool isProven(const Polynomial &value, int64_t low, int64_t high);
-  /// True only if all elements of the mask are true in every launch.
+  /// True only if all elements of the mask are true in every such launch.
   bool isProven(mlir::Value mask);
   /// Proves that the value is in [low, high], or assumes it: then `guards` contains the assumption. False if an ordinary launch would not
   /// satisfy it.
@@ -83,47 +97,56 @@ public:
   bool isArgument(int64_t atom) const { return atom < numArguments; }
   /// Returns the index of the argument that an atom stands for.
   int64_t argumentOf(int64_t atom) const { return atom; }
-  /// Returns a divisor of the term that holds in every launch; 0 divides only 0.
-  int64_t divisorOf(const Term &term);
+  /// Returns a divisor of the term in every launch (divisibility.h).
+  int64_t divisorOf(const Term &term) const;
   /// Creates the value (without coordinates) as an integer of 32 or 64 bits, at the insertion point, where all its atoms must be visible.
   mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value, int64_t bits);
   /// Returns "2*stride_am", for messages and for the names of guards.
   std::string text(const Polynomial &value);
 
 private:
-  enum class Kind { value, induction, trip, quotient, remainder, minimum, maximum };
+  enum class Kind { value, induction, iteration, quotient, remainder, minimum, maximum };
   struct Atom {
     Kind kind = Kind::value;
-    mlir::Value value;                 // null for the number of a loop's iterations
-    mlir::Operation *loop = nullptr;   // of an induction variable or an iteration number, which counts from 0
+    mlir::Value value;                 // null for the index of an iteration
+    mlir::Operation *loop = nullptr;   // of an induction variable, or of the index of an iteration, which counts from 0
     Polynomial left{}, right{};        // of quotients, remainders, minima and maxima; these are exact
     llvm::SmallVector<int64_t> dims{}; // of a tile: the coordinates of its dimensions
   };
   /// The number of elements of the tile along each coordinate.
   using Extents = llvm::SmallVector<int64_t>;
   struct Bounds;
+  using AtomKey = std::tuple<Kind, const void *, mlir::Operation *, std::vector<int64_t>, Polynomial, Polynomial>;
+  /// A tile, its coordinates, and `namesTiles`.
+  using ElementKey = std::tuple<const void *, std::vector<int64_t>, bool>;
 
   const Atom &atomAt(int64_t atom) const { return atoms[static_cast<size_t>(atom - numArguments)]; }
   std::string textOf(int64_t atom);
+  std::string textOf(const Atom &atom);
   Polynomial atom(Atom atom);
   Polynomial opaque(mlir::Value value) { return atom({Kind::value, value}); }
   Polynomial opaqueElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   Polynomial elementOrOpaque(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Polynomial congruent(mlir::Value value);
   Polynomial evaluate(mlir::Value value);
-  Polynomial evaluateBinary(Kind kind, mlir::Operation *op, bool isUnsigned);
+  /// Returns the kind of the atom that the result of a division, remainder, minimum or maximum is.
+  static std::optional<Kind> binaryKind(mlir::Operation *op);
+  Result<Polynomial> evaluateBinary(Kind kind, mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
+  /// Returns the factor of a left shift in a type of `bits` bits; null if it is not known.
+  static std::optional<int64_t> powerOfTwo(const Polynomial &amount, int64_t bits);
   Polynomial evaluateExtension(mlir::Operation *op, bool isUnsigned);
   Polynomial evaluateCarried(mlir::BlockArgument carried);
   Polynomial evaluateLoopResult(mlir::OpResult result);
-  std::optional<Polynomial> increment(mlir::Value next, mlir::BlockArgument carried);
+  std::optional<Polynomial> increment(mlir::Value next, mlir::BlockArgument carried, llvm::SmallPtrSetImpl<mlir::Operation *> &visited);
   std::optional<Polynomial> incrementOf(mlir::BlockArgument carried);
   std::optional<Polynomial> overSteps(const Polynomial &distance, mlir::Operation *loop, const Polynomial &increment);
   Result<Polynomial> congruentElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   Result<Polynomial> evaluateElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
-  Result<Polynomial> evaluateBinaryElement(Kind kind, mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
-  Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts);
+  Result<void> collect(mlir::Value mask, llvm::ArrayRef<int64_t> dims, Mask &parts, std::set<ElementKey> &visited);
   Result<void> compare(mlir::Operation *comparison, llvm::ArrayRef<int64_t> dims, Mask &parts);
 
+  ElementKey keyOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims) const;
+  static Extents extentsOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   std::optional<Polynomial> withIterations(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
   bool isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high);
@@ -131,23 +154,26 @@ private:
   /// True if the signed and the unsigned reading are the same number.
   bool fitsUnsigned(const Polynomial &value, const Extents &extents) { return assume(value, extents, 0, INT64_MAX); }
   bool fits(const Polynomial &value, const Extents &extents, int64_t bits);
+  /// True if the quotient does not wrap around: it does if the dividend is the smallest integer of its type, and the divisor -1.
+  bool quotientFits(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits);
   bool isMadeOfSums(const Polynomial &value) const;
-  /// True if the dividend may be the smallest integer of its type and the divisor -1. The quotient then wraps around.
-  bool mayOverflow(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits);
 
   tt::FuncOp function;
   const FailedGuards &failedGuards;
+  GridLimits limits;
   int64_t numArguments;
   std::vector<Atom> atoms;
+  std::map<AtomKey, int64_t> atomNumbers;
+  llvm::DenseMap<int64_t, std::string> texts; // of atoms
   std::vector<LaunchGuard> assumed;
-  llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
+  llvm::DenseMap<mlir::Value, Polynomial> congruentScalars, exactScalars;
   llvm::SmallPtrSet<void *, 8> inProgress;
   // If only the range of an index matters, a tile that is not a polynomial becomes an atom, like a scalar.
   bool namesTiles = false;
-  std::map<std::tuple<const void *, std::vector<int64_t>, bool>, Result<Polynomial>>
-      knownElements;                      // congruent; the key includes `namesTiles`
-  static constexpr int64_t deepest = 128; // operations from an argument or a range to an index; deeper values are opaque
-  int64_t depth = 0;                      // of the current evaluation
+  std::map<ElementKey, Result<Polynomial>> congruentElements, exactElements;
+  static constexpr int64_t deepest = 128;       // operations from an argument or a range to an index; deeper values are opaque
+  int64_t depth = 0;                            // of the current evaluation
+  static constexpr int64_t minAssumedBits = 32; // narrower arithmetic often wraps around on purpose, so nothing is assumed about it
 };
 
 /// Returns the width of an integer, or of a tile's elements.

@@ -1,9 +1,10 @@
-// See polynomial.h. Coefficients wrap around as 64-bit integers, as addresses do. So equal polynomials are always equal addresses.
+// See polynomial.h.
 #include "ir/address/polynomial.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace tilewright::address {
@@ -66,6 +67,40 @@ Polynomial operator-(const Polynomial &a, const Polynomial &b) {
   for (const Term &term : b.terms)
     sum.add({wrappingMul(-1, term.coefficient), term.dim, term.factors});
   return sum;
+}
+
+/// Below this norm the coefficients are exact, also in the sum with a second polynomial.
+static constexpr double maxNorm = 0x1p62;
+
+/// Returns the sum of the magnitudes of the coefficients. That of a sum or product is at most the sum or product of the norms.
+static double norm(const Polynomial &value) {
+  double sum = 0;
+  for (const Term &term : value.terms)
+    sum += std::abs(static_cast<double>(term.coefficient));
+  return sum;
+}
+
+std::optional<Polynomial> exactDifference(const Polynomial &a, const Polynomial &b) {
+  return norm(a) + norm(b) < maxNorm ? std::optional(a - b) : std::nullopt;
+}
+
+std::optional<Polynomial> substitute(const Polynomial &value, int64_t atom, const Polynomial &replacement) {
+  Polynomial result;
+  double bound = 0;
+  for (Term rest : value.terms) {
+    double scale = std::abs(static_cast<double>(rest.coefficient));
+    Polynomial power(1);
+    for (; llvm::is_contained(rest.factors, atom); rest.factors.erase(llvm::find(rest.factors, atom))) {
+      power = *product(power, replacement);
+      scale *= norm(replacement);
+    }
+    bound += scale;
+    if (bound >= maxNorm || !power.isShort()) return std::nullopt;
+    std::optional<Polynomial> term = product(power, Polynomial(rest));
+    if (!term) return std::nullopt;
+    result = result + *term;
+  }
+  return result.isShort() ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Polynomial> product(const Polynomial &a, const Polynomial &b) {

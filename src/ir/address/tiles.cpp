@@ -37,8 +37,7 @@ std::optional<SmallVector<int64_t>> sourceDims(Operation *op, ArrayRef<int64_t> 
   return std::nullopt;
 }
 
-/// Returns the number of elements of a tile along each coordinate.
-static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
+Indices::Extents Indices::extentsOf(Value tile, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> extents;
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   for (auto [i, dim] : llvm::enumerate(dims)) {
@@ -52,17 +51,18 @@ static SmallVector<int64_t> extentsOf(Value tile, ArrayRef<int64_t> dims) {
 Result<Polynomial> Indices::element(Value tile, ArrayRef<int64_t> dims) {
   auto type = dyn_cast<RankedTensorType>(tile.getType());
   if (!type) return scalar(tile);
-  // The check for wraparound also visits all operands, each only once. Its key is that of the exact element, with the width after the dims.
+  ElementKey key = keyOf(tile, dims);
+  if (auto found = exactElements.find(key); found != exactElements.end()) return found->second;
   int64_t bits = bitsOf(type);
-  std::vector<int64_t> exactly(dims.begin(), dims.end());
-  exactly.push_back(bits);
-  std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::move(exactly), namesTiles);
-  if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
   Result<Polynomial> index = congruentElement(tile, dims);
   if (index && !fits(*index, extentsOf(tile, dims), bits))
     index = Failure{"an index may leave the range of its " + std::to_string(bits) + " bits: " + text(*index)};
-  knownElements.insert({std::move(key), index});
+  exactElements.insert({std::move(key), index});
   return index;
+}
+
+Indices::ElementKey Indices::keyOf(Value tile, ArrayRef<int64_t> dims) const {
+  return {tile.getAsOpaquePointer(), std::vector<int64_t>(dims.begin(), dims.end()), namesTiles};
 }
 
 /// True if a factor is an atom that is itself a sum, because that sum was too long or not a polynomial. Such an atom may have wrapped
@@ -102,31 +102,14 @@ Polynomial Indices::elementOrOpaque(Value value, ArrayRef<int64_t> dims) {
 
 Result<Polynomial> Indices::congruentElement(Value tile, ArrayRef<int64_t> dims) {
   if (!isa<RankedTensorType>(tile.getType())) return congruent(tile);
-  std::tuple key(static_cast<const void *>(tile.getAsOpaquePointer()), std::vector<int64_t>(dims.begin(), dims.end()), namesTiles);
-  if (auto found = knownElements.find(key); found != knownElements.end()) return found->second;
+  ElementKey key = keyOf(tile, dims);
+  if (auto found = congruentElements.find(key); found != congruentElements.end()) return found->second;
   llvm::SaveAndRestore deeper(depth, depth + 1);
   Result<Polynomial> result = depth > deepest ? Failure{"an index is computed by too many operations"} : evaluateElement(tile, dims);
   if (result && !result->isShort()) result = Failure{"an index is a sum of too many terms"};
   if (!result && namesTiles) result = opaqueElement(tile, dims);
-  knownElements.insert({std::move(key), result});
+  congruentElements.insert({std::move(key), result});
   return result;
-}
-
-Result<Polynomial> Indices::evaluateBinaryElement(Kind kind, Operation *op, ArrayRef<int64_t> dims) {
-  bool isUnsigned = isa<arith::RemUIOp, arith::DivUIOp>(op);
-  std::array<Polynomial, 2> parts;
-  std::array<Extents, 2> extents;
-  for (unsigned i : {0u, 1u}) {
-    Value operand = op->getOperand(i);
-    parts[i] = elementOrOpaque(operand, dims);
-    extents[i] = extentsOf(operand, dims);
-    // As an unsigned number, a negative number is large.
-    if (isUnsigned && !fitsUnsigned(parts[i], extentsOf(operand, dims)))
-      return Failure{"an unsigned operation may have a negative operand"};
-  }
-  if (kind == Kind::quotient && mayOverflow(parts[0], extents[0], parts[1], extents[1], bitsOf(op->getResult(0).getType())))
-    return Failure{"the smallest integer may be divided by -1"};
-  return atom({kind, op->getResult(0), nullptr, std::move(parts[0]), std::move(parts[1])});
 }
 
 Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) {
@@ -135,6 +118,12 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
   Operation *op = tile.getDefiningOp();
   if (!op) return Failure{"an index is carried by a loop"};
   if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return congruentElement(op->getOperand(0), *source);
+  if (std::optional<Kind> kind = binaryKind(op)) {
+    if (namesTiles) return evaluateBinary(*kind, op, dims);
+    return Failure{*kind == Kind::remainder  ? "an index is the result of a modulo"
+                   : *kind == Kind::quotient ? "an index is the result of a division"
+                                             : "an index is a minimum or maximum"};
+  }
   auto ofBoth = [&](auto combine) -> Result<Polynomial> {
     Result<Polynomial> left = congruentElement(op->getOperand(0), dims);
     if (!left) return left;
@@ -163,20 +152,9 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
       .Case<arith::MulIOp>([&](auto) { return ofBoth(times); })
       .Case<arith::ShLIOp>([&](auto) {
         return ofBoth([&](const Polynomial &shifted, const Polynomial &amount) -> Result<Polynomial> {
-          std::optional<int64_t> by = amount.constant();
-          if (!by || *by < 0 || *by >= 63) return Failure{"an index is shifted by an unknown amount"};
-          return times(shifted, int64_t(1) << *by);
+          std::optional<int64_t> factor = powerOfTwo(amount, bitsOf(tile.getType()));
+          return factor ? times(shifted, *factor) : Failure{"an index is shifted by an unknown amount"};
         });
-      })
-      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::remainder, op, dims) : Failure{"an index is the result of a modulo"};
-      })
-      .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) -> Result<Polynomial> {
-        return namesTiles ? evaluateBinaryElement(Kind::quotient, op, dims) : Failure{"an index is the result of a division"};
-      })
-      .Case<arith::MinSIOp, arith::MaxSIOp>([&](auto) -> Result<Polynomial> {
-        Kind kind = isa<arith::MinSIOp>(op) ? Kind::minimum : Kind::maximum;
-        return namesTiles ? evaluateBinaryElement(kind, op, dims) : Failure{"an index is a minimum or maximum"};
       })
       .Case<tt::LoadOp>([](auto) { return Failure{"indices come from memory"}; })
       .Default([](Operation *other) { return Failure{"an index comes from " + other->getName().getStringRef().str()}; });
@@ -193,7 +171,7 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
       if (!init) return init;
       Polynomial distance = scalar(loop.getInductionVar()) - scalar(loop.getLowerBound());
       std::optional<Polynomial> moved = overSteps(distance, loop, *each);
-      init->offset = init->offset + (moved ? *moved : *product(atom({Kind::trip, {}, loop}), *each));
+      init->offset = init->offset + (moved ? *moved : *product(atom({Kind::iteration, {}, loop}), *each));
       return init;
     }
     return Pointer{value, {}};
@@ -219,7 +197,9 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
 
 constexpr const char *moreThanBounds = "its mask is not made of comparisons of indices with bounds";
 
-Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
+/// `visited`: parts of the mask that `parts` already has.
+Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts, std::set<ElementKey> &visited) {
+  if (!visited.insert(keyOf(mask, dims)).second) return {};
   APInt flag;
   if (matchPattern(mask, m_ConstantInt(&flag)) && flag.isOne()) return {};
   DenseElementsAttr constant;
@@ -230,19 +210,13 @@ Result<void> Indices::collect(Value mask, ArrayRef<int64_t> dims, Mask &parts) {
   }
   Operation *op = mask.getDefiningOp();
   if (!op) return Failure{moreThanBounds};
-  if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return collect(op->getOperand(0), *source, parts);
-  if (auto splat = dyn_cast<tt::SplatOp>(op)) return collect(splat.getSrc(), {}, parts);
+  if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return collect(op->getOperand(0), *source, parts, visited);
+  if (auto splat = dyn_cast<tt::SplatOp>(op)) return collect(splat.getSrc(), {}, parts, visited);
   if (isa<arith::AndIOp>(op)) {
-    Result<void> left = collect(op->getOperand(0), dims, parts);
-    return left ? collect(op->getOperand(1), dims, parts) : left;
+    Result<void> left = collect(op->getOperand(0), dims, parts, visited);
+    return left ? collect(op->getOperand(1), dims, parts, visited) : left;
   }
   return isa<arith::CmpIOp>(op) ? compare(op, dims, parts) : Failure{moreThanBounds};
-}
-
-/// True if the difference to another value may wrap around in 64 bits.
-static bool isHuge(const Polynomial &value) {
-  constexpr int64_t limit = int64_t(1) << 61;
-  return llvm::any_of(value.terms, [](const Term &term) { return term.coefficient <= -limit || term.coefficient >= limit; });
 }
 
 Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mask &parts) {
@@ -256,10 +230,11 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
   if (!left) return Failure{"in its mask, " + left.error()};
   Result<Polynomial> right = element(greater, dims);
   if (!right) return Failure{"in its mask, " + right.error()};
-  if (isHuge(*left) || isHuge(*right)) return Failure{"in its mask, a number is close to the limits of 64 bits"}; // the difference may wrap
+  std::optional<Polynomial> difference = exactDifference(*left, *right);
+  if (!difference) return Failure{"in its mask, a number is close to the limits of 64 bits"};
   bool orEqual = predicate == P::sle || predicate == P::sge || predicate == P::ule || predicate == P::uge;
   bool isUnsigned = predicate == P::ult || predicate == P::ule || predicate == P::ugt || predicate == P::uge;
-  parts.conjuncts.push_back(*left - *right - Polynomial(orEqual ? 1 : 0));
+  parts.conjuncts.push_back(*difference - Polynomial(orEqual ? 1 : 0));
   if (!isUnsigned) return {};
   // As unsigned numbers, a negative index is larger than any bound, and a negative bound is larger than any index.
   if (!fitsUnsigned(*right, extentsOf(greater, dims))) return Failure{"in its mask, an unsigned bound may exceed the signed range"};
@@ -269,13 +244,15 @@ Result<void> Indices::compare(Operation *comparison, ArrayRef<int64_t> dims, Mas
 
 Result<Mask> Indices::mask(Value tile, ArrayRef<int64_t> dims) {
   Mask parts;
-  Result<void> collected = collect(tile, dims, parts);
+  std::set<ElementKey> visited;
+  Result<void> collected = collect(tile, dims, parts, visited);
   if (!collected) return Failure{collected.error()};
   return parts;
 }
 
 bool Indices::isProven(Value tile) {
-  SmallVector<int64_t> dims = ownDims(tile), extents = extentsOf(tile, dims);
+  SmallVector<int64_t> dims = ownDims(tile);
+  Extents extents = extentsOf(tile, dims);
   Result<Mask> parts = mask(tile, dims);
   return parts && parts->conditions.empty() &&
          llvm::all_of(parts->conjuncts, [&](const Conjunct &each) { return isProven(each, extents, INT64_MIN, -1); });

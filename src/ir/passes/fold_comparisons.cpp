@@ -38,7 +38,7 @@ static bool isKnown(arith::CmpIOp comparison) {
 static void foldComparisons(tt::FuncOp function) {
   address::FailedGuards noAssumptions;
   noAssumptions.insert(everyGuard);
-  address::Indices indices(function, noAssumptions);
+  address::Indices indices(function, noAssumptions, gridLimits);
   SmallVector<arith::CmpIOp> known; // the analysis holds as long as the function does not change
   function.walk([&](arith::CmpIOp comparison) {
     bool isTile = isa<RankedTensorType>(comparison.getType());

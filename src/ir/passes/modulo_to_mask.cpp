@@ -15,6 +15,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace tilewright {
@@ -38,8 +40,8 @@ struct Wraparound {
 
 class Dropper {
 public:
-  Dropper(tt::FuncOp function, const address::FailedGuards &failedGuards, KeepsPosition keepsPosition)
-      : function(function), failedGuards(failedGuards), keepsPosition(keepsPosition) {}
+  Dropper(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits, KeepsPosition keepsPosition)
+      : function(function), failedGuards(failedGuards), limits(limits), keepsPosition(keepsPosition) {}
 
   std::vector<LaunchGuard> run() {
     SmallVector<tt::LoadOp> loads;
@@ -48,7 +50,8 @@ public:
     });
     for (tt::LoadOp load : loads) {
       SmallVector<Candidate> found;
-      find(load.getPtr(), ownDims(load.getPtr()), found);
+      Visited visited;
+      find(load.getPtr(), ownDims(load.getPtr()), found, visited);
       for (const Candidate &candidate : found) {
         bool once = llvm::count_if(found, [&](const Candidate &other) { return other.op == candidate.op; }) == 1;
         if (once) tryToDrop(load, candidate);
@@ -58,24 +61,24 @@ public:
   }
 
 private:
-  void find(Value value, ArrayRef<int64_t> dims, SmallVectorImpl<Candidate> &found) {
+  using Visited = std::set<std::pair<Operation *, SmallVector<int64_t>>>;
+
+  void find(Value value, ArrayRef<int64_t> dims, SmallVectorImpl<Candidate> &found, Visited &visited) {
     Operation *op = value.getDefiningOp();
-    if (!op || !isa<RankedTensorType>(value.getType())) return;
+    if (!op || !isa<RankedTensorType>(value.getType()) || !visited.insert({op, SmallVector<int64_t>(dims)}).second) return;
     if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
-      if (dims.size() != 1 || dims[0] < 0) return;
-      if (llvm::any_of(found, [&](const Candidate &other) { return other.op == op && other.dim == dims[0]; })) return;
-      found.push_back({op, dims[0]});
+      if (dims.size() == 1 && dims[0] >= 0) found.push_back({op, dims[0]});
       return;
     }
-    if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return find(op->getOperand(0), *source, found);
+    if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return find(op->getOperand(0), *source, found, visited);
     if (isPassedThrough(op))
       for (Value operand : op->getOperands())
-        find(operand, dims, found);
+        find(operand, dims, found, visited);
   }
 
   /// Removes the modulo if possible. Adds the assumptions to the kernel's guards only in this case.
   void tryToDrop(tt::LoadOp load, const Candidate &candidate) {
-    Indices indices(function, failedGuards);
+    Indices indices(function, failedGuards, limits);
     Result<Polynomial> index = indices.element(candidate.op->getOperand(0), {0}), size = indices.element(candidate.op->getOperand(1), {0});
     if (!index || !size || index->along(0).constant() != 1 || !size->along(0).isZero()) return;
     Polynomial start = index->along(-1);
@@ -213,14 +216,16 @@ private:
 
   tt::FuncOp function;
   const address::FailedGuards &failedGuards;
+  GridLimits limits;
   KeepsPosition keepsPosition;
   std::vector<LaunchGuard> guards;
 };
 
 } // namespace
 
-std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, KeepsPosition keepsPosition) {
-  return Dropper(function, failedGuards, keepsPosition).run();
+std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits,
+                                      KeepsPosition keepsPosition) {
+  return Dropper(function, failedGuards, limits, keepsPosition).run();
 }
 
 } // namespace tilewright

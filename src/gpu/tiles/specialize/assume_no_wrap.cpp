@@ -25,7 +25,8 @@ namespace {
 
 class Marker {
 public:
-  explicit Marker(tt::FuncOp function) : function(function), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards) {}
+  explicit Marker(tt::FuncOp function)
+      : function(function), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards, cudaGridLimits) {}
 
   void run() {
     if (!sharesSomething()) return;
@@ -56,7 +57,7 @@ private:
 
   /// True if the assumptions about addresses show that neither operand is negative. For a value, no further ones are made.
   bool isNotNegative(Operation *division) {
-    address::Indices trial(function, failedGuards);
+    address::Indices trial(function, failedGuards, cudaGridLimits);
     bool holds = llvm::all_of(division->getOperands(), [&](Value operand) { return trial.assumeNonNegativeElements(operand); });
     return holds && llvm::all_of(trial.guards(), [&](const LaunchGuard &guard) { return llvm::is_contained(indices.guards(), guard); });
   }

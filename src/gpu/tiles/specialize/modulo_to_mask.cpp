@@ -17,7 +17,8 @@ static bool keepsPosition(Operation *op, int64_t dim) {
 
 LogicalResult moduloToMask(ModuleOp module) {
   for (auto function : module.getOps<tt::FuncOp>())
-    if (!function.isExternal()) ttg::relyOn(function, tilewright::moduloToMask(function, ttg::failedGuardsOf(function), keepsPosition));
+    if (!function.isExternal())
+      ttg::relyOn(function, tilewright::moduloToMask(function, ttg::failedGuardsOf(function), cudaGridLimits, keepsPosition));
   return success();
 }
 

@@ -50,7 +50,7 @@ private:
     guard.name =
         address::nameOf(argument) + (isVersioningRequest ? " is not a multiple of " : " is a multiple of ") + std::to_string(divisor);
     using Kind = BoundNode::Kind;
-    guard.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::between, divisor, divisor}, {Kind::remainder, 0, 1}};
+    guard.nodes = {{Kind::slot, argument.getArgNumber()}, {Kind::range, divisor, divisor}, {Kind::remainder, 0, 1}};
     guard.isVersioningRequest = isVersioningRequest;
     return guard;
   }

@@ -223,7 +223,7 @@ private:
     if (Result<void> fits = checkElement(op.getType()); !fits) return fits;
     Value other = op.getOther();
     if (op.getMask() && other && !tt::isZeros(other)) return Failure{"elements outside its mask are not 0"};
-    Indices indices(function, failedGuards);
+    Indices indices(function, failedGuards, cudaGridLimits);
     Result<MapPlan> plan = planVerifiedMap(op, indices, op.getPtr(), op.getMask(), demandedExtent(op));
     if (!plan) return Failure{plan.error()};
     if (Result<void> pads = feedsPadded(op) ? checkPadding(indices, *plan, op.getType()) : Result<void>(); !pads) return pads;
@@ -282,7 +282,7 @@ private:
 
   Result<void> convertStore(Operation *op, Value pointers, Value mask, Value tile, ttg::ReductionAttr reduce) {
     if (ttg::bytesOfTile(tile.getType()) / config.getCtas() > target.sharedBytes) return Failure{"shared memory is too small for its tile"};
-    Indices indices(function, failedGuards);
+    Indices indices(function, failedGuards, cudaGridLimits);
     Result<MapPlan> plan = planVerifiedMap(op, indices, pointers, mask, ttg::shapeOf(tile.getType()));
     if (!plan) return Failure{plan.error()};
     Result<LaunchGuards> disjoint = reduce ? accesses.checkReductions(plan->base) : accesses.checkStore(plan->base);

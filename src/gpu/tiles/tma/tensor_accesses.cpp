@@ -117,7 +117,7 @@ static bool hasOneIndexEach(Indices &indices, const MapPlan &plan) {
 /// Returns the launch guards under which no two of the stores write to one address; null if they may.
 std::optional<LaunchGuards> TensorAccesses::disjointStoresGuards(const Accesses &accesses) const {
   address::FailedGuards failedGuards = ttg::failedGuardsOf(function);
-  Indices indices(function, failedGuards);
+  Indices indices(function, failedGuards, cudaGridLimits);
   std::vector<MapPlan> plans;
   for (size_t i = 0; i < accesses.stores.size(); ++i) {
     tt::StoreOp store = accesses.stores[i];

@@ -1,0 +1,30 @@
+"""Chains of 64 operations, each of which has the one before it as both operands: a search that follows both takes 2^64 steps."""
+# RUN: tilewright compile %s --kernel sums --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s
+# RUN: tilewright compile %s --kernel sums --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s --check-prefix=CPU
+# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s
+# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s --check-prefix=CPU
+
+import triton
+import triton.language as tl
+
+
+# CHECK: ld.global
+# CPU: ret
+@triton.jit
+def sums(x, y, n, SIZE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    total, offset = n, i
+    for _ in tl.static_range(64):
+        total = total + (total ^ 1)
+        offset = offset + offset % 32
+    tl.store(y + i, tl.load(x + (offset & 31) + (total & 31)))
+
+
+@triton.jit
+def shifts(x, y, n, SIZE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    first, offset = n, i
+    for _ in tl.static_range(64):
+        first = tl.minimum(first >> 1, first)
+        offset = (offset + n) >> 1
+    tl.store(y + i, tl.load(x + (offset & 31) + first, mask=i < n, other=0.0))
