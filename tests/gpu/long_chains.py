@@ -1,8 +1,8 @@
 """Chains of 64 operations, each of which has the one before it as both operands: a search that follows both takes 2^64 steps."""
 # RUN: tilewright compile %s --kernel sums --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s
 # RUN: tilewright compile %s --kernel sums --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s --check-prefix=CPU
-# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s
-# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s --check-prefix=CPU
+# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,1024' | FileCheck %s
+# RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,1024' | FileCheck %s --check-prefix=CPU
 
 import triton
 import triton.language as tl
@@ -13,11 +13,11 @@ import triton.language as tl
 @triton.jit
 def sums(x, y, n, SIZE: tl.constexpr):
     i = tl.arange(0, SIZE)
-    total, offset = n, i
+    row = i + n
     for _ in tl.static_range(64):
-        total = total + (total ^ 1)
-        offset = offset + offset % 32
-    tl.store(y + i, tl.load(x + (offset & 31) + (total & 31)))
+        row = row + row
+    offset = i[:, None] * SIZE + i[None, :]
+    tl.store(y + offset, tl.load(x + row[:, None] + offset))
 
 
 @triton.jit
@@ -27,4 +27,4 @@ def shifts(x, y, n, SIZE: tl.constexpr):
     for _ in tl.static_range(64):
         first = tl.minimum(first >> 1, first)
         offset = (offset + n) >> 1
-    tl.store(y + i, tl.load(x + (offset & 31) + first, mask=i < n, other=0.0))
+    tl.store(y + i, tl.load(x + offset % 32 + first // 64, mask=i < n, other=0.0))

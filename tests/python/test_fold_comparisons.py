@@ -19,7 +19,8 @@ def signed(value, bits):
 
 
 def quotient(a, b):
-    return abs(a) // b * (1 if a >= 0 else -1)  # by a positive number
+    """Of the language: rounded towards 0, and -1 for a divisor of 0."""
+    return abs(a) // abs(b) * (1 if (a >= 0) == (b >= 0) else -1) if b else -1
 
 
 OPERATIONS = {
@@ -42,8 +43,8 @@ def program(rng, number):
         values.append((f"%v{len(lines) - 1}", bits, rows))
         return values[-1]
 
-    def constant(bits, least=None):
-        value = rng.choice(CONSTANTS[bits] + list(range(1, 20)) * 2) if least is None else rng.randint(least, 20)
+    def constant(bits):
+        value = rng.choice(CONSTANTS[bits] + list(range(1, 20)) * 2)
         return add(f"arith.constant dense<{value}> : tensor<{ELEMENTS}xi{bits}>", bits, [[value] * ELEMENTS for _ in iterations])
 
     def pick(bits):
@@ -56,9 +57,9 @@ def program(rng, number):
             source, _, rows = pick(32)
             add(f"arith.extsi {source} : tensor<{ELEMENTS}xi32> to tensor<{ELEMENTS}xi64>", 64, rows)
             continue
-        left, right = pick(bits), constant(bits, least=1) if name[:3] in ("div", "rem") else pick(bits)
-        unsigned = name.endswith("ui")
-        rows = [[signed(OPERATIONS[name](a % 2**bits if unsigned else a, b), bits) for a, b in zip(*both)] for both in zip(left[2], right[2])]
+        left, right = pick(bits), pick(bits)
+        numbers = (lambda value: value % 2**bits) if name.endswith("ui") else int
+        rows = [[signed(OPERATIONS[name](numbers(a), numbers(b)), bits) for a, b in zip(*both)] for both in zip(left[2], right[2])]
         add(f"arith.{name} {left[0]}, {right[0]} : tensor<{ELEMENTS}xi{bits}>", bits, rows)
     bits, comparison = rng.choice([32, 64]), rng.choice(list(COMPARISONS))
     left, right = pick(bits), pick(bits)
