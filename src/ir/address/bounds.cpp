@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -33,8 +34,8 @@ struct Indices::Bounds {
   int64_t number(int64_t value) { return range(value, value); }
 
   int64_t ofType(Type type) {
-    int64_t bits = bitsOf(type), half = bits >= 64 ? INT64_MAX : (int64_t(1) << (bits - 1)) - 1;
-    return range(-half - 1, half);
+    int64_t bits = bitsOf(type);
+    return range(llvm::minIntN(bits), llvm::maxIntN(bits));
   }
 
   int64_t ofTerms(const Polynomial &value) {
@@ -110,7 +111,8 @@ struct Indices::Bounds {
     return push(Kind::sum, from, push(Kind::product, iteration, number(*step)));
   }
 
-  int64_t ofUnsigned(int64_t bits) { return range(0, bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1); }
+  /// A number of at most 63 bits.
+  int64_t ofUnsigned(int64_t bits) { return range(0, static_cast<int64_t>(llvm::maxUIntN(static_cast<uint64_t>(bits)))); }
 
   /// The operand of an operation whose result has the coordinates `dims`.
   int64_t ofOperand(Value operand, ArrayRef<int64_t> dims) {
@@ -192,8 +194,7 @@ static BoundContext unknownLaunch(tt::FuncOp function, const GridLimits &limits)
   BoundContext context;
   for (Type type : function.getArgumentTypes()) {
     int64_t bits = type.isInteger() ? bitsOf(type) : 64;
-    Interval::Wide half = Interval::Wide(1) << (bits - 1);
-    context.slots.push_back({-half, half - 1});
+    context.slots.push_back({llvm::minIntN(bits), llvm::maxIntN(bits)});
   }
   for (auto [programs, limit] : llvm::zip(context.programs, limits))
     programs = {1, limit};
@@ -233,7 +234,7 @@ bool Indices::assume(const Polynomial &value, int64_t low, int64_t high) {
 static std::string nameOfGuard(const std::string &value, int64_t low, int64_t high) {
   if (low == 0 && high == INT64_MAX) return value + " >= 0";
   for (int64_t bits : {32, 64})
-    if (low == INT64_MIN >> (64 - bits) && high == INT64_MAX >> (64 - bits)) return value + " fits in " + std::to_string(bits) + " bits";
+    if (low == llvm::minIntN(bits) && high == llvm::maxIntN(bits)) return value + " fits in " + std::to_string(bits) + " bits";
   return value + " is from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
@@ -250,7 +251,7 @@ bool Indices::assume(const Polynomial &value, const Extents &extents, int64_t lo
 }
 
 bool Indices::fits(const Polynomial &value, const Extents &extents, int64_t bits) {
-  int64_t low = INT64_MIN >> (64 - bits), high = INT64_MAX >> (64 - bits);
+  int64_t low = llvm::minIntN(bits), high = llvm::maxIntN(bits);
   return bits >= minAssumedBits ? assume(value, extents, low, high) : isProven(value, extents, low, high);
 }
 

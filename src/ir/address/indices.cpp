@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -87,8 +88,7 @@ std::optional<Indices::Kind> Indices::binaryKind(Operation *op) {
 }
 
 bool Indices::quotientFits(const Polynomial &dividend, const Extents &of, const Polynomial &divisor, const Extents &by, int64_t bits) {
-  int64_t smallest = INT64_MIN >> (64 - bits);
-  return isProven(divisor, by, 0, INT64_MAX) || isProven(dividend, of, smallest + 1, INT64_MAX) ||
+  return isProven(divisor, by, 0, INT64_MAX) || isProven(dividend, of, llvm::minIntN(bits) + 1, INT64_MAX) ||
          (bits >= minAssumedBits && assume(divisor, by, 0, INT64_MAX));
 }
 
