@@ -36,7 +36,7 @@ STEPS_OF = {
 FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
            SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
            SCHEDULE + "loops/": {"schedule-loops", "pipeline-loops"}, SCHEDULE + "policies/": {"schedule-loops"}, SCHEDULE + "decisions/": {"schedule-loops"},
-           SCHEDULE + "accumulators/": {"plan-accumulators", "place-accumulators"}, "src/gpu/ttg/": {ANY}}
+           SCHEDULE + "tensor_memory/": {"plan-accumulators", "place-accumulators"}, "src/gpu/ttg/": {ANY}}
 
 
 def steps_of(path, steps):

@@ -16,7 +16,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 LONGEST_FILE, LONGEST_FUNCTION = 800, 60
-SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "policies", "decisions", "expand", "dequantize", "mmas", "accumulators", "clusters"]
+SCHEDULE = ["shared_memory", "staging", "loops", "partitions", "policies", "decisions", "expand", "dequantize", "mmas", "tensor_memory", "clusters"]
 ORDER = ["support", "syntax", "evaluate", "ir", "frontend", "cpu", "gpu/layout", "gpu/machine", "gpu/ttg", "gpu/cost_model", "gpu/sm_model", "gpu/tiles",
          *(f"gpu/tiles/{name}" for name in ("specialize", "mma", "cluster", "tma", "layouts")), "gpu/schedule",
          *(f"gpu/schedule/{name}" for name in SCHEDULE), "gpu/thread/prepare", "gpu/thread",

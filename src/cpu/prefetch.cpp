@@ -121,15 +121,16 @@ static llvm::SmallVector<Operation *> scalarsOfProgram(Context &ctx, Value tile,
     if (op->getBlock() != entry && !(loop && op->getBlock() == loop.getBody())) return {};
     llvm::append_range(work, op->getOperands());
   }
+  auto isScalar = [&](Operation *op) { return op->getBlock() == entry && !isTile(op->getResult(0)); };
+  llvm::SmallVector<Operation *> inOrder(llvm::make_filter_range(seen, isScalar)), scalars;
+  llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   Operations changing;
-  llvm::SmallVector<Operation *> scalars;
-  for (Operation &op : *entry) {
-    if (!seen.contains(&op) || isTile(op.getResult(0))) continue;
+  for (Operation *op : inOrder) {
     auto id = dyn_cast<GetProgramIdOp>(op);
     auto changes = [&](Value operand) { return changing.contains(operand.getDefiningOp()); };
-    if (id ? int64_t(id.getAxis()) != 0 : !llvm::any_of(op.getOperands(), changes)) continue;
-    changing.insert(&op);
-    scalars.push_back(&op);
+    if (id ? int64_t(id.getAxis()) != 0 : !llvm::any_of(op->getOperands(), changes)) continue;
+    changing.insert(op);
+    scalars.push_back(op);
   }
   return scalars;
 }

@@ -130,6 +130,19 @@ static void markFailedGuards(tt::FuncOp kernel, const CompileRequest &request) {
   if (!names.empty()) kernel->setAttr(ttg::failedGuardsName, Builder(kernel.getContext()).getStrArrayAttr(names));
 }
 
+/// Refuses partitions of warps that the options or the GPU do not permit. The verifier knows them from the step configure on.
+static LogicalResult checkPartitions(tt::FuncOp kernel) {
+  std::string problem;
+  ttg::WarpSpecializeOp refused;
+  {
+    mlir::ScopedDiagnosticHandler handler(kernel.getContext(), [&](mlir::Diagnostic &diagnostic) { problem = diagnostic.str(); });
+    kernel.walk([&](ttg::WarpSpecializeOp partitions) {
+      if (!refused && failed(partitions.verifyRegions())) refused = partitions;
+    });
+  }
+  return refused ? LogicalResult(refuse(refused, Diag::invalidIr, {problem})) : success();
+}
+
 /// Stores the options of the compilation on the kernel, so that passes only need the module. Records the slots while arguments still have
 /// their types.
 static LogicalResult configure(Compilation &c) {
@@ -145,6 +158,7 @@ static LogicalResult configure(Compilation &c) {
     auto target = StringAttr::get(kernel.getContext(), c.request.gpu->name);
     kernel->setAttr(ttg::configName, ttg::ConfigAttr::get(kernel.getContext(), c.options.numWarps, c.options.numCtas, c.options.numStages,
                                                           c.options.maxnreg.value_or(0), target));
+    if (failed(checkPartitions(kernel))) return failure();
     markFailedGuards(kernel, c.request);
     markNotSpecialized(kernel, c.request);
   }

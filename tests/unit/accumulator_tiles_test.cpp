@@ -1,5 +1,5 @@
 // Tiles of tensor memory of a kernel whose first warp issues the MMAs: which values have one tile, and which tiles share columns.
-#include "gpu/schedule/accumulators/accumulator_tiles.h"
+#include "gpu/schedule/tensor_memory/first_warp/accumulator_tiles.h"
 
 #include "gpu/machine/ptx.h"
 

@@ -1,5 +1,5 @@
 // The plan of the partition that issues MMAs: what it decides, why there is none, and that a plan that was tampered with is caught.
-#include "gpu/schedule/accumulators/mma_plan.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"

@@ -95,6 +95,41 @@ TEST_F(PolicyTest, own) {
   EXPECT_EQ(made.getOps()[0].getStage(), made.getIndexStage() - 1);
 }
 
+static std::string textOf(tt::FuncOp function) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  function.print(stream);
+  return text;
+}
+
+/// A decision is a value: only writing it changes the kernel.
+TEST_F(PolicyTest, decidingChangesNothing) {
+  ttg::ConfigAttr config = ttg::configOf(function);
+  std::string before = textOf(function);
+  Result<KernelSchedule> made = decideSchedule(function, {config, *gpuTarget(config.getTarget().getValue())}, streaming, 0);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(textOf(function), before);
+  ASSERT_EQ(made->loops.size(), 1u);
+  EXPECT_EQ(made->loops[0].registerLoads.size(), 1u);
+  EXPECT_FALSE(made->producerObstacle); // no load could be a producer's
+  ASSERT_TRUE(mlir::succeeded(writeSchedule(*made, function)));
+  EXPECT_NE(textOf(function), before);
+}
+
+/// What a policy has decided is forgotten when another one schedules the loop.
+TEST_F(PolicyTest, policiesStartFresh) {
+  ttg::ConfigAttr config = ttg::configOf(function);
+  GpuTarget target = *gpuTarget(config.getTarget().getValue());
+  PolicyContext ofKernel{config, target};
+  mlir::scf::ForOp loop;
+  function.walk([&](mlir::scf::ForOp found) { loop = found; });
+  LoopSchedule schedule(findPrefetchableLoads(loop, true));
+  applyPolicies(schedule, 2, ofKernel, streaming);
+  EXPECT_EQ(schedule.registerLoads.size(), 1u);
+  applyPolicies(schedule, 2, ofKernel, {});
+  EXPECT_TRUE(schedule.registerLoads.empty());
+}
+
 /// A policy may name no load that cannot run ahead.
 TEST_F(PolicyTest, registerLoadsAreVerified) {
   mlir::scf::ForOp loop;

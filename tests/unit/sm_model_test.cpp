@@ -477,6 +477,50 @@ TEST(SmModel, Mbarriers) {
   EXPECT_FALSE(predict(64, "", body(false), {{}, {1, 1, 1}, 32, {}}).isComplete);
 }
 
+/// Where an mbarrier is, or which of its phases a warp waits for, may follow from data: then nothing says how long it waits.
+TEST(SmModel, UnknownMbarriers) {
+  auto body = [](const char *address, const char *parity) {
+    return std::string(R"(
+  %c0 = arith.constant 0 : i32
+  %base = ptx.shared_base
+  %x = ptx.load_global %pointer -> i32
+  %address = arith.addi %base, )") +
+           address + " : i32\n  ptx.mbarrier_init %address, 1\n  ptx.mbarrier_arrive %address\n  ptx.mbarrier_wait %address, " + parity;
+  };
+  ModeledLaunch launch{{std::nullopt}, {1, 1, 1}, 32, {}};
+  EXPECT_TRUE(predict(32, "%pointer: i64", body("%c0", "%c0"), launch).isComplete);
+  EXPECT_FALSE(predict(32, "%pointer: i64", body("%x", "%c0"), launch).isComplete);
+  EXPECT_FALSE(predict(32, "%pointer: i64", body("%c0", "%x"), launch).isComplete);
+}
+
+/// Each value of a lane is computed once, however many paths lead to it.
+TEST(SmModel, ValuesOfLanesWithManyPaths) {
+  std::string body = "%lane = ptx.lane_id\n%c1 = arith.constant 1 : i32\n%v0 = arith.addi %lane, %c1 : i32\n";
+  for (int i = 0; i < 60; ++i)
+    body += "%v" + std::to_string(i + 1) + " = arith.xori %v" + std::to_string(i) + ", %v" + std::to_string(i) + " : i32\n";
+  body += "%isZero = arith.cmpi eq, %v60, %lane : i32\n%x = ptx.load_global %pointer if %isZero -> i32\n";
+  EXPECT_TRUE(predict(32, "%pointer: i64", body, {{std::nullopt}, {1, 1, 1}, 32, {}}).isComplete);
+}
+
+/// A warp counts so many operations at most. The iterations of the loops that it has not counted then are as those before.
+TEST(SmModel, LoopsOfManyIterations) {
+  auto seconds = [](int64_t iterations) {
+    return secondsWithoutLaunch(predict(32, "%n: i32", R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c10 = arith.constant 10 : i32
+  %one = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %sum = scf.for %j = %c0 to %c10 step %c1 iter_args(%x = %one) -> (f32) : i32 {
+      %next = arith.addf %x, %one : f32
+      scf.yield %next : f32
+    }
+  })",
+                                        {{iterations}, {rates().sms, 1, 1}, 32, {}}));
+  };
+  EXPECT_NEAR(seconds(2'000'000'000) / seconds(20'000), 100'000, 2'000);
+}
+
 TEST(SmModel, AnEmptyKernelKeepsNothingBusy) {
   LaunchPrediction empty = predict(128, "", "", {{}, {1000, 1, 1}, 32, {}});
   for (const auto &[unit, fraction] : empty.busyUnits())

@@ -1,5 +1,5 @@
 // Columns of tensor memory: what is live at the same time never shares any, and what is not may.
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,8 @@
 #include "mlir/IR/Operation.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,18 +16,21 @@ namespace tilewright::gpu {
 struct LiveRange {
   mlir::Operation *first = nullptr, *end = nullptr;
   int64_t size = 0; ///< in registers, or bits
-  bool contains(mlir::Operation *op) const { return !op->isBeforeInBlock(first) && op->isBeforeInBlock(end); }
 };
 
 /// Returns the maximum size of all ranges that are live at one time.
 inline int64_t maxLive(llvm::ArrayRef<LiveRange> ranges) {
-  int64_t most = 0;
-  for (const LiveRange &at : ranges) {
-    int64_t size = 0;
-    for (const LiveRange &range : ranges)
-      if (range.contains(at.first)) size += range.size;
-    most = std::max(most, size);
+  llvm::SmallVector<std::pair<mlir::Operation *, int64_t>> changes; // in order; at an operation, ranges end before others begin
+  for (const LiveRange &range : ranges) {
+    if (!range.first->isBeforeInBlock(range.end)) continue;
+    changes.push_back({range.first, range.size});
+    changes.push_back({range.end, -range.size});
   }
+  llvm::sort(changes,
+             [](const auto &x, const auto &y) { return x.first == y.first ? x.second < y.second : x.first->isBeforeInBlock(y.first); });
+  int64_t size = 0, most = 0;
+  for (const auto &[op, change] : changes)
+    most = std::max(most, size += change);
   return most;
 }
 

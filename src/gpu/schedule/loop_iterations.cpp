@@ -51,7 +51,7 @@ Value LoopIterations::increment(BlockArgument carried) {
 LoopIterations::LoopIterations(scf::ForOp loop, ArrayRef<LaterScalar> scalars) : loop(loop) {
   ValueRange carried = loop.getRegionIterArgs();
   for (const LaterScalar &each : scalars)
-    ofPresent[{each.iterations, carried[each.carried]}] = carried[each.later];
+    ofPresent[{each.iterations, carried[each.carried]}] = {carried[each.later]};
 }
 
 bool LoopIterations::canClone(Value value) {
@@ -136,20 +136,25 @@ Value LoopIterations::argumentOf(OpBuilder &b, BlockArgument argument, const Ori
   return b.createOrFold<arith::AddIOp>(loc, origin.number, way);
 }
 
+static Operation *nextOf(OpBuilder &b) {
+  return b.getInsertionPoint() == b.getInsertionBlock()->end() ? nullptr : &*b.getInsertionPoint();
+}
+
 /// True if a value that has been computed before is surely known at the insertion point.
-static bool isKnownAt(OpBuilder &b, Value value) {
-  Operation *op = value ? value.getDefiningOp() : nullptr;
-  if (!op) return value != nullptr;
+bool LoopIterations::isKnownAt(OpBuilder &b, const Clone &clone) {
+  Operation *op = clone.value ? clone.value.getDefiningOp() : nullptr, *next = nextOf(b);
+  if (!op) return clone.value != nullptr;
   if (op->getBlock() != b.getInsertionBlock()) return false;
-  return b.getInsertionPoint() == b.getInsertionBlock()->end() || op->isBeforeInBlock(&*b.getInsertionPoint());
+  return !next || next == clone.next || op->isBeforeInBlock(next); // the last one numbers the operations of the block
 }
 
 Value LoopIterations::clone(OpBuilder &b, Value value, const Origin &origin, int64_t iterations) {
   if (loop.isDefinedOutsideOfLoop(value)) return value;
-  if (Value known = origin.clones.lookup({iterations, value}); isKnownAt(b, known)) return known;
+  if (Clone known = origin.clones.lookup({iterations, value}); isKnownAt(b, known)) return known.value;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Value result = argumentOf(b, argument, origin, iterations);
-    return origin.clones[{iterations, value}] = result;
+    origin.clones[{iterations, value}] = {result, nextOf(b)};
+    return result;
   }
   Operation *op = value.getDefiningOp();
   IRMapping operands;
@@ -163,8 +168,8 @@ Value LoopIterations::clone(OpBuilder &b, Value value, const Origin &origin, int
   Operation *copy = b.clone(*op, operands);
   if (mask) cast<tt::LoadOp>(copy).getMaskMutable().assign(mask);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
-    origin.clones[{iterations, from}] = to;
-  return origin.clones.lookup({iterations, value});
+    origin.clones[{iterations, from}] = {to, nextOf(b)};
+  return origin.clones.lookup({iterations, value}).value;
 }
 
 SmallVector<Value> LoopIterations::cloneAt(OpBuilder &b, ValueRange values, const Origin &origin, int64_t iterations) {
@@ -182,7 +187,7 @@ SmallVector<Value> LoopIterations::ofIteration(OpBuilder &b, ValueRange values, 
   return cloneAt(b, values, {loop.getLowerBound(), init, exists, ofFirst}, iteration);
 }
 
-/// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps.
+/// True if `room`, the distance to the bound as a positive unsigned number, is more than so many steps, which are unsigned as well.
 static Value isBeyond(OpBuilder &b, Location loc, Value room, Value step, int64_t iterations) {
   llvm::APInt known;
   bool overflows = iterations > 1;
@@ -211,7 +216,7 @@ Value LoopIterations::existsIteration(OpBuilder &b, int64_t iteration) {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
   llvm::APInt by;
   bool fromZero = matchPattern(lower, m_Zero()) && !loop.getUnsignedCmp(), overflows = false;
-  if (fromZero && matchPattern(step, m_ConstantInt(&by))) {
+  if (fromZero && matchPattern(step, m_ConstantInt(&by)) && by.isStrictlyPositive()) {
     llvm::APInt way = by.smul_ov(llvm::APInt(by.getBitWidth(), static_cast<uint64_t>(iteration)), overflows);
     Value last = arith::ConstantOp::create(b, loc, b.getIntegerAttr(step.getType(), way));
     if (!overflows) return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, upper, last);
@@ -248,10 +253,9 @@ scf::ForOp withMoreCarried(scf::ForOp loop, ValueRange inits) {
                                   [](OpBuilder &, Location, Value, ValueRange) {});
   fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   fresh.setUnsignedCmp(loop.getUnsignedCmp());
-  Block *from = loop.getBody(), *to = fresh.getBody();
-  to->getOperations().splice(to->end(), from->getOperations());
-  for (auto [old, now] : llvm::zip(from->getArguments(), to->getArguments()))
-    old.replaceAllUsesWith(now);
+  fresh.getRegion().takeBody(loop.getRegion());
+  for (Value init : inits)
+    fresh.getBody()->addArgument(init.getType(), init.getLoc());
   loop->replaceAllUsesWith(fresh->getResults().take_front(loop->getNumResults()));
   loop->erase();
   return fresh;

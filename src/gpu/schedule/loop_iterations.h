@@ -46,8 +46,14 @@ private:
   bool canClone(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
   mlir::Value increment(mlir::BlockArgument carried);
   mlir::Value advanced(mlir::OpBuilder &b, mlir::Value start, mlir::Value by, int64_t iterations);
+  /// A value of another iteration, and an operation before which it is known; null: it is known at the end of a block.
+  struct Clone {
+    mlir::Value value;
+    mlir::Operation *next = nullptr;
+  };
+  static bool isKnownAt(mlir::OpBuilder &b, const Clone &clone);
   /// Values of the iteration with this number, counted from the first one or from the present one: by number and value.
-  using Clones = llvm::DenseMap<std::pair<int64_t, mlir::Value>, mlir::Value>;
+  using Clones = llvm::DenseMap<std::pair<int64_t, mlir::Value>, Clone>;
   struct Origin {
     mlir::Value number;                                                 ///< the induction variable there
     llvm::function_ref<mlir::Value(mlir::BlockArgument)> start;         ///< what is carried there

@@ -67,12 +67,9 @@ void Sm::sleep(Step &step) {
 /// Returns the lock of a CTA. Null if no one waits for it, as far as known.
 Lock *Sm::lockOf(const Step &step, Value address) {
   auto [it, inserted] = locks.try_emplace(address);
-  Locks &all = it->second;
-  if (inserted) {
-    all.ofSm = addressesOfSm(address);
-    all.locks.resize(static_cast<size_t>(std::ceil(all.ofSm)));
-  }
-  return all.locks.empty() ? nullptr : &all.locks[warpCta[step.index] % all.locks.size()];
+  std::vector<Lock> &all = it->second;
+  if (inserted) all.resize(static_cast<size_t>(std::ceil(addressesOfSm(address))));
+  return all.empty() ? nullptr : &all[warpCta[step.index] % all.size()];
 }
 
 void Sm::acquire(Step &step, Value address) {
@@ -88,7 +85,7 @@ void Sm::acquire(Step &step, Value address) {
 /// True if a lock that others want has been held since a time before this one.
 bool Sm::waitsSince(double time) const {
   return llvm::any_of(locks, [&](const auto &entry) {
-    return llvm::any_of(entry.second.locks, [&](const Lock &lock) { return lock.isHeld && lock.isWanted && lock.since < time; });
+    return llvm::any_of(entry.second, [&](const Lock &lock) { return lock.isHeld && lock.isWanted && lock.since < time; });
   });
 }
 
@@ -96,8 +93,7 @@ bool Sm::waitsSince(double time) const {
 void Sm::release(Step &step, Value address) {
   Lock *lock = lockOf(step, address);
   if (!lock || !lock->isHeld) return;
-  const Locks &all = locks[address];
-  double others = static_cast<double>(all.locks.size()) / all.ofSm - 1;
+  double others = static_cast<double>(locks[address].size()) / addressesOfSm(address) - 1;
   lock->isHeld = false;
   lock->freeFrom = step.time + others * (step.time - lock->since);
   end = std::max(end, lock->freeFrom);

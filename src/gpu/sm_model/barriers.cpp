@@ -46,7 +46,9 @@ void Sm::syncCluster(Step &step) {
 //===---------------------------------------------------------------------------------------------------------------- mbarriers
 
 Mbarrier *Sm::mbarrierAt(const Step &step, Value address, Value predicate) {
-  Integer known = step.warp.lanesWhere(predicate) ? step.warp.inLane(address, 0) : std::nullopt;
+  if (!step.warp.lanesWhere(predicate)) return nullptr;
+  Integer known = step.warp.inLane(address, 0);
+  isComplete &= known.has_value();
   return known ? &ctaOf(step.index).mbarriers[*known] : nullptr;
 }
 
@@ -93,6 +95,7 @@ void Sm::waitForMbarrier(Step &step) {
   auto wait = cast<ptx::MbarrierWaitOp>(step.node.op);
   Mbarrier *barrier = mbarrierAt(step, wait.getBarrier(), Value());
   Integer parity = step.warp.inLane(wait.getParity(), 0);
+  isComplete &= parity.has_value();
   if (!barrier || !parity) return;
   step.waits = static_cast<int64_t>(barrier->phase & 1) == (*parity & 1);
   if (step.waits)

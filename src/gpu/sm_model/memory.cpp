@@ -65,6 +65,7 @@ static Box boxOf(Value map) {
 /// until memory has nothing to read, as far as there is room.
 double Sm::moveBytes(double time, double bytes, int64_t stream) {
   bool isStore = stream % 2;
+  double cyclesPerByte = rates.memoryCyclesPerByte();
   double missed = bytes * misses[static_cast<size_t>(stream)], start = std::max(time, l2Free);
   traffic[static_cast<size_t>(stream)] += bytes;
   busy.l2Bytes += bytes, busy.memoryBytes += missed;

@@ -49,15 +49,17 @@ void Sm::readResponse(Step &step) {
 
 //===---------------------------------------------------------------------------------------------------------------- counting
 
+constexpr int64_t maxSamples = 64, maxProgramsOfAxis = 512; ///< whose operations are counted
+
 double Sm::stepsOf(int64_t program) const {
+  constexpr int64_t maxCounted = 50'000'000; // of all warps of all these programs
   double steps = 0;
   for (int64_t warp = 0; warp < warpsOfCta; ++warp)
-    steps += Warp(code, placeOf(program, warp)).countSteps();
+    steps += Warp(code, placeOf(program, warp)).countSteps(maxCounted / (warpsOfCta * (maxSamples + maxProgramsOfAxis)));
   return steps;
 }
 
 double Sm::totalSteps(int64_t count) const {
-  constexpr int64_t maxSamples = 64;
   int64_t samples = std::min(count, maxSamples);
   double steps = 0;
   for (int64_t sample = 0; sample < samples; ++sample)
@@ -68,7 +70,7 @@ double Sm::totalSteps(int64_t count) const {
 /// Returns the operations of the SM with the most of them: each CTA goes to the SM that is free first. Programs of one position along the
 /// first axis count as alike.
 double Sm::stepsOfBusiestSm() const {
-  constexpr int64_t maxProgramsOfAxis = 512, maxPrograms = 65536;
+  constexpr int64_t maxPrograms = 65536;
   int64_t programs = launch.programs();
   if (programs > maxPrograms) return 0;
   std::vector<double> steps(static_cast<size_t>(std::min(launch.grid[0], maxProgramsOfAxis)));

@@ -27,6 +27,9 @@ struct SmRates {
   double memoryLatency = 0;         ///< more cycles of a load from memory
   bool threeOperandMaximum = false; ///< the maximum or minimum of three f32 is one instruction
   double launchSeconds = 0;         ///< from an event before a launch to an event after it, for an empty kernel
+
+  /// Cycles in which memory moves a byte from or to one SM, if all SMs share it.
+  double memoryCyclesPerByte() const { return clock * static_cast<double>(sms) / memoryBytes; }
 };
 
 /// Returns the row of a target whose GPU is part of this text ("NVIDIA H200"), else the target's first row. Null if it has none.

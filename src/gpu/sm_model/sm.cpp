@@ -7,8 +7,7 @@ namespace tilewright::gpu::model {
 Sm::Sm(const Code &code, ptx::KernelAttr kernel, const ModeledLaunch &launch, const SmRates &rates, int64_t resident,
        std::vector<double> missFractions)
     : code(code), launch(launch), rates(rates), warpsOfCta(kernel.getThreads() / lanesOfWarp), resident(resident),
-      cluster(std::max<int64_t>(kernel.getCluster(), 1)), cyclesPerByte(rates.clock * static_cast<double>(rates.sms) / rates.memoryBytes),
-      misses(std::move(missFractions)) {
+      cluster(std::max<int64_t>(kernel.getCluster(), 1)), misses(std::move(missFractions)) {
   traffic.resize(2 * (code.body.arguments.size() + 1));
   misses.resize(traffic.size(), 1);
 }
@@ -90,7 +89,7 @@ double Sm::run(int64_t count, const Steps &counted) {
   }
   bool stopped = !queue.empty();
   Progress since = (spinSteps < maxSteps ? half : spinHalf).value_or(Progress());
-  isComplete =
+  isComplete &=
       stopped ? steps > since.steps && !waitsSince(since.time) : llvm::all_of(ctas, [](const Cta &cta) { return cta.running == 0; });
   // The rest goes on at the rate of the second half, and the SM with the most work ends last.
   double cycles = stopped ? now : end;
@@ -103,7 +102,7 @@ double Sm::run(int64_t count, const Steps &counted) {
     bytes *= scale;
   // What MMAs read of shared memory has not delayed other accesses. What is still in the L2 cache is written during the next kernel, as
   // that of the previous kernel was.
-  return std::max({most > 0 ? cycles * most : cycles, busy[Unit::shared], busy.memoryBytes * cyclesPerByte});
+  return std::max({most > 0 ? cycles * most : cycles, busy[Unit::shared], busy.memoryBytes * rates.memoryCyclesPerByte()});
 }
 
 } // namespace tilewright::gpu::model

@@ -36,12 +36,6 @@ struct Lock {
   double since = 0;                      ///< when the holder could have acquired it: earlier than it has, if it was wanted
 };
 
-/// The locks at one address of the kernel's, as many as an SM has of those of all programs that run at the same time.
-struct Locks {
-  double ofSm = 0; ///< 0: not known, and no program waits
-  std::vector<Lock> locks;
-};
-
 struct Cta {
   std::array<NamedBarrier, namedBarriers> barriers;
   std::map<int64_t, Mbarrier> mbarriers;               ///< by address
@@ -95,7 +89,7 @@ public:
   BusyTimes busy;
   /// The bytes that each argument's accesses move, and at the end those of unknown ones; of stores at odd indices.
   std::vector<double> traffic;
-  bool isComplete = true;
+  bool isComplete = true; ///< all waits could be resolved
 
   // ---- the effects of operations.def
   using Effect = void(Step &step);
@@ -138,7 +132,7 @@ private:
   // ---- barriers.cpp
   void arriveAt(Step &step, int64_t id, int64_t threads, bool waits);
   void arrive(Mbarrier *barrier, int64_t arrivals, int64_t bytes, double time);
-  /// Returns the CTA's mbarrier at an address; null if the address is not known, or if the predicate is false.
+  /// Returns the CTA's mbarrier at an address. Null if the predicate is false, or if the address is not known: then the run is incomplete.
   Mbarrier *mbarrierAt(const Step &step, mlir::Value address, mlir::Value predicate);
 
   // ---- programs.cpp
@@ -152,7 +146,6 @@ private:
   const ModeledLaunch &launch;
   const SmRates &rates;
   int64_t warpsOfCta, resident, cluster;
-  double cyclesPerByte; ///< of memory, by this SM's share
   std::vector<double> misses;
 
   std::vector<std::unique_ptr<Warp>> warps;
@@ -169,7 +162,9 @@ private:
   double unwritten = 0;                                            ///< bytes that have been stored to the L2 cache, and not yet to memory
   std::map<std::pair<const Node *, uint32_t>, double> accessBytes; ///< of an operation that these lanes execute
   llvm::DenseMap<mlir::Value, double> addresses;                   ///< addressesOfSm
-  llvm::DenseMap<mlir::Value, Locks> locks;
+  /// The locks at an address of the kernel's, as many as an SM has of those of all programs that run at the same time. None if that is not
+  /// known: no program waits.
+  llvm::DenseMap<mlir::Value, std::vector<Lock>> locks;
   /// When the L2 cache has executed the atomics of an address; of an operation, if its address is not known.
   std::map<std::pair<const Node *, int64_t>, double> atomicFree;
 };

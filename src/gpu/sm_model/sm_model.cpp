@@ -97,7 +97,7 @@ LaunchPrediction predictLaunch(ModuleOp module, const ModeledLaunch &described, 
   prediction.shared = busy[Unit::shared] / cycles;
   prediction.tensorMemory = busy[Unit::tensorMemory] / schedulers / cycles;
   prediction.l2 = busy.l2Bytes / rates.l2BytesPerCycle / cycles;
-  prediction.memory = busy.memoryBytes * static_cast<double>(rates.sms) / rates.memoryBytes * rates.clock / cycles;
+  prediction.memory = busy.memoryBytes * rates.memoryCyclesPerByte() / cycles;
   return prediction;
 }
 

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tilewright::gpu::model {
 
 constexpr int64_t sharedBase = 1024;
-constexpr int maxDepth = 64; // of a computation that is followed for each lane
+constexpr int maxDepth = 512; // of a computation that is followed for each lane, by recursion
 
 Warp::Warp(const Code &code, const Place &place)
     : code(code), place(place), values(static_cast<size_t>(code.values)), ready(static_cast<size_t>(code.values), 0.0) {
@@ -70,26 +70,46 @@ Integer inProgram(Value value, const Place &place) {
   return inProgramFrom(value, place, known);
 }
 
-static Integer inLaneFrom(const Warp &warp, Value value, int64_t lane, int depth) {
-  auto found = warp.code.numbers.find(value);
-  if (found == warp.code.numbers.end() || depth > maxDepth) return std::nullopt;
-  if (!warp.code.differsInWarp[static_cast<size_t>(found->second)]) return warp.get(found->second);
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
-    OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-    return init ? inLaneFrom(warp, init->get(), lane, depth + 1) : std::nullopt;
+namespace {
+/// Computes values in one lane, each of them once.
+class LaneValues {
+public:
+  LaneValues(const Warp &warp, int64_t lane) : warp(warp), lane(lane) {}
+
+  Integer get(Value value, int depth = 0) {
+    auto found = warp.code.numbers.find(value);
+    if (found == warp.code.numbers.end() || depth > maxDepth) return std::nullopt;
+    if (!warp.code.differsInWarp[static_cast<size_t>(found->second)]) return warp.get(found->second);
+    if (auto before = known.find(value); before != known.end()) return before->second;
+    Integer result = compute(value, depth + 1);
+    known[value] = result;
+    return result;
   }
-  Operation *op = value.getDefiningOp();
-  if (Integer known = special(op, warp.place, lane)) return known;
-  if (op->getNumRegions() != 0 || op->getNumResults() != 1) return std::nullopt;
-  SmallVector<Integer, 3> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(inLaneFrom(warp, operand, lane, depth + 1));
-  return computeInteger(op, operands);
-}
+
+private:
+  Integer compute(Value value, int depth) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      return init ? get(init->get(), depth) : std::nullopt;
+    }
+    Operation *op = value.getDefiningOp();
+    if (Integer ofLane = special(op, warp.place, lane)) return ofLane;
+    if (op->getNumRegions() != 0 || op->getNumResults() != 1) return std::nullopt;
+    SmallVector<Integer, 3> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(get(operand, depth));
+    return computeInteger(op, operands);
+  }
+
+  const Warp &warp;
+  int64_t lane;
+  llvm::SmallDenseMap<Value, Integer, 16> known;
+};
+} // namespace
 
 Integer Warp::inLane(Value value, int64_t lane) const {
-  return inLaneFrom(*this, value, lane, 0);
+  return LaneValues(*this, lane).get(value);
 }
 
 uint32_t Warp::lanesWhere(Value predicate) const {
@@ -191,6 +211,7 @@ const Node *Warp::next() {
     }
     if (frame.left > 0) {
       --frame.left, frame.next = 0;
+      if (iterationsAreAlike) frame.standForAll(frame.left + 1);
       pass(frame.body->yielded, ArrayRef(frame.body->arguments).drop_front());
       Integer index = get(frame.body->arguments[0]), step = get(frame.node->operands[2]);
       define(frame.body->arguments[0], index && step ? Integer(*index + *step) : std::nullopt, now);
@@ -208,42 +229,24 @@ const Node *Warp::next() {
 
 //===---------------------------------------------------------------------------------------------------------------- counting
 
-double Warp::countNode(const Node &node) {
-  if (node.bodies.empty()) {
-    evaluate(node);
-    return 1;
-  }
-  size_t depth = stack.size();
-  if (!enter(node)) return 1;
-  double steps = 1;
-  // Iterations of a loop without inner loops are alike.
-  if (Frame &frame = stack.back(); frame.body->isFlat && frame.left > 0 && isa<scf::ForOp>(node.op)) {
-    double times = static_cast<double>(frame.left) + 1;
-    frame.left = 0;
-    while (const Node *inner = stack.size() > depth ? next() : nullptr) {
-      if (stack.size() <= depth) { // `inner` follows the loop
-        --stack.back().next;
-        break;
-      }
-      steps += times;
-      if (inner->bodies.empty())
-        evaluate(*inner);
-      else
-        enter(*inner);
-    }
-  }
-  return steps;
-}
-
-double Warp::countSteps() {
+double Warp::countSteps(int64_t budget) {
   auto isProgram = [](const Frame &frame) { return frame.node && frame.node->isProgramLoop; };
   double steps = 0, ofProgram = 0;
-  while (const Node *node = next()) {
-    bool counts = llvm::any_of(stack, isProgram), isAttempt = spins();
-    double count = countNode(*node);
-    if (isAttempt) continue;
-    steps += count;
-    if (counts) ofProgram += count;
+  for (int64_t walked = 0; const Node *node = next(); ++walked) {
+    iterationsAreAlike = walked >= budget;
+    double each = stack.back().weight;
+    if (!spins()) {
+      steps += each;
+      if (llvm::any_of(stack, isProgram)) ofProgram += each;
+    }
+    if (node->bodies.empty()) {
+      evaluate(*node);
+    } else if (enter(*node)) {
+      Frame &frame = stack.back();
+      frame.weight = each;
+      // Iterations of a loop without inner loops are alike.
+      if (isa<scf::ForOp>(node->op) && (frame.body->isFlat || iterationsAreAlike)) frame.standForAll(frame.left + 1);
+    }
   }
   return ofProgram > 0 ? ofProgram : steps;
 }

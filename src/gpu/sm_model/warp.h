@@ -25,6 +25,10 @@ struct Frame {
   size_t next = 0;
   int64_t left = 0; ///< iterations after this one
   uint32_t mask = ~0u;
+  double weight = 1; ///< while operations are counted: how many executions of the body this one stands for
+
+  /// Lets an iteration stand for this one and those after it.
+  void standForAll(int64_t iterations) { weight *= static_cast<double>(iterations), left = 0; }
 };
 
 /// Asynchronous operations of a warp, which it commits in groups.
@@ -79,8 +83,9 @@ public:
   /// Enters the body of a branch or loop. False if none of it is executed.
   bool enter(const Node &node);
   /// Returns how many operations this warp executes from here on, loops included, attempts to acquire a lock excluded. In a kernel with a
-  /// program loop: those of an iteration, because a CTA executes the others once for many programs.
-  double countSteps();
+  /// program loop: those of an iteration, because a CTA executes the others once for many programs. After `budget` operations, an iteration
+  /// counts for all that follow in its loop.
+  double countSteps(int64_t budget);
 
   int64_t iterationsOf(const Node &loop) const;
 
@@ -89,7 +94,8 @@ private:
   void define(int32_t value, Integer number, double time);
   uint32_t takenLanes(const Node &node) const;
   void pass(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
-  double countNode(const Node &node);
+
+  bool iterationsAreAlike = false; ///< while operations are counted: the next iteration of a loop stands for all after it
 };
 
 } // namespace tilewright::gpu::model

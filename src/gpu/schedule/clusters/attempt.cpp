@@ -1,6 +1,6 @@
 #include "gpu/schedule/clusters/attempt.h"
 
-#include "gpu/schedule/accumulators/mma_plan.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 #include "support/target.h"
 
 using namespace mlir;

@@ -35,18 +35,19 @@ static std::optional<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref
 FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies,
                                                 function_ref<void(tt::FuncOp)> seeRewritten) {
   OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
-  FailureOr<int64_t> planned = scheduleLoopsOnce(function, context, policies, /*later=*/0);
-  if (failed(planned)) return failure();
+  Result<KernelSchedule> schedule = decideSchedule(function, context, policies, /*later=*/0);
+  if (!schedule) return bug(function, schedule.error()), failure(); // the step that makes a partition checks that it fits
+  if (failed(writeSchedule(*schedule, function))) return failure();
   // Later steps may add more than fits. Then the depths leave as much space, until they do.
   for (int64_t later = 0;;) {
     std::optional<int64_t> bytes = bytesOfRewritten(function, seeRewritten);
     // Nothing to gain: an error, which the step that reports it will meet again, or no stage that could be given up.
-    if (!bytes || *bytes <= context.target.sharedBytes || *bytes - *planned <= later) return bytes;
-    later = *bytes - *planned;
+    if (!bytes || *bytes <= context.target.sharedBytes || *bytes - schedule->bytes <= later) return bytes;
+    later = *bytes - schedule->bytes;
     OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(unscheduled->clone()));
-    ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
-    planned = scheduleLoopsOnce(*copy, context, policies, later);
-    if (failed(planned)) return bytes; // allocate-shared reports that the kernel does not fit
+    schedule = decideSchedule(*copy, context, policies, later);
+    if (!schedule) return bytes; // allocate-shared reports that the kernel does not fit
+    if (failed(writeSchedule(*schedule, *copy))) return failure();
     function.getBody().takeBody(copy->getBody());
     function->setAttrs((*copy)->getAttrDictionary());
   }

@@ -52,8 +52,9 @@ CrossTile keepStagesAcrossTiles(const LoopSchedule &schedule, int64_t stages, co
   if (!tiles) return {};
   SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
   for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
-    if (!schedule.loop->isBeforeInBlock(next)) continue;
-    for (const Copy &copy : kernel.foundIn(next).copies())
+    auto found = kernel.found.find(next);
+    if (found == kernel.found.end() || !schedule.loop->isBeforeInBlock(next)) continue;
+    for (const Copy &copy : found->second.copies())
       shared.push_back({copy.alloc, 0, next});
   }
   CrossTile across{tiles, stages};

@@ -73,7 +73,7 @@ private:
       int64_t barriers = barriersOf(deeper) - current, bytes = budget.bytesWith(buffers, barriers);
       if (!budget.holds(bytes) || ctasByShared(bytes, context.target) < ctas) continue;
       budget.reserve(buffers, barriers);
-      schedule = std::move(deeper);
+      schedule = kernel.withRegisterLoads(std::move(deeper));
       return;
     }
   }

@@ -4,21 +4,25 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/loops/multicast.h"
-#include "ir/refusal.h"
 #include "support/target.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-const LoopLoads &KernelLoops::foundIn(scf::ForOp loop) const {
-  return *llvm::find_if(found, [&](const LoopLoads &each) { return each.loop == loop; });
-}
-
 LoopSchedule KernelLoops::withPolicy(LoopSchedule schedule, int64_t stages) const {
   applyPolicies(schedule, stages, context, policies);
   // Only MMAs in flight, or a partition, use buffers of computed operands.
   if ((schedule.edges.empty() || schedule.drainsAtWait()) && !schedule.operandPartition) schedule.computed.clear();
+  return schedule;
+}
+
+LoopSchedule KernelLoops::withRegisterLoads(LoopSchedule schedule) const {
+  bool byThreads = schedule.requested > 1 && !schedule.warpSpecialized && multipliesByThreads(schedule.loop);
+  if (schedule.computed.empty() && !byThreads) return schedule; // but for those of a policy
+  int64_t registers = registersForTiles(context.config, context.target, warpSpecialized) - accumulatorsOf(schedule.loop);
+  if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
+  addRegisterLoads(schedule, registers);
   return schedule;
 }
 
@@ -32,16 +36,6 @@ static void shareAmongCtas(LoopSchedule &schedule, const KernelLoops &kernel) {
       if (copy.multicast) copy.lifetime = ttg::Lifetime::fromStart;
       if (kernel.found.size() != 1) copy.lifetime = ttg::Lifetime::throughout;
     }
-}
-
-/// Loads to registers run an iteration ahead if threads multiply, or compute operands of MMAs, and if the registers suffice.
-static void scheduleRegisterLoads(LoopSchedule &schedule, const KernelLoops &kernel) {
-  bool byThreads = schedule.requested > 1 && !schedule.warpSpecialized && multipliesByThreads(schedule.loop);
-  if (schedule.computed.empty() && !byThreads) return; // but for those of a policy
-  const auto &[config, target] = kernel.context;
-  int64_t registers = registersForTiles(config, target, kernel.warpSpecialized) - accumulatorsOf(schedule.loop);
-  if (schedule.computed.empty()) registers -= registersOfMmas(schedule.loop);
-  addRegisterLoads(schedule, registers);
 }
 
 /// True if an iteration loads tiles itself, not in a loop of its own.
@@ -86,15 +80,14 @@ static int64_t scheduleBuffers(LoopDecision &decision, const KernelLoops &kernel
   return stages;
 }
 
-FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier) {
+Result<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier) {
   LoopDecision decision{LoopSchedule(found), {}, {}, !found.circularBuffers.empty()};
   LoopSchedule &schedule = decision.schedule;
   bool onlyPartition = kernel.function->hasAttr(ttg::operandRegistersName);
   schedule.warpSpecialized = kernel.warpSpecialized && (schedule.operandPartition || !onlyPartition);
   if (schedule.warpSpecialized && kernel.context.config.getCtas() != 1) shareAmongCtas(schedule, kernel);
   int64_t stages = scheduleBuffers(decision, kernel, earlier);
-  if (schedule.operandPartition && stages < 2)
-    return bug(schedule.loop, "the circular buffers of its operand partition do not fit in shared memory"), failure();
+  if (schedule.operandPartition && stages < 2) return Failure{"the circular buffers of its operand partition do not fit in shared memory"};
   if (schedule.requested > 1 && (stages > 1 || !decision.copies))
     schedule = kernel.withPolicy(std::move(schedule), stages);
   else
@@ -104,7 +97,7 @@ FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &
     if (decision.crossTile.tiles) schedule = kernel.withPolicy(std::move(schedule), decision.crossTile.stages);
   }
   schedule.crossTile = bool(decision.crossTile.tiles);
-  scheduleRegisterLoads(schedule, kernel);
+  schedule = kernel.withRegisterLoads(std::move(schedule));
   schedule.reason = reasonForStages(schedule);
   if (schedule.stages < 2) schedule.circularBuffers.clear();
   return decision;

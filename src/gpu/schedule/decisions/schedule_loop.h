@@ -6,7 +6,7 @@
 #include "gpu/schedule/decisions/shared_budget.h"
 #include "gpu/schedule/policies/policies.h"
 
-#include <vector>
+#include "llvm/ADT/MapVector.h"
 
 namespace tilewright::gpu {
 
@@ -15,13 +15,14 @@ struct KernelLoops {
   tt::FuncOp function;
   PolicyContext context;
   llvm::ArrayRef<Policy> policies;
-  std::vector<LoopLoads> found; ///< of all loops, inner ones first
-  bool warpSpecialized = false; ///< a producer warp starts copies
+  llvm::MapVector<mlir::Operation *, LoopLoads> found; ///< by loop, inner ones first
+  bool warpSpecialized = false;                        ///< a producer warp starts copies
 
-  /// What has been found in one of the loops.
-  const LoopLoads &foundIn(mlir::scf::ForOp loop) const;
   /// Lets a policy schedule a loop with circular buffers of `stages` stages.
   LoopSchedule withPolicy(LoopSchedule schedule, int64_t stages) const;
+  /// Lets loads to registers run an iteration ahead as well, if threads multiply, or compute operands of MMAs, and if the registers
+  /// suffice.
+  LoopSchedule withRegisterLoads(LoopSchedule schedule) const;
 };
 
 /// How a loop's circular buffers are used across the iterations of the persistent loop around it.
@@ -56,8 +57,8 @@ private:
   void keepStoresInFlight(mlir::scf::ForOp loop);
 };
 
-/// Schedules a loop. Reports a bug if an operand partition's circular buffers do not fit.
-mlir::FailureOr<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier);
+/// Schedules a loop. Fails if an operand partition's circular buffers do not fit.
+Result<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier);
 
 //===-------------------------------------------------------------------------------------------------------- buffer_depths.cpp
 

@@ -21,11 +21,11 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Finds the loads of all loops that may run ahead. Those of a loop that asks for one stage may not.
-static std::vector<LoopLoads> findLoads(tt::FuncOp function, const PolicyContext &context) {
-  std::vector<LoopLoads> found;
+static llvm::MapVector<Operation *, LoopLoads> findLoads(tt::FuncOp function, const PolicyContext &context) {
+  llvm::MapVector<Operation *, LoopLoads> found;
   function.walk([&](scf::ForOp loop) { // inner ones first
     int64_t requested = requestedStages(loop, context.config);
-    LoopLoads &loads = found.emplace_back();
+    LoopLoads &loads = found[loop];
     if (requested > 1) loads = findPrefetchableLoads(loop, context.target.cpAsync);
     loads.loop = loop;
     loads.requested = requested;
@@ -37,7 +37,7 @@ static std::vector<LoopLoads> findLoads(tt::FuncOp function, const PolicyContext
 static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, const EarlierLoops &earlier) {
   std::vector<LoopSchedule> schedules;
   bool runsDecoupled = false;
-  for (const LoopLoads &found : kernel.found) {
+  for (const LoopLoads &found : llvm::make_second_range(kernel.found)) {
     if (found.circularBuffers.empty()) continue;
     schedules.push_back(kernel.withPolicy(LoopSchedule(found), found.requested));
     runsDecoupled |= mayRunDecoupled(schedules.back(), kernel, earlier);
@@ -45,17 +45,15 @@ static std::optional<std::string> obstacleToProducer(const KernelLoops &kernel, 
   return warpSpecializationObstacle(schedules, runsDecoupled, kernel.context.config, kernel.context.target);
 }
 
-/// Decides whether a producer warp starts the copies of all loops. Records for explain why not.
-static void choosePartitions(KernelLoops &kernel, const EarlierLoops &earlier) {
-  auto copies = [](const LoopLoads &found) { return !found.circularBuffers.empty(); };
-  tt::FuncOp function = kernel.function;
-  kernel.warpSpecialized = function->hasAttr(ttg::operandRegistersName);
-  if (kernel.warpSpecialized) return;
-  std::optional<std::string> obstacle = warpSpecializationObstacle(function, kernel.context.config, kernel.context.target);
-  if (!obstacle) obstacle = obstacleToProducer(kernel, earlier);
+/// Decides whether a producer warp starts the copies of all loops. Returns why not; null if it does.
+static std::optional<std::string> choosePartitions(KernelLoops &kernel, const EarlierLoops &earlier) {
+  std::optional<std::string> obstacle;
+  if (!kernel.function->hasAttr(ttg::operandRegistersName)) {
+    obstacle = warpSpecializationObstacle(kernel.function, kernel.context.config, kernel.context.target);
+    if (!obstacle) obstacle = obstacleToProducer(kernel, earlier);
+  }
   kernel.warpSpecialized = !obstacle;
-  if (obstacle && llvm::any_of(kernel.found, copies))
-    function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), *obstacle));
+  return obstacle;
 }
 
 /// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, all warps that wait also
@@ -71,6 +69,30 @@ static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const Gp
       circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : circular.onlyMmasRead());
 }
 
+Result<KernelSchedule> decideSchedule(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies, int64_t later) {
+  KernelLoops kernel{function, context, policies, findLoads(function, context)};
+  EarlierLoops earlier(SharedBudget(function, context.target, later));
+  KernelSchedule made;
+  made.producerObstacle = choosePartitions(kernel, earlier);
+  bool copies = false;
+  for (const LoopLoads &found : llvm::make_second_range(kernel.found)) {
+    Result<LoopDecision> decision = scheduleLoop(found, kernel, earlier);
+    if (!decision) return Failure{decision.error()};
+    copies |= decision->copies;
+    earlier.add(*decision);
+    made.loops.push_back(std::move(decision->schedule));
+  }
+  if (!copies) made.producerObstacle.reset();
+  addFreeStages(made.loops, earlier.budget, kernel);
+  chooseWaitingWarps(made.loops, context.target);
+  for (LoopSchedule &schedule : made.loops) {
+    schedule.storesInFlight = earlier.storesInFlight.contains(schedule.loop);
+    schedule.storesPerWarpGroup = earlier.storesPerWarpGroup.contains(schedule.loop);
+  }
+  made.bytes = earlier.budget.bytes();
+  return made;
+}
+
 static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &nextId) {
   Builder b(function.getContext());
   for (const UnpipelinedLoad &each : schedule.unpipelined)
@@ -82,28 +104,15 @@ static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &ne
   if (changes || !schedule.reason.empty()) writeSchedule(schedule, nextId);
 }
 
-FailureOr<int64_t> scheduleLoopsOnce(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies, int64_t later) {
-  KernelLoops kernel{function, context, policies, findLoads(function, context)};
-  EarlierLoops earlier(SharedBudget(function, context.target, later));
-  choosePartitions(kernel, earlier);
-  std::vector<LoopSchedule> schedules;
-  for (const LoopLoads &found : kernel.found) {
-    FailureOr<LoopDecision> decision = scheduleLoop(found, kernel, earlier);
-    if (failed(decision)) return failure();
-    earlier.add(*decision);
-    schedules.push_back(std::move(decision->schedule));
-  }
-  addFreeStages(schedules, earlier.budget, kernel);
-  chooseWaitingWarps(schedules, context.target);
-  for (LoopSchedule &schedule : schedules) {
-    schedule.storesInFlight = earlier.storesInFlight.contains(schedule.loop);
-    schedule.storesPerWarpGroup = earlier.storesPerWarpGroup.contains(schedule.loop);
-    if (Result<void> valid = verify(schedule); !valid) return bug(schedule.loop, "its schedule is invalid: " + valid.error()), failure();
-  }
+LogicalResult writeSchedule(const KernelSchedule &schedule, tt::FuncOp function) {
+  for (const LoopSchedule &each : schedule.loops)
+    if (Result<void> valid = verify(each); !valid) return bug(each.loop, "its schedule is invalid: " + valid.error());
+  if (schedule.producerObstacle)
+    function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), *schedule.producerObstacle));
   int64_t nextId = 0;
-  for (const LoopSchedule &schedule : schedules)
-    write(schedule, function, nextId);
-  return earlier.budget.bytes();
+  for (const LoopSchedule &each : schedule.loops)
+    write(each, function, nextId);
+  return success();
 }
 
 LogicalResult scheduleLoops(ModuleOp module) {

@@ -41,9 +41,7 @@ int64_t barriersOf(const LoopSchedule &schedule) {
 }
 
 int64_t SharedBudget::bytesWith(ArrayRef<DeeperBuffer> more, int64_t barriers) const {
-  SmallVector<DeeperBuffer> all(reserved);
-  llvm::append_range(all, more);
-  return planShared(function, all).bytes + reservedBarriers + barriers;
+  return planner.plan(more).bytes + reservedBarriers + barriers;
 }
 
 bool SharedBudget::holds(int64_t bytes) const {
@@ -51,7 +49,7 @@ bool SharedBudget::holds(int64_t bytes) const {
 }
 
 void SharedBudget::reserve(ArrayRef<DeeperBuffer> buffers, int64_t barriers) {
-  llvm::append_range(reserved, buffers);
+  planner.reserve(buffers);
   reservedBarriers += barriers;
 }
 

@@ -24,7 +24,7 @@ int64_t barriersOf(const LoopSchedule &schedule);
 class SharedBudget {
 public:
   /// `later`: bytes that stay free for what later steps add.
-  SharedBudget(tt::FuncOp function, const GpuTarget &target, int64_t later) : function(function), target(target), later(later) {}
+  SharedBudget(tt::FuncOp function, const GpuTarget &target, int64_t later) : planner(function), target(target), later(later) {}
   /// True if these buffers, and barriers of so many bytes, fit as well.
   bool fits(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const { return holds(bytesWith(more, barriers)); }
   /// True if so many bytes fit, with what later steps add.
@@ -36,10 +36,9 @@ public:
   int64_t bytesWith(llvm::ArrayRef<DeeperBuffer> more, int64_t barriers = 0) const;
 
 private:
-  tt::FuncOp function;
+  SharedPlanner planner;
   const GpuTarget &target;
   int64_t later;
-  llvm::SmallVector<DeeperBuffer> reserved;
   int64_t reservedBarriers = 0;
 };
 

@@ -137,7 +137,7 @@ private:
     int64_t bytes = scales.bytes(), dequantized = c.second.alloc.getType().paddedTileBytes();
     c.loop.walk([&](ttg::DescriptorLoadOp load) { bytes += ttg::bytesOfTile(load.getType()); });
     int64_t depth = llvm::divideCeil(minDequantizedStages * (bytes + dequantized), dequantized);
-    return planShared(function, {{c.second.alloc, depth, c.loop}}).bytes + reductions.bytes() <= target.sharedBytes;
+    return SharedPlanner(function).plan({{c.second.alloc, depth, c.loop}}).bytes + reductions.bytes() <= target.sharedBytes;
   }
 
   tt::FuncOp function;

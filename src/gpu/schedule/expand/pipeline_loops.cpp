@@ -102,9 +102,12 @@ public:
 
   LogicalResult run() {
     if (failed(waitLateForStores())) return failure();
-    llvm::SmallDenseSet<Attribute> done; // by loop id: rewriting a loop replaces the loops around it
-    while (scf::ForOp loop = nextLoop(done))
-      if (failed(pipelineLoop(loop))) return failure();
+    SmallVector<Operation *> ends; // of loops, inner ones first: rewriting a loop replaces the loops around it, but not their terminators
+    function.walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(ttg::loopScheduleName) && loop->hasAttr(ttg::idName)) ends.push_back(loop.getBody()->getTerminator());
+    });
+    for (Operation *end : ends)
+      if (failed(pipelineLoop(cast<scf::ForOp>(end->getParentOp())))) return failure();
     function.walk([](Operation *op) { op->removeAttr(ttg::idName); });
     ttg::eraseDead(function);
     return success();
@@ -117,18 +120,6 @@ private:
     LoopBuffers buffers;
     StageState state; // of the next iteration
   };
-
-  /// The next loop with a schedule, inner ones first.
-  scf::ForOp nextLoop(llvm::SmallDenseSet<Attribute> &done) {
-    scf::ForOp next;
-    function.walk([&](scf::ForOp loop) {
-      Attribute id = loop->getAttr(ttg::idName);
-      if (!id || !loop->hasAttr(ttg::loopScheduleName) || !done.insert(id).second) return WalkResult::advance();
-      next = loop;
-      return WalkResult::interrupt();
-    });
-    return next;
-  }
 
   LogicalResult pipelineLoop(scf::ForOp loop) {
     FailureOr<LoopSchedule> schedule = readSchedule(loop);

@@ -96,6 +96,8 @@ struct PolicyDecision {
   mlir::Operation *shiftedMma = nullptr; ///< an MMA that runs for another iteration than the rest of the loop; null: none does
   int64_t shift = 0;       ///< of `shiftedMma`: the iteration that it runs for, relative to the loop: 1 the next, -1 the previous one
   OperandPlan operandPlan; ///< of a loop with an operand partition
+  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead
+  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
 
   /// True if a wait, not the next MMA, drains the MMA in flight.
   bool drainsAtWait() const { return !edges.empty() && llvm::isa<ttg::MmaAsyncWaitOp>(edges.front().until); }
@@ -103,12 +105,10 @@ struct PolicyDecision {
 
 /// All of it, and what depends on the other loops and the memory of the kernel.
 struct LoopSchedule : LoopLoads, PolicyDecision {
-  llvm::SmallVector<tt::LoadOp> registerLoads; ///< loads to registers that run one iteration ahead, whatever depth a policy is asked for
-  int64_t registersForWords = 0;               ///< of a thread, which widened register loads may hold in addition
-  int64_t stages = 1;                          ///< depth of the circular buffers that copies fill, and of those of an operand partition
-  int64_t computedStages = 2;                  ///< depth of the buffers of computed operands
-  bool warpSpecialized = false;                ///< a producer warp starts the copies
-  bool crossTile = false;                      ///< the first copies of the loop's next run start after this one
+  int64_t stages = 1;                   ///< depth of the circular buffers that copies fill, and of those of an operand partition
+  int64_t computedStages = 2;           ///< depth of the buffers of computed operands
+  bool warpSpecialized = false;         ///< a producer warp starts the copies
+  bool crossTile = false;               ///< the first copies of the loop's next run start after this one
   mlir::Operation *continues = nullptr; ///< the loop before it whose circular buffers these are, or what has its number now; null: none
   bool storesInFlight = false;          ///< TMA stores are waited for when their buffer is written again
   bool storesPerWarpGroup = false;      ///< each warp group stores the rows that it holds

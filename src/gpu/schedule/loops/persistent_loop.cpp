@@ -45,8 +45,8 @@ scf::ForOp persistentLoop(const LoopSchedule &schedule) {
     if (!circular.tma || circular.threadsRead) return {};
   // The loop over tiles must not wait until others have written what is loaded, nor have a second loop, with its own circular buffers.
   auto isOwn = [&](scf::ForOp other) { return loop->isAncestor(other) ? WalkResult::advance() : WalkResult::interrupt(); };
-  bool waits = contains(tiles, ProgramOrder::atomic | ProgramOrder::learnsWrites | ProgramOrder::waits);
-  if (waits || tiles.getBody()->walk(isOwn).wasInterrupted()) return {};
+  if (tiles.getBody()->walk(isOwn).wasInterrupted()) return {};
+  if (contains(tiles, ProgramOrder::atomic | ProgramOrder::learnsWrites | ProgramOrder::waits)) return {};
   return canStartNextTile(schedule, tiles) ? tiles : scf::ForOp();
 }
 

@@ -49,7 +49,7 @@ namespace {
 
 class Analysis {
 public:
-  Analysis(const BarrierRules &rules, AccessCache &cache, Visitor visit) : rules(rules), cache(cache), visit(visit) {}
+  Analysis(const BarrierRules &rules, StageCache &stages, Visitor visit) : rules(rules), stages(stages), visit(visit) {}
 
   void run(Block &block, PendingAccesses &state) {
     for (Operation &op : block)
@@ -80,10 +80,9 @@ public:
     if (hasBarrierInside(op)) passBarrier(op, false, state);
     if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(op)) start(Accessor::mma, state);
     if (isa<ttg::TmaStoreOp>(op)) start(Accessor::tmaStore, state);
-    auto known = cache.accesses.find(op);
-    if (known == cache.accesses.end()) known = cache.accesses.insert({op, *sharedAccessesOf(op)}).first;
-    for (const SharedAccess &access : known->second)
-      add(access, state);
+    if (auto known = rules.accesses.find(op); known != rules.accesses.end())
+      for (const KnownAccess &each : known->second)
+        add(each, state);
   }
 
 private:
@@ -143,7 +142,7 @@ private:
   }
 
   const StageSet &stagesNamed(Value index, unsigned depth) {
-    auto [found, isNew] = cache.stages.try_emplace({index, depth});
+    auto [found, isNew] = stages.try_emplace({index, depth});
     if (isNew) found->second = stagesOf(index, depth);
     return found->second;
   }
@@ -192,7 +191,8 @@ private:
       each.fencedAllWarps |= each.fenced && (allWarps || !rules.hasPartitions);
     }
     // What is ordered before everything is forgotten.
-    llvm::erase_if(state, [](const PendingAccess &each) { return each.allWarps && each.fencedAllWarps; });
+    llvm::erase_if(state,
+                   [](const PendingAccess &each) { return each.barrier && each.fencedBarrier && each.allWarps && each.fencedAllWarps; });
     PendingAccesses merged;
     join(merged, state);
     state = std::move(merged);
@@ -243,38 +243,54 @@ private:
            later.partition == earlier.partition && later.first <= earlier.first && earlier.end <= later.end;
   }
 
-  void add(const SharedAccess &access, PendingAccesses &state) {
+  void add(const KnownAccess &known, PendingAccesses &state) {
+    const SharedAccess &access = known.access;
     for (const PendingAccess &earlier : state)
       if (BarrierNeed need = needOf(earlier, access, rules.exempt)) visit(earlier, access, need);
     llvm::erase_if(state, [&](const PendingAccess &earlier) { return supersedes(access, earlier.access); });
+    if (!known.mayConflict) return;
     PendingAccess pending{access};
     pending.running = access.isAsynchronous();
-    pending.fenced = pending.fencedBarrier = pending.fencedAllWarps = !rules.mayNeedFence(access);
+    pending.fenced = pending.fencedBarrier = !known.mayNeedFence;
+    pending.allWarps = !known.mayNeedAllWarps;
+    pending.fencedAllWarps = pending.fenced || pending.allWarps;
     if (!llvm::is_contained(state, pending)) state.push_back(pending);
   }
 
   const BarrierRules &rules;
-  AccessCache &cache;
+  StageCache &stages;
   Visitor visit;
 };
 
 } // namespace
 
+/// Finds what others may need before they follow the access, in whatever iterations.
+static KnownAccess knownAmong(ArrayRef<SharedAccess> others, const SharedAccess &access, ArrayRef<Exemption> exempt) {
+  KnownAccess known{access};
+  PendingAccess unordered{access};
+  unordered.running = access.isAsynchronous();
+  unordered.access.stages = {{}, APInt::getAllOnes(access.stages.bits.getBitWidth())};
+  for (const SharedAccess &other : others) {
+    bool isAsked = !known.mayConflict || (!known.mayNeedAllWarps && other.partition != access.partition) ||
+                   (!known.mayNeedFence && changesProxy(access, other));
+    BarrierNeed need = isAsked ? needOf(unordered, other, exempt) : BarrierNeed();
+    known.mayConflict |= bool(need);
+    known.mayNeedAllWarps |= need.allWarps;
+    known.mayNeedFence |= need.fence;
+  }
+  return known;
+}
+
 BarrierRules::BarrierRules(tt::FuncOp function, bool hasPartitions, ArrayRef<Exemption> exempt)
     : hasPartitions(hasPartitions), maxPending(0), exempt(exempt) {
+  SmallVector<SharedAccess> all;
   function.walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op).Case<ttg::MmaAsyncWaitOp, ttg::Tcgen05WaitOp, ttg::TmaStoreWaitOp, ttg::CopyWaitOp>(
         [&](auto wait) { maxPending = std::max<int64_t>(maxPending, wait.getPending()); });
-    if (!isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp, ttg::TmaLoadOp, ttg::TmaStoreOp>(op)) return;
-    SmallVector<SharedAccess> accesses = *sharedAccessesOf(op);
-    for (const SharedAccess &access : accesses)
-      if (!access.inTensorMemory) asyncBytes.insert({access.first, access.end});
+    llvm::append_range(all, *sharedAccessesOf(op));
   });
-}
-
-bool BarrierRules::mayNeedFence(const SharedAccess &access) const {
-  return !access.isAsyncProxy() && !access.inTensorMemory &&
-         llvm::any_of(asyncBytes, [&](auto bytes) { return bytes.first < access.end && access.first < bytes.second; });
+  for (const SharedAccess &access : all)
+    accesses[access.op].push_back(knownAmong(all, access, exempt));
 }
 
 LogicalResult verifyKnown(tt::FuncOp function) {
@@ -289,8 +305,8 @@ LogicalResult verifyKnown(tt::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-void visitUnordered(Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit) {
-  Analysis(rules, cache, visit).step(op, state);
+void visitUnordered(Operation *op, const BarrierRules &rules, StageCache &stages, PendingAccesses &state, Visitor visit) {
+  Analysis(rules, stages, visit).step(op, state);
 }
 
 } // namespace tilewright::gpu

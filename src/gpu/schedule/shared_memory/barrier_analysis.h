@@ -13,7 +13,6 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace tilewright::gpu {
 
@@ -52,13 +51,18 @@ llvm::ArrayRef<Exemption> exemptions();
 /// True if a fence must order two accesses: a thread makes the earlier one, TMA or an MMA the later one.
 bool changesProxy(const SharedAccess &earlier, const SharedAccess &later);
 
-/// What barriers do not change: the accesses of each operation, and the stages that an index may name by depth.
-struct AccessCache {
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<SharedAccess>> accesses;
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, StageSet> stages;
-};
+/// The stages that an index may name by depth, which barriers do not change.
+using StageCache = llvm::DenseMap<std::pair<mlir::Value, unsigned>, StageSet>;
 using PendingAccesses = llvm::SmallVector<PendingAccess>;
 using Visitor = llvm::function_ref<void(const PendingAccess &, const SharedAccess &, BarrierNeed)>;
+
+/// An access of a kernel, and what any access of the kernel may need before it follows.
+struct KnownAccess {
+  SharedAccess access;
+  bool mayConflict = false;     ///< anything at all
+  bool mayNeedAllWarps = false; ///< a barrier of all partitions
+  bool mayNeedFence = false;
+};
 
 /// What the analysis knows of a kernel.
 struct BarrierRules {
@@ -67,9 +71,7 @@ struct BarrierRules {
   bool hasPartitions; ///< the kernel is warp-specialized
   int64_t maxPending; ///< the most asynchronous operations that a wait leaves in flight: how many more are younger makes no difference
   llvm::ArrayRef<Exemption> exempt;
-  llvm::SetVector<std::pair<int64_t, int64_t>> asyncBytes; ///< that TMA and MMAs access: a fence orders accesses of threads before these
-
-  bool mayNeedFence(const SharedAccess &access) const;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<KnownAccess, 1>> accesses;
 };
 
 /// Reports a bug if the analysis does not know an operation, or does not visit an access.
@@ -77,7 +79,7 @@ mlir::LogicalResult verifyKnown(tt::FuncOp function);
 
 /// Goes over an operation of a kernel's body, with its regions. `state`: the accesses that are pending before it, then after it. Visits
 /// each pair of accesses that are not ordered yet, of which the later one is in the operation.
-void visitUnordered(mlir::Operation *op, const BarrierRules &rules, AccessCache &cache, PendingAccesses &state, Visitor visit);
+void visitUnordered(mlir::Operation *op, const BarrierRules &rules, StageCache &stages, PendingAccesses &state, Visitor visit);
 
 /// Inserts the barriers and fences that a kernel needs (insert_barriers.cpp).
 mlir::LogicalResult insertBarriers(tt::FuncOp function, llvm::ArrayRef<Exemption> exempt);

@@ -136,7 +136,7 @@ private:
   }
 
   void visit(Operation *op, PendingAccesses &state, function_ref<void(const Unordered &)> see) {
-    visitUnordered(op, rules, cache, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
+    visitUnordered(op, rules, stages, state, [&](const PendingAccess &earlier, const SharedAccess &later, BarrierNeed need) {
       see(Unordered(earlier, later, need));
     });
   }
@@ -213,7 +213,7 @@ private:
   Block &body;
   BarrierRules rules;
   OpBuilder b;
-  AccessCache cache;
+  StageCache stages;
   DenseMap<Operation *, int64_t> numbers;        ///< positions in the text, of what is not a new barrier or fence
   DenseMap<Operation *, PendingAccesses> states; ///< before each operation of an iteration that has been analyzed
 };

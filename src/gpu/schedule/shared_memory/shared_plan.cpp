@@ -8,27 +8,36 @@
 #include "gpu/schedule/shared_memory/shared_plan.h"
 
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/shared_memory/operation_spans.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "support/gpu_hardware.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <vector>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
 
-class Planner {
-public:
-  Planner(tt::FuncOp function, ArrayRef<DeeperBuffer> deeper) : function(function), deeper(deeper) {}
+/// Extends when a reservation is in use, as a buffer's lifetime says.
+void extend(Reservation &reservation, ttg::Lifetime lifetime, int64_t end) {
+  if (lifetime != ttg::Lifetime::uses) reservation.first = 0;
+  if (lifetime == ttg::Lifetime::throughout) reservation.last = end;
+}
 
-  SharedPlan run() {
-    end = numberOperations(function.getBody(), spans);
+/// Finds what a kernel reserves, and when each reservation is in use.
+class Finder {
+public:
+  Finder(tt::FuncOp function, const OperationSpans &spans, int64_t end) : function(function), spans(spans), end(end) {}
+
+  SmallVector<Reservation> run() {
     findWaits();
     function.walk([&](Operation *op) { addReservation(op); });
-    place();
-    return std::move(plan);
+    return std::move(reservations);
   }
 
 private:
@@ -72,35 +81,19 @@ private:
   void addReservation(Operation *op) {
     Reservation reservation;
     reservation.op = op;
-    if (auto barriers = dyn_cast<ttg::AllocBarriersOp>(op)) {
-      reservation.bytes = mbarrierBytes * barriers.getType().getCount();
-      reservation.isBarriers = true;
-      reservation.last = end;
-    } else if (isa<ttg::TensorAllocOp>(op)) {
-      reservation.bytes = mbarrierBytes; // for the address
+    if (isa<ttg::AllocBarriersOp, ttg::TensorAllocOp>(op)) {
+      auto barriers = dyn_cast<ttg::AllocBarriersOp>(op);
+      reservation.bytes = mbarrierBytes * (barriers ? barriers.getType().getCount() : 1); // 1: for the address of tensor memory
       reservation.isBarriers = true;
       reservation.last = end;
     } else if (auto alloc = dyn_cast<ttg::AllocOp>(op)) {
       SmallVector<Operation *> accesses = accessesOf(alloc);
       if (accesses.empty()) return;
       reservation.first = end;
-      for (Operation *access : accesses) {
-        OperationSpan span = during(access, op->getBlock());
-        reservation.first = std::min(reservation.first, span.first);
-        reservation.last = std::max(reservation.last, span.last);
-      }
+      for (Operation *access : accesses)
+        reservation.extend(during(access, op->getBlock()));
       reservation.bytes = stageBytes(alloc) * alloc.getType().getDepth();
-      ttg::Lifetime lifetime = alloc.getLifetime();
-      for (const DeeperBuffer &buffer : deeper)
-        if (buffer.alloc == alloc) {
-          OperationSpan span = spans.lookup(buffer.loop);
-          reservation.bytes = stageBytes(alloc) * buffer.depth;
-          reservation.first = std::min(reservation.first, span.first);
-          reservation.last = std::max(reservation.last, span.last);
-          lifetime = std::max(lifetime, buffer.lifetime);
-        }
-      if (lifetime != ttg::Lifetime::uses) reservation.first = 0;
-      if (lifetime == ttg::Lifetime::throughout) reservation.last = end;
+      extend(reservation, alloc.getLifetime(), end);
     } else {
       reservation.bytes = scratchBytes(op);
       if (reservation.bytes == 0) return;
@@ -108,52 +101,100 @@ private:
       reservation.first = span.first;
       reservation.last = isa<ttg::ReadClusterOp>(op) ? std::max(span.last, spans.lookup(lastUseOfExchange(op)).first) : span.last;
     }
-    if (auto partitions = op->getParentOfType<ttg::WarpSpecializeOp>()) { // they run at the same time
-      reservation.first = std::min(reservation.first, spans.lookup(partitions).first);
-      reservation.last = std::max(reservation.last, spans.lookup(partitions).last);
-    }
-    plan.reservations.push_back(reservation);
-  }
-
-  void place() {
-    SmallVector<Reservation *> order;
-    for (Reservation &reservation : plan.reservations)
-      if (!reservation.isBarriers) order.push_back(&reservation);
-    llvm::sort(order, [](Reservation *x, Reservation *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
-    SmallVector<Reservation *> placed; // by offset
-    for (Reservation *reservation : order) {
-      auto alloc = dyn_cast<ttg::AllocOp>(reservation->op);
-      int64_t alignment = alloc && alloc.getType().paddedTileBytes() % swizzleAlignment == 0 ? swizzleAlignment : plainAlignment,
-              offset = 0;
-      for (Reservation *other : placed) {
-        if (other->last < reservation->first || reservation->last < other->first) continue;
-        if (offset + reservation->bytes <= other->offset) break;
-        offset = std::max(offset, (other->offset + other->bytes + alignment - 1) / alignment * alignment);
-      }
-      reservation->offset = offset;
-      plan.bytes = std::max(plan.bytes, offset + reservation->bytes);
-      placed.insert(llvm::upper_bound(placed, reservation, [](Reservation *x, Reservation *y) { return x->offset < y->offset; }),
-                    reservation);
-    }
-    for (Reservation &reservation : plan.reservations) {
-      if (!reservation.isBarriers) continue;
-      reservation.offset = plan.bytes = (plan.bytes + mbarrierBytes - 1) / mbarrierBytes * mbarrierBytes;
-      plan.bytes += reservation.bytes;
-    }
+    if (auto partitions = op->getParentOfType<ttg::WarpSpecializeOp>())
+      reservation.extend(spans.lookup(partitions)); // they run at the same time
+    reservations.push_back(reservation);
   }
 
   tt::FuncOp function;
-  ArrayRef<DeeperBuffer> deeper;
-  SharedPlan plan;
-  OperationSpans spans;
+  const OperationSpans &spans;
+  int64_t end;
+  SmallVector<Reservation> reservations;
   SmallVector<int64_t> mmaWaits, copyWaits, storeWaits;
-  int64_t end = 0;
 };
+
+/// Returns the reservations that are in use at the same time as each one, but for barriers.
+std::vector<SmallVector<size_t, 4>> inUseTogether(ArrayRef<Reservation> all) {
+  std::vector<SmallVector<size_t, 4>> together(all.size());
+  SmallVector<size_t> byBegin, active;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!all[i].isBarriers) byBegin.push_back(i);
+  llvm::sort(byBegin, [&](size_t x, size_t y) { return all[x].first < all[y].first; });
+  for (size_t each : byBegin) {
+    llvm::erase_if(active, [&](size_t other) { return all[other].last < all[each].first; });
+    for (size_t other : active) {
+      together[each].push_back(other);
+      together[other].push_back(each);
+    }
+    active.push_back(each);
+  }
+  return together;
+}
+
+/// Places the reservations that are not barriers. Returns the bytes that they take.
+int64_t placeByBytes(MutableArrayRef<Reservation> all) {
+  std::vector<SmallVector<size_t, 4>> together = inUseTogether(all);
+  SmallVector<size_t> order;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!all[i].isBarriers) order.push_back(i);
+  llvm::sort(order, [&](size_t x, size_t y) { return all[x].bytes != all[y].bytes ? all[x].bytes > all[y].bytes : x < y; });
+  llvm::BitVector placed(unsigned(all.size()));
+  int64_t bytes = 0;
+  for (size_t each : order) {
+    Reservation &reservation = all[each];
+    auto alloc = dyn_cast<ttg::AllocOp>(reservation.op);
+    int64_t alignment = alloc && alloc.getType().paddedTileBytes() % swizzleAlignment == 0 ? swizzleAlignment : plainAlignment;
+    SmallVector<size_t, 4> &others = together[each];
+    llvm::erase_if(others, [&](size_t other) { return !placed[unsigned(other)]; });
+    llvm::sort(others, [&](size_t x, size_t y) { return all[x].offset < all[y].offset; });
+    for (size_t other : others) {
+      if (reservation.offset + reservation.bytes <= all[other].offset) break;
+      reservation.offset =
+          std::max(reservation.offset, int64_t(llvm::alignTo(uint64_t(all[other].offset + all[other].bytes), uint64_t(alignment))));
+    }
+    placed.set(unsigned(each));
+    bytes = std::max(bytes, reservation.offset + reservation.bytes);
+  }
+  return bytes;
+}
 
 } // namespace
 
-SharedPlan planShared(tt::FuncOp function, ArrayRef<DeeperBuffer> deeper) {
-  return Planner(function, deeper).run();
+SharedPlanner::SharedPlanner(tt::FuncOp function) : end(numberOperations(function.getBody(), spans)) {
+  reservations = Finder(function, spans, end).run();
+  for (auto [index, reservation] : llvm::enumerate(reservations))
+    ofAlloc[reservation.op] = index;
+}
+
+void SharedPlanner::reserve(ArrayRef<DeeperBuffer> deeper, MutableArrayRef<Reservation> reservations) const {
+  for (const DeeperBuffer &buffer : deeper) {
+    auto index = ofAlloc.find(ttg::AllocOp(buffer.alloc));
+    if (index == ofAlloc.end()) continue;
+    Reservation &reservation = reservations[index->second];
+    reservation.bytes = stageBytes(buffer.alloc) * buffer.depth;
+    reservation.extend(spans.lookup(buffer.loop));
+    extend(reservation, buffer.lifetime, end);
+  }
+}
+
+void SharedPlanner::reserve(ArrayRef<DeeperBuffer> deeper) {
+  reserve(deeper, reservations);
+}
+
+SharedPlan SharedPlanner::plan(ArrayRef<DeeperBuffer> deeper) const {
+  SharedPlan plan{reservations};
+  reserve(deeper, plan.reservations);
+  plan.bytes = placeByBytes(plan.reservations);
+  for (Reservation &reservation : plan.reservations) {
+    if (!reservation.isBarriers) continue;
+    reservation.offset = int64_t(llvm::alignTo(uint64_t(plan.bytes), mbarrierBytes));
+    plan.bytes = reservation.offset + reservation.bytes;
+  }
+  return plan;
+}
+
+SharedPlan planShared(tt::FuncOp function) {
+  return SharedPlanner(function).plan();
 }
 
 } // namespace tilewright::gpu

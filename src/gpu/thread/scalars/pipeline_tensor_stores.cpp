@@ -39,6 +39,7 @@ public:
         if (hasBarrier) each->moveBefore(first);
       free.clear();
     }
+    if (stores.size() == 1) return; // there is nothing to put between
     findMovable();
     assignParts();
   }
@@ -47,7 +48,7 @@ public:
 
   /// True if each store has special functions of its own.
   bool pays() const {
-    return stores.size() > 1 && llvm::all_of(parts, [](const Part &part) { return !part.special.empty(); });
+    return !parts.empty() && llvm::all_of(parts, [](const Part &part) { return !part.special.empty(); });
   }
 
   void reorder() {

@@ -429,16 +429,42 @@ int64_t CtaSplitPlan::accumulatorBits(Value tile) const {
   return tilewright::gpu::accumulatorBits(tile.getType(), shape, valid);
 }
 
-int64_t CtaSplitPlan::registersAtReductions(const Liveness &liveness, int64_t threads) const {
-  int64_t maxBits = 0;
-  for (Operation *op : ops) {
-    if (!isa<tt::ReduceOp>(op)) continue;
-    int64_t bits = 0;
-    for (Value tile : liveness.getLiveness(op->getBlock())->currentlyLiveValues(op))
-      if (leaderOf(tile) && tile.getDefiningOp() != op && !liveness.isDeadAfter(tile, op))
-        bits += elementsOf(tile) / (splitOf(tile).isReplicated() ? 1 : ctas) * ttg::elementBits(tile.getType());
-    maxBits = std::max(maxBits, bits);
+int64_t CtaSplitPlan::bitsAtReductions(Block *block, const LivenessBlockInfo &live) const {
+  DenseMap<Operation *, size_t> numbers;
+  for (auto [number, op] : llvm::enumerate(*block))
+    numbers[&op] = number;
+  SmallVector<int64_t> changes(numbers.size() + 1, 0); // of the bits that are live across an operation, from the operation before it
+  auto add = [&](Value tile, Operation *definition) {
+    if (!leaderOf(tile)) return;
+    size_t first = definition ? numbers.lookup(definition) + 1 : 0;
+    size_t end =
+        live.isLiveOut(tile) ? numbers.size() : numbers.lookup(live.getEndOperation(tile, definition ? definition : &block->front()));
+    if (first >= end) return;
+    int64_t bits = elementsOf(tile) / (splitOf(tile).isReplicated() ? 1 : ctas) * ttg::elementBits(tile.getType());
+    changes[first] += bits, changes[end] -= bits;
+  };
+  for (Value tile : live.in())
+    add(tile, nullptr);
+  for (Value argument : block->getArguments())
+    add(argument, nullptr);
+  for (Operation &op : *block)
+    for (Value result : op.getResults())
+      add(result, &op);
+  int64_t bits = 0, maxBits = 0;
+  for (auto [op, change] : llvm::zip(*block, changes)) {
+    bits += change;
+    if (isa<tt::ReduceOp>(op)) maxBits = std::max(maxBits, bits);
   }
+  return maxBits;
+}
+
+int64_t CtaSplitPlan::registersAtReductions(const Liveness &liveness, int64_t threads) const {
+  llvm::SetVector<Block *> blocks;
+  for (Operation *op : ops)
+    if (isa<tt::ReduceOp>(op)) blocks.insert(op->getBlock());
+  int64_t maxBits = 0;
+  for (Block *block : blocks)
+    maxBits = std::max(maxBits, bitsAtReductions(block, *liveness.getLiveness(block)));
   return maxBits / 32 / threads;
 }
 

@@ -47,6 +47,8 @@ private:
   void noteShape(mlir::Value value);
   void collect();
   mlir::Value leaderOf(mlir::Value value) const;
+  /// Returns the maximum number of bits of tiles that exist before a reduction of the block and are used after it.
+  int64_t bitsAtReductions(mlir::Block *block, const mlir::LivenessBlockInfo &live) const;
   Shape shapeOf(mlir::Value tile) const { return shapes.find(tile)->second; }
   int64_t elementsOf(mlir::Value tile) const;
   bool canSplit(Shape shape, int64_t dim) const { return shape[size_t(dim)] >= ctas; }

@@ -286,9 +286,28 @@ private:
 
 } // namespace
 
+/// Refuses tiles in a partition of another number of warps: layouts are for the kernel's.
+static LogicalResult checkPartitions(tt::FuncOp function, int64_t warps) {
+  WalkResult walk = function.walk([&](ttg::WarpSpecializeOp partitions) -> WalkResult {
+    for (auto [partition, own] : llvm::zip(partitions.getPartitions(), partitions.getPartitionNumWarps())) {
+      if (own == warps) continue;
+      std::string number = std::to_string(own), ofKernel = std::to_string(warps);
+      WalkResult walk = partition.walk([&](Operation *op) -> WalkResult {
+        if (llvm::none_of(op->getResults(), isTile)) return WalkResult::advance();
+        return refuse(op, Diag::notOnGpus,
+                      {"a tile in a partition of " + number + " warps, of a kernel of " + ofKernel + " warps",
+                       "give the partition num_warps(" + ofKernel + ")"});
+      });
+      if (walk.wasInterrupted()) return walk;
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult assignLayouts(ModuleOp module) {
   return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    if (failed(checkScaledDots(function, config, target))) return failure();
+    if (failed(checkScaledDots(function, config, target)) || failed(checkPartitions(function, config.getWarps()))) return failure();
     return Assigner(function, config.getWarps(), target).run();
   });
 }

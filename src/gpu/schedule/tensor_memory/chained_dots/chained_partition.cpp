@@ -12,8 +12,8 @@
 // another one's MMAs run. This is the pipeline of FlashAttention-4 (Zadouri et al., 2026), with its two tiles of queries.
 // Barriers: an early MMA overwrites what threads have read before they arrived at the barrier `ready` of a later MMA, which the MMA warp
 // has waited for. Threads overwrite an operand after a wait for the last MMA that reads it. Each warp waits for each phase of a barrier.
-#include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_expansion.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "support/gpu_hardware.h"
 

@@ -1,5 +1,5 @@
 // What the expansion of a plan relies on. takeMmaPlan has found in the loops themselves what threads compute and what is copied.
-#include "gpu/schedule/accumulators/mma_plan.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 
 #include "support/gpu_hardware.h"
 

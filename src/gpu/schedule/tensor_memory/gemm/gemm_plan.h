@@ -1,8 +1,8 @@
 // A warp of its own for the MMAs of loops that only accumulate: where their sums are.
 #pragma once
 
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_accumulators.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 #include "support/result.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/chain_plan.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_plan.h"
 
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"

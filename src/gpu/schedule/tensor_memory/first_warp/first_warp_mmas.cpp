@@ -3,11 +3,11 @@
 //   after:  %t = tensor_tile 0    tensor_store zeros, %t
 //           for { tcgen05_mma %a, %b, %t    tcgen05_wait 0 }    tensor_load %t
 // Where something else than an MMA needs a result, it is loaded after the wait. insert-barriers orders the accesses of threads and MMAs.
-#include "gpu/schedule/accumulators/first_warp_mmas.h"
+#include "gpu/schedule/tensor_memory/first_warp/first_warp_mmas.h"
 
-#include "gpu/schedule/accumulators/accumulator_tiles.h"
-#include "gpu/schedule/accumulators/mma_numbers.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/tensor_memory/first_warp/accumulator_tiles.h"
+#include "gpu/schedule/tensor_memory/first_warp/mma_numbers.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/refusal.h"
 #include "ir/zeros.h"

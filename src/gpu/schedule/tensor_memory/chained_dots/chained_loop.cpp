@@ -1,8 +1,8 @@
-#include "gpu/schedule/accumulators/chain_loop.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_loop.h"
 
 #include "gpu/cost_model/accumulators.h"
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/tensor_memory/tensor_accumulators.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
 #include "ir/zeros.h"

@@ -1,8 +1,8 @@
 // The plan of a partition that issues a kernel's MMAs. plan-accumulators writes it as attributes, and place-accumulators carries it out.
 #pragma once
 
-#include "gpu/schedule/accumulators/accumulation_plan.h"
-#include "gpu/schedule/accumulators/chain_plan.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_plan.h"
+#include "gpu/schedule/tensor_memory/gemm/gemm_plan.h"
 
 #include <variant>
 

@@ -1,6 +1,7 @@
-// What the correction partition does in loops whose MMAs have a partition (chain_partition.cpp). It is a warp group next to the consumers:
+// What the correction partition does in loops whose MMAs have a partition (chained_partition.cpp). It is a warp group next to the
+// consumers:
 //   wait: the factors of i are there    load them    wait: the MMA of i - 1 is done    scale the sum    arrive: the sum is ready
-#include "gpu/schedule/accumulators/chain_expansion.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_expansion.h"
 #include "support/gpu_hardware.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // Loops in which threads compute between dots, as in attention: what their MMAs need of the threads and of copies. It is found in the
-// kernel; chain_plan.h has what is decided about it.
+// kernel; chained_plan.h has what is decided about it.
 #pragma once
 
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 #include "gpu/ttg/ttg.h"
 #include "support/result.h"
 

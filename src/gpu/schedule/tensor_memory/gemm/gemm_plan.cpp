@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/accumulation_plan.h"
+#include "gpu/schedule/tensor_memory/gemm/gemm_plan.h"
 
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"

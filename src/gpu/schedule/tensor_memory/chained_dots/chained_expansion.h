@@ -1,13 +1,13 @@
-// Gives the MMAs of loops a partition, as planned (chain_plan.h). chain_partition.cpp has the frame of a loop and the idea, and each role
-// of threads has a file:
-//   chain_mmas.cpp         the warp that issues the MMAs
-//   chain_consumers.cpp    the warps that compute between them
-//   chain_correction.cpp   the warp group that multiplies sums by factors
+// Gives the MMAs of loops a partition, as planned (chained_plan.h). chained_partition.cpp has the frame of a loop and the idea, and each
+// role of threads has a file:
+//   chained_mmas.cpp         the warp that issues the MMAs
+//   chained_consumers.cpp    the warps that compute between them
+//   chained_correction.cpp   the warp group that multiplies sums by factors
 // A role's functions append its operations to the one program of all warps, and mark those that are not the consumers'.
 #pragma once
 
-#include "gpu/schedule/accumulators/chain_plan.h"
 #include "gpu/schedule/stage_index.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_plan.h"
 
 #include <vector>
 
@@ -34,7 +34,7 @@ struct ChainExpansion {
   std::vector<ExpandedMma> mmas = {};
 };
 
-//===---------------------------------------------------------------------------------- what the roles share (chain_partition.cpp)
+//===---------------------------------------------------------------------------------- what the roles share (chained_partition.cpp)
 
 /// The tile or barrier of iteration `number`, of one or two, and the phase's parity.
 StageState stageAt(mlir::OpBuilder &b, mlir::Location loc, const ChainExpansion &chain, mlir::Value number, int64_t depth);

@@ -3,8 +3,8 @@
 // at the same time share columns.
 #pragma once
 
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_accumulators.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 
 #include "llvm/ADT/MapVector.h"
 

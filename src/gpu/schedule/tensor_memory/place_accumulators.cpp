@@ -1,8 +1,8 @@
-// Carries the plan of the MMA partition out (chain_partition.cpp, accumulation_partition.cpp). Without one, the threads' first warp issues
+// Carries the plan of the MMA partition out (chained_partition.cpp, gemm_partition.cpp). Without one, the threads' first warp issues
 // the MMAs (first_warp_mmas.cpp).
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/first_warp_mmas.h"
-#include "gpu/schedule/accumulators/mma_plan.h"
+#include "gpu/schedule/tensor_memory/first_warp/first_warp_mmas.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 #include "support/target.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/mma_numbers.h"
+#include "gpu/schedule/tensor_memory/first_warp/mma_numbers.h"
 
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loop_iterations.h"

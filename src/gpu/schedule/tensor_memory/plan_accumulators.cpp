@@ -1,9 +1,9 @@
 // Which warp issues the MMAs of tcgen05, and where their results are in tensor memory. A warp of its own does if the kernel has a producer
-// and its loops are of one of two kinds: loops that only accumulate (accumulation_plan.h), and loops in which threads compute between dots
-// (chain_plan.h). Otherwise it is the threads' first warp.
+// and its loops are of one of two kinds: loops that only accumulate (gemm_plan.h), and loops in which threads compute between dots
+// (chained_plan.h). Otherwise it is the threads' first warp.
 #include "gpu/passes.h"
-#include "gpu/schedule/accumulators/mma_plan.h"
 #include "gpu/schedule/mma_loops.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 #include "ir/refusal.h"
 #include "support/target.h"
 

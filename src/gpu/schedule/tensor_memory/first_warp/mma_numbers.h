@@ -6,7 +6,7 @@
 //   after:  for iter_args(%n = 0) { tcgen05_mma %a, %b, %t at %n    tcgen05_wait 0 at %n + 1    yield %n + 1 }
 #pragma once
 
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 
 namespace tilewright::gpu {
 

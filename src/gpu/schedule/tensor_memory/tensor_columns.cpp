@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/tensor_columns.h"
+#include "gpu/schedule/tensor_memory/tensor_columns.h"
 
 #include "gpu/schedule/stage_index.h"
 #include "support/gpu_hardware.h"

@@ -1,10 +1,10 @@
-// The program of the warp that issues the MMAs of a loop in which threads compute between them (chain_partition.cpp).
+// The program of the warp that issues the MMAs of a loop in which threads compute between them (chained_partition.cpp).
 //   two tiles of early results:     early MMAs of i + 1, then for each row group: late MMAs of i where their operands are ready
 //   one tile, several row groups:   for each row group: late MMAs of i, then early MMAs of i + 1
 //   one tile, one row group:        early MMAs of i, then late MMAs of i
 // All of them are in the loop: a barrier of all warps may stand before it.
-#include "gpu/schedule/accumulators/chain_expansion.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_expansion.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
 

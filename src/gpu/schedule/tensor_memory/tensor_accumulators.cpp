@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
+#include "gpu/schedule/tensor_memory/tensor_accumulators.h"
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/loop_iterations.h"

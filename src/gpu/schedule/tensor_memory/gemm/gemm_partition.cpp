@@ -8,7 +8,7 @@
 // the MMA warp never waits for an MMA of its own, but for that before the last one where scales are copied to its columns.
 // The MMAs of a pair of CTAs are started by the first one's MMA warp, whose commits arrive at the barriers of both. The consumers of both
 // tell it when they have loaded an accumulator, and each other when they have loaded the last one.
-#include "gpu/schedule/accumulators/accumulation_plan.h"
+#include "gpu/schedule/tensor_memory/gemm/gemm_plan.h"
 
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/stage_index.h"

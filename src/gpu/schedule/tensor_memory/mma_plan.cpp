@@ -4,7 +4,7 @@
 //             true correction 0>} } {ttg.early_mmas = #ttg.early_mmas<interleaved>}
 // The kernel has ttg.mma_partition = #ttg.mma_partition<chains columns 512 row_groups 2>. What the loops themselves say (which operands
 // threads write, which barriers release copies) is found in them again.
-#include "gpu/schedule/accumulators/mma_plan.h"
+#include "gpu/schedule/tensor_memory/mma_plan.h"
 
 #include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/partitions/skeleton.h"

@@ -1,7 +1,7 @@
 // A warp of its own for the MMAs of loops in which threads compute between dots: where their results are, and when they are issued.
 #pragma once
 
-#include "gpu/schedule/accumulators/chain_loop.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_loop.h"
 
 namespace tilewright {
 struct GpuTarget;

@@ -1,4 +1,4 @@
-#include "gpu/schedule/accumulators/accumulator_tiles.h"
+#include "gpu/schedule/tensor_memory/first_warp/accumulator_tiles.h"
 
 #include "gpu/schedule/mma_waits.h"
 

@@ -1,10 +1,10 @@
-// What the consumers do in loops whose MMAs have a partition (chain_partition.cpp): they wait for results, load them, and write operands
+// What the consumers do in loops whose MMAs have a partition (chained_partition.cpp): they wait for results, load them, and write operands
 // and factors.
 #include "gpu/machine/ptx.h"
-#include "gpu/schedule/accumulators/chain_expansion.h"
-#include "gpu/schedule/accumulators/tensor_accumulators.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/shared_memory/scratch.h"
+#include "gpu/schedule/tensor_memory/chained_dots/chained_expansion.h"
+#include "gpu/schedule/tensor_memory/tensor_accumulators.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/zeros.h"
 #include "support/gpu_hardware.h"
