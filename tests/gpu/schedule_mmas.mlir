@@ -37,8 +37,8 @@
 // RUN: not tilewright opt %t.refill.mlir --overlap-mmas 2>&1 | FileCheck %s --check-prefix=REFILL
 // USE: ttg.mma_schedule: an operation uses a result that is not yet there
 // ARRIVAL: ttg.mma_schedule: a copy is read before the wait for it
-// REFILL: ttg.mma_schedule: a stage is released while an MMA reads it
-// PREVIOUS: its schedule is invalid: no wait ends the MMA
+// REFILL: ttg.mma_schedule: an operand is written while an MMA reads it
+// PREVIOUS: ttg.mma_schedule: no wait passes the result of an edge's MMA through
 // ID: ttg.mma_schedule: the loop has no operation, or several, with the number 99
 // UNTIL: ttg.mma_schedule: an edge does not lead from an MMA or arithmetic to a wait
 

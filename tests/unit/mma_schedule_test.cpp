@@ -97,12 +97,16 @@ TEST_F(MmaScheduleTest, copiesAreWaitedFor) {
   EXPECT_EQ(errorOf(mma, full->getPrevNode()), "a copy is read before the wait for it");
 }
 
-/// TMA refills the stage that the MMA has read.
+/// TMA fills the stage that the MMA reads.
 TEST_F(MmaScheduleTest, operandsAreWritten) {
   auto refill = first<ttg::TmaLoadOp>();
-  ASSERT_TRUE(refill);
-  refill->moveBefore(mma);
-  EXPECT_EQ(errorOf(mma, refill->getPrevNode()), "an MMA starts before its operand is written");
+  auto full = first<ttg::BarrierWaitOp>();
+  ASSERT_TRUE(refill && full);
+  mlir::OpBuilder b(mma);
+  mlir::Value at = loop.getInductionVar();
+  mlir::Operation *copy = ttg::TmaLoadOp::create(b, mma.getLoc(), refill.getMap(), mlir::ValueRange{at, at}, stageOf(mma.getB()),
+                                                 full.getBarriers(), full.getIndex(), mlir::Value(), refill.getEvict());
+  EXPECT_EQ(errorOf(mma, copy->getPrevNode()), "an MMA starts before its operand is written");
 }
 
 /// A fence shows an MMA what threads have stored.
@@ -111,14 +115,14 @@ TEST_F(MmaScheduleTest, operandsAreFenced) {
   mlir::Operation *fence = ttg::FenceAsyncOp::create(b, mma.getLoc());
   EXPECT_EQ(errorOf(mma, fence->getPrevNode()), ""); // only TMA writes its operands
   b.setInsertionPoint(fence);
-  ttg::StoreSharedOp::create(b, mma.getLoc(), wait.getTiles()[0], stageOf(mma.getB()));
+  ttg::StoreSharedOp::create(b, mma.getLoc(), mma.getC(), stageOf(mma.getB()));
   EXPECT_EQ(errorOf(mma, fence->getPrevNode()), "an MMA starts before its operand is written");
 }
 
 TEST_F(MmaScheduleTest, stagesAreReleasedAfterMmas) {
   ttg::BarrierArriveOp arrive = arriveBefore(wait);
   EXPECT_EQ(errorOf(mma, arrive), "an MMA starts after its stage is released");
-  EXPECT_EQ(errorOf(arrive, mma->getPrevNode()), "only MMAs, waits, loads and arithmetic may move");
+  EXPECT_EQ(errorOf(arrive, mma->getPrevNode()), "only MMAs and waits of the consumers, loads and arithmetic may move");
   load();
   EXPECT_EQ(errorOf(wait, arriveBefore(wait->getNextNode())), "a stage is released while an MMA reads it");
 }
@@ -127,7 +131,7 @@ TEST_F(MmaScheduleTest, loadsSeeWrites) {
   auto flag = first<tt::LoadOp>();
   EXPECT_EQ(errorOf(flag, wait->getPrevNode()), "");
   flag.setIsVolatile(true);
-  EXPECT_EQ(errorOf(flag, wait->getPrevNode()), "a load moves before the program learns what another one has written");
+  EXPECT_EQ(errorOf(flag, wait->getPrevNode()), "a load cannot move: it is volatile");
 }
 
 } // namespace

@@ -1,8 +1,10 @@
 #include "gpu/schedule/mma_waits.h"
 
 #include "gpu/schedule/buffers.h"
-
+#include "gpu/schedule/mma_intervals.h"
 #include "ir/refusal.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -11,6 +13,14 @@ namespace tilewright::gpu {
 ttg::MmaAsyncWaitOp waitFor(Value result) {
   for (Operation *user : result.getUsers())
     if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(user)) return wait;
+  return {};
+}
+
+ttg::MmaAsyncWaitOp waitFor(const MmaEdge &edge, scf::ForOp loop) {
+  Value result = edge.op->getResult(0);
+  if (edge.distance == 0) return waitFor(result);
+  for (auto [yielded, carried] : llvm::zip(loop.getYieldedValues(), loop.getRegionIterArgs()))
+    if (yielded == result) return waitFor(carried);
   return {};
 }
 
@@ -35,21 +45,21 @@ ttg::MmaAsyncWaitOp drainingWaitIn(scf::ForOp loop) {
   return {};
 }
 
-bool endsMma(ttg::MmaAsyncWaitOp wait, int64_t issued) {
-  return wait.getPending() <= issued;
+bool endsAllMmas(ttg::MmaAsyncWaitOp wait) {
+  return wait.getPending() == 0;
 }
 
 ttg::MmaAsyncWaitOp waitForAllAfter(Operation *op) {
   for (op = op->getNextNode(); op; op = op->getNextNode())
-    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op); wait && endsMma(wait, 0)) return wait;
+    if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op); wait && endsAllMmas(wait)) return wait;
   return {};
 }
 
-int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position, function_ref<Operation *(Operation *)> previous) {
+int64_t pendingAt(ArrayRef<Value> tiles, Operation *position, const BlockOrder &order) {
   int64_t count = 0;
-  for (Operation *op = previous(position); op; op = previous(op)) {
+  for (Operation *op = order.previous(position); op; op = order.previous(op)) {
     if (!isa<ttg::MmaAsyncOp>(op)) continue;
-    if (llvm::is_contained(wait.getTiles(), op->getResult(0))) return count;
+    if (llvm::is_contained(tiles, op->getResult(0))) return count;
     ++count;
   }
   return 0;
@@ -81,7 +91,7 @@ bool accumulatesInPlace(ttg::MmaAsyncOp mma, scf::ForOp loop) {
 FailureOr<ttg::MmaAsyncWaitOp> drainAfter(scf::ForOp loop) {
   auto wait = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(firstFrom<ttg::MmaAsyncWaitOp>(loop->getNextNode()));
   bool drains =
-      wait && endsMma(wait, 0) && llvm::any_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp() == loop.getOperation(); });
+      wait && endsAllMmas(wait) && llvm::any_of(wait.getTiles(), [&](Value tile) { return tile.getDefiningOp() == loop.getOperation(); });
   if (!drains) return bug(loop, "no wait after it drains its MMAs"), failure();
   return wait;
 }
@@ -97,7 +107,7 @@ ttg::MmaAsyncWaitOp waitForAll(OpBuilder &b, Location loc, ValueRange sums) {
 }
 
 void recount(ttg::MmaAsyncWaitOp wait) {
-  wait.setPending(static_cast<uint32_t>(pendingAt(wait, wait)));
+  wait.setPending(static_cast<uint32_t>(pendingAt(SmallVector<Value>(wait.getTiles()), wait, BlockOrder(*wait->getBlock()))));
 }
 
 ttg::MmaAsyncWaitOp extendWait(ttg::MmaAsyncWaitOp wait, ValueRange tiles) {
@@ -105,6 +115,8 @@ ttg::MmaAsyncWaitOp extendWait(ttg::MmaAsyncWaitOp wait, ValueRange tiles) {
   SmallVector<Value> all(wait.getTiles());
   llvm::append_range(all, tiles);
   auto extended = ttg::MmaAsyncWaitOp::create(b, wait.getLoc(), wait.getPending(), all);
+  extended.setDrains(wait.getDrains());
+  extended.setNamesAll(wait.getNamesAll());
   wait->replaceAllUsesWith(extended.getResults().drop_back(tiles.size()));
   wait.erase();
   return extended;
@@ -149,47 +161,43 @@ ttg::MmaAsyncWaitOp keepInFlight(scf::ForOp loop, ArrayRef<MmaEdge> edges) {
   return ofPrevious;
 }
 
-/// Arithmetic above the wait stays above it: nothing adds its elements up there, and ptxas computes them in an order of its own.
-static ttg::MmaAsyncWaitOp passThrough(ttg::MmaAsyncWaitOp wait, Value computed) {
-  ttg::MmaAsyncWaitOp both = extendWait(wait, computed);
-  both.setNamesAll(true);
-  computed.replaceUsesWithIf(both.getResults().back(), [&](OpOperand &use) {
-    return both->isBeforeInBlock(both->getBlock()->findAncestorOpInBlock(*use.getOwner()));
-  });
-  return both;
-}
-
-static ttg::MmaAsyncWaitOp merge(ttg::MmaAsyncWaitOp wait, ttg::MmaAsyncWaitOp into) {
-  ttg::MmaAsyncWaitOp both = extendWait(into, wait.getTiles());
-  wait->replaceAllUsesWith(both.getResults().take_back(wait.getTiles().size()));
-  wait.erase();
-  return both;
-}
-
-/// The wait that an MMA's result, or in the next iteration the value that the loop carries for it, passes through.
-static ttg::MmaAsyncWaitOp waitOf(const MmaEdge &edge, scf::ForOp loop) {
-  Value result = edge.op->getResult(0);
-  if (edge.distance == 0) return waitFor(result);
-  for (auto [yielded, carried] : llvm::zip(loop.getYieldedValues(), loop.getRegionIterArgs()))
-    if (yielded == result) return waitFor(carried);
-  return {};
+/// Lets the tiles of other waits that end at `until`, and arithmetic that is computed before it, pass through it. Arithmetic stays above
+/// the wait then: ptxas moves nothing that a wait names.
+static void endAt(ttg::MmaAsyncWaitOp until, ArrayRef<MmaEdge> edges, int64_t pending, scf::ForOp loop) {
+  llvm::SetVector<Operation *> merged;
+  SmallVector<Value> tiles, results; // what is passed on, and what its users after the wait use now
+  bool computes = false;
+  for (const MmaEdge &edge : edges) {
+    if (edge.until != until) continue;
+    if (!isa<ttg::MmaAsyncOp>(edge.op)) {
+      tiles.push_back(edge.op->getResult(0));
+      results.push_back(tiles.back());
+      computes = true;
+    } else if (ttg::MmaAsyncWaitOp wait = waitFor(edge, loop); wait != until && merged.insert(wait)) {
+      llvm::append_range(tiles, wait.getTiles());
+      llvm::append_range(results, wait.getResults());
+    }
+  }
+  ttg::MmaAsyncWaitOp all = tiles.empty() ? until : extendWait(until, tiles);
+  all.setPending(static_cast<uint32_t>(pending));
+  if (computes) all.setNamesAll(true);
+  for (auto [result, passed] : llvm::zip(results, all.getResults().take_back(tiles.size())))
+    result.replaceUsesWithIf(passed,
+                             [&](OpOperand &use) { return all->isBeforeInBlock(all->getBlock()->findAncestorOpInBlock(*use.getOwner())); });
+  for (Operation *wait : merged)
+    wait->erase();
 }
 
 LogicalResult endAtEdges(scf::ForOp loop, ArrayRef<MmaEdge> edges) {
-  DenseMap<Operation *, ttg::MmaAsyncWaitOp> current; // by the wait that an edge names: extending a wait replaces it
-  llvm::SmallPtrSet<Operation *, 4> counted;
-  for (const MmaEdge &edge : edges) {
-    ttg::MmaAsyncWaitOp &until = current.insert({edge.until, cast<ttg::MmaAsyncWaitOp>(edge.until)}).first->second;
-    if (!isa<ttg::MmaAsyncOp>(edge.op)) {
-      until = passThrough(until, edge.op->getResult(0));
-      continue;
-    }
-    ttg::MmaAsyncWaitOp wait = waitOf(edge, loop);
-    if (!wait) return edge.op->emitError("its schedule is invalid: no wait ends the MMA");
-    if (wait != until)
-      until = merge(wait, until);
-    else if (counted.insert(edge.until).second)
-      recount(until);
+  BlockOrder order(*loop.getBody());
+  Result<MmaIntervals> intervals = MmaIntervals::atEdges(loop, order, edges);
+  if (!intervals) return bug(loop, intervals.error());
+  llvm::SetVector<Operation *> waits;
+  for (const MmaEdge &edge : edges)
+    waits.insert(edge.until);
+  for (Operation *wait : waits) {
+    auto until = cast<ttg::MmaAsyncWaitOp>(wait);
+    endAt(until, edges, intervals->pendingOf(until), loop);
   }
   return success();
 }

@@ -12,12 +12,15 @@ void setId(Operation *op, int64_t id) {
   op->setAttr(ttg::idName, Builder(op->getContext()).getI64IntegerAttr(id));
 }
 
-DenseMap<int64_t, Operation *> operationsById(Block *block) {
-  DenseMap<int64_t, Operation *> byId;
+OperationsById::OperationsById(Block *block) {
   for (Operation &op : *block)
     if (op.hasAttr(ttg::idName))
-      if (auto [known, isNew] = byId.try_emplace(idOf(&op), &op); !isNew) known->second = nullptr;
-  return byId;
+      if (auto [known, isNew] = operations.try_emplace(idOf(&op), &op); !isNew) known->second = nullptr;
+}
+
+Operation *OperationsById::lookup(int64_t id) const {
+  auto found = operations.find(id);
+  return found == operations.end() ? nullptr : found->second;
 }
 
 SmallVector<ttg::AsyncEdgeAttr> attributesOf(ArrayRef<MmaEdge> edges) {

@@ -19,6 +19,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -238,7 +240,7 @@ private:
 
   tt::FuncOp function;
   ttg::ConfigAttr config;
-  DenseMap<int64_t, LeftBuffers> left; // by the loop's number
+  std::map<int64_t, LeftBuffers> left; // by the loop's number
   DenseSet<Operation *> finalWaits;    // at the kernel's end, until the other CTAs have read all stages
 };
 

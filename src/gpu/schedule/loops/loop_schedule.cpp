@@ -14,6 +14,8 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -140,8 +142,7 @@ private:
 /// Reads one schedule.
 class Reader {
 public:
-  explicit Reader(scf::ForOp loop)
-      : made(loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName)), byId(operationsById(loop.getBody())) {
+  explicit Reader(scf::ForOp loop) : made(loop->getAttrOfType<ttg::LoopScheduleAttr>(ttg::loopScheduleName)), byId(loop.getBody()) {
     schedule.loop = loop;
   }
 
@@ -189,7 +190,7 @@ private:
     Operation *found = byId.lookup(op.getId());
     if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
     int64_t offset = offsetOf(op);
-    scheduled[op.getId()] = op;
+    if (!scheduled.try_emplace(op.getId(), op).second) return fail("operation ") << op.getId() << " is listed twice";
     schedule.warpSpecialized |= isProducers(op);
     if (op.getPartition() == ttg::Partition::operands && !made.getOperandPlan())
       return fail("a partition computes an operand without a plan");
@@ -204,13 +205,19 @@ private:
   }
 
   static bool isProducers(ttg::ScheduledOpAttr op) { return op.getPartition() == ttg::Partition::producer; }
+  /// What the schedule says of an operation; null if it does not list it.
+  ttg::ScheduledOpAttr scheduledOf(int64_t id) const {
+    auto found = scheduled.find(id);
+    return found == scheduled.end() ? ttg::ScheduledOpAttr() : found->second;
+  }
   int64_t offsetOf(ttg::ScheduledOpAttr op) { return made.getIndexStage() - op.getStage(); }
 
   /// The operation after which something with this order stands; null for the top of the iteration.
   FailureOr<Operation *> operationBefore(int64_t order) {
-    Operation *op = byOrder.lookup(order - 1);
-    if (order != 0 && !op) return fail("no operation has the order before ") << order;
-    return op;
+    if (order == 0) return nullptr;
+    auto op = byOrder.find(order - 1);
+    if (op == byOrder.end()) return fail("no operation has the order before ") << order;
+    return op->second;
   }
 
   LogicalResult readBuffer(ttg::CircularBufferAttr buffer) {
@@ -222,6 +229,7 @@ private:
       if (buffer.getKind() == ttg::BufferKind::registers) isLoad = isa_and_nonnull<tt::LoadOp>(writer);
       if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
         return fail("operation ") << id << " does not fill this buffer";
+      if (!filling.insert(id).second) return fail("operation ") << id << " fills two buffers";
       writers.push_back(writer);
     }
     if (writers.empty()) return fail("a buffer has no writers");
@@ -252,9 +260,9 @@ private:
       circular.copies.push_back({load, store, alloc, llvm::is_contained(buffer.getMulticast(), idOf(load))});
     }
     if (!findReaders(circular, schedule.loop.getBody())) return fail("the reads of a buffer do not end within an iteration");
-    ttg::ScheduledOpAttr first = scheduled.lookup(buffer.getWriters().front());
+    ttg::ScheduledOpAttr first = scheduledOf(buffer.getWriters().front());
     for (int64_t id : buffer.getWriters()) {
-      ttg::ScheduledOpAttr copy = scheduled.lookup(id);
+      ttg::ScheduledOpAttr copy = scheduledOf(id);
       if (!copy || copy.getStage() != first.getStage() || copy.getOrder() != first.getOrder() ||
           isProducers(copy) != schedule.warpSpecialized)
         return fail("operation ") << id << " does not fill this buffer together with the others";
@@ -272,8 +280,10 @@ private:
 
   ttg::LoopScheduleAttr made;
   LoopSchedule schedule;
-  DenseMap<int64_t, Operation *> byId, byOrder;
-  DenseMap<int64_t, ttg::ScheduledOpAttr> scheduled;
+  OperationsById byId;
+  std::map<int64_t, Operation *> byOrder;
+  std::map<int64_t, ttg::ScheduledOpAttr> scheduled; ///< by id
+  std::set<int64_t> filling;                         ///< ids of the writers of buffers
 };
 } // namespace
 

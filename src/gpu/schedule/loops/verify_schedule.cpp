@@ -15,9 +15,13 @@
 #include "gpu/ttg/kernel_target.h"
 #include "support/gpu_hardware.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+static constexpr int64_t maxStages = std::numeric_limits<int32_t>::max();
 
 /// True if `op` stands in the block at or after `earlier`.
 static bool notBefore(Operation *op, Operation *earlier) {
@@ -93,6 +97,8 @@ static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const Circu
 static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != schedule.body()) return Failure{"stages are filled or released outside the loop"};
+  if (schedule.warpSpecialized && !circular.releaseAfter)
+    return Failure{"a stage that a producer fills is not released after an operation"};
   if (schedule.operandPlan.releaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
@@ -109,12 +115,26 @@ static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuf
   return {};
 }
 
+/// True if the loop writes what the MMA reads to a buffer of one stage.
+static bool readsSingleStage(const LoopSchedule &schedule, ttg::MmaAsyncOp mma) {
+  llvm::SmallPtrSet<Operation *, 8> fillsStages(llvm::from_range, schedule.computed);
+  for (const Copy &copy : schedule.copies())
+    fillsStages.insert(copy.store);
+  return llvm::any_of(mma.buffers(), [&](Value buffer) {
+    ttg::AllocOp alloc = allocOf(buffer);
+    return alloc && !llvm::all_of(writersIn(schedule.loop, alloc), [&](Operation *writer) { return fillsStages.contains(writer); });
+  });
+}
+
 /// MMAs in flight: all of them until one place, the last of them, or a wait before it that drains one MMA.
 static Result<void> verifyEdges(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
+  llvm::SmallPtrSet<Operation *, 4> inFlight;
   for (const MmaEdge &edge : schedule.edges) {
     auto mma = cast<ttg::MmaAsyncOp>(edge.op);
     if (mma->getBlock() != loop.getBody()) return Failure{"an MMA of an inner loop is in flight"};
+    if (!inFlight.insert(mma).second) return Failure{"an MMA has two edges"};
+    if (readsSingleStage(schedule, mma)) return Failure{"an MMA in flight reads a buffer of one stage"};
     if (!edge.until || edge.until->getBlock() != loop.getBody())
       return Failure{"the MMA in flight is not waited for in the next iteration"};
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(edge.until);
@@ -184,8 +204,9 @@ static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuff
 
 static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
   if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
+  if (schedule.stages > maxStages) return Failure{"an i32 does not hold the index of a stage"};
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
-  for (auto rule : {verifyEdges, verifyShift, verifyCopies})
+  for (auto rule : {verifyShift, verifyCopies})
     if (Result<void> valid = rule(schedule); !valid) return valid;
   const CircularBuffer *firstAsync = nullptr; // one commit and one wait serve all circular buffers by cp.async: a group an iteration
   for (const CircularBuffer &circular : schedule.circularBuffers) {
@@ -198,6 +219,18 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
     if (Result<void> valid = verifyReaders(circular, schedule.body()); !valid) return valid;
     if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;
   }
+  return {};
+}
+
+/// A plan for an operand partition goes with the stores of that partition. Their buffers are as deep as those of the copies.
+static Result<void> verifyOperandPartition(const LoopSchedule &schedule) {
+  auto ofPartition = llvm::make_filter_range(schedule.body()->getOps<ttg::StoreSharedOp>(),
+                                             [](ttg::StoreSharedOp store) { return ttg::partitionOf(store) == ttg::Partition::operands; });
+  if (ofPartition.empty() == schedule.operandPartition) return Failure{"a partition has no plan, or a plan has no partition"};
+  if (!llvm::all_of(ofPartition, [&](ttg::StoreSharedOp store) { return llvm::is_contained(schedule.computed, store); }))
+    return Failure{"a partition stores an operand for which there is no buffer"};
+  if (schedule.operandPartition && schedule.computedStages != schedule.stages)
+    return Failure{"buffers of copies and of the operands that a partition computes differ in depth"};
   return {};
 }
 
@@ -222,6 +255,7 @@ static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
 Result<void> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
   if (schedule.computedStages < 2) return Failure{"a single buffer of a computed operand cannot be filled while an MMA reads it"};
+  if (schedule.computedStages > maxStages) return Failure{"an i32 does not hold the index of a stage"};
   if (!schedule.operandPartition) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
   if (!schedule.warpSpecialized) return Failure{"a partition computes an operand, but no producer copies for it"};
   return verifyComputedRelease(schedule);
@@ -232,7 +266,10 @@ Result<void> verify(const LoopSchedule &schedule) {
   for (tt::LoadOp load : schedule.registerLoads)
     if (valid = checkRegisterPrefetch(load, schedule.loop); !valid)
       return Failure{"a load to registers cannot run ahead: " + valid.error()};
-  if (schedule.stages > 1 || !schedule.circularBuffers.empty()) valid = verifyCircularBuffers(schedule);
+  valid = verifyOperandPartition(schedule);
+  bool copies = schedule.stages > 1 || !schedule.circularBuffers.empty();
+  if (valid && (copies || !schedule.computed.empty())) valid = verifyEdges(schedule); // otherwise nothing stays in flight
+  if (valid && copies) valid = verifyCircularBuffers(schedule);
   return valid ? verifyComputed(schedule) : valid;
 }
 

@@ -5,9 +5,10 @@
 // producer alone fills what its MMAs read, it may move past stores. If another wait on the way lets as many MMAs through, the two become
 // one.
 #include "gpu/cost_model/accumulators.h"
+#include "gpu/schedule/mma_intervals.h"
 #include "gpu/schedule/mmas/mma_order.h"
+#include "gpu/schedule/mmas/mma_schedule.h"
 #include "gpu/ttg/buffer_accesses.h"
-#include "gpu/ttg/tile_equivalence.h"
 
 using namespace mlir;
 
@@ -52,19 +53,25 @@ private:
            });
   }
 
-  /// The MMA of the block that a wait lets through: its own, or that of the iteration before. Null if there is none.
-  std::optional<MmaEdge> edgeOf(Value tile, ttg::MmaAsyncWaitOp until) {
+  /// The edge of the MMA of the block that a wait lets through: its own, or that of the iteration before. Null if there is none.
+  std::optional<MmaEdge> edgeOf(Value tile, ttg::MmaAsyncWaitOp wait) {
     auto [mma, distance] = waitedMma(tile, loop);
-    return mma && mma->getBlock() == &block ? std::optional(MmaEdge{mma, until, distance}) : std::nullopt;
+    if (!mma || mma->getBlock() != &block) return std::nullopt;
+    MmaEdge edge{mma, wait, distance};
+    return waitFor(edge, loop) == wait ? std::optional(edge) : std::nullopt;
   }
 
   /// Moves the wait down to the first use of its tiles, or into a wait on the way that lets them through as well.
   void sinkWait(ttg::MmaAsyncWaitOp wait) {
-    auto hasEdge = [&](Value tile) { return edgeOf(tile, wait).has_value(); };
-    if (wait.getPending() != 0 || wait.getTiles().empty() || !llvm::all_of(wait.getTiles(), hasEdge)) return;
+    SmallVector<MmaEdge> own;
+    for (Value tile : wait.getTiles())
+      if (std::optional<MmaEdge> edge = edgeOf(tile, wait)) own.push_back(*edge);
+    if (wait.getPending() != 0 || own.empty() || own.size() != wait.getTiles().size()) return;
+    MmaIntervals planned = *MmaIntervals::atEdges(loop, order, edges);
     auto reads = [&](Operation *op) {
       return llvm::any_of(wait->getUsers(), [&](Operation *user) { return block.findAncestorOpInBlock(*user) == op; });
     };
+    SmallVector<Value> tiles(wait.getTiles());
     bool passesStores = readsForProducer(wait);
     auto passes = [&](Operation *op) {
       return mayPass(op) || (passesStores && isa<ttg::AllocOp, ttg::FenceAsyncOp, ttg::StoreSharedOp, ttg::TmaStoreWaitOp>(op));
@@ -72,39 +79,23 @@ private:
     Operation *position = order.next(wait);
     for (; !position->hasTrait<OpTrait::IsTerminator>() && passes(position) && !reads(position); position = order.next(position))
       if (auto other = dyn_cast<ttg::MmaAsyncWaitOp>(position);
-          other && !merged.contains(other) && pendingOf(other) <= pendingAt(wait, other))
-        return end(wait, other);
+          other && planned.finalWait(other) == other && planned.pendingOf(other) <= pendingAt(tiles, other, order)) {
+        for (const MmaEdge &edge : own)
+          edges.push_back({edge.op, other, edge.distance});
+        return;
+      }
     order.moveBefore(wait, position);
-    pending[wait] = pendingAt(wait, position);
-    end(wait, wait);
-    if (Operation *computed = lastComputedTile(wait)) edges.push_back({computed, wait, 0});
-  }
-
-  /// The MMAs that `wait` lets through end at `until`.
-  void end(ttg::MmaAsyncWaitOp wait, ttg::MmaAsyncWaitOp until) {
-    for (Value tile : wait.getTiles())
-      edges.push_back(*edgeOf(tile, until));
-    if (wait != until) merged.insert(wait);
-  }
-
-  int64_t pendingOf(ttg::MmaAsyncWaitOp wait) const {
-    auto known = pending.find(wait);
-    return known == pending.end() ? int64_t(wait.getPending()) : known->second;
-  }
-
-  /// In the new order.
-  int64_t pendingAt(ttg::MmaAsyncWaitOp wait, Operation *position) const {
-    return gpu::pendingAt(wait, position, [&](Operation *op) { return order.previous(op); });
+    edges.append(own);
+    if (Operation *computed = lastComputedTile(wait, planned)) edges.push_back({computed, wait, 0});
   }
 
   /// What is computed under the MMAs that the wait lets through, and used after it: the last such tile of numbers; null if there is
   /// none.
-  Operation *lastComputedTile(ttg::MmaAsyncWaitOp wait) {
+  Operation *lastComputedTile(ttg::MmaAsyncWaitOp wait, const MmaIntervals &planned) {
     for (Operation *op = order.previous(wait); op && !isa<ttg::MmaAsyncOp>(op); op = order.previous(op)) {
-      if (isa<ttg::MmaAsyncWaitOp>(op) && !merged.contains(op)) return nullptr;
-      auto tile = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
-      if (!tile || !tile.getElementType().isF32() || !isElementwiseOnTiles(op)) continue;
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return order.isBefore(wait, block.findAncestorOpInBlock(*user)); }))
+      if (auto other = dyn_cast<ttg::MmaAsyncWaitOp>(op); other && planned.finalWait(other) == other) return nullptr;
+      if (isTileOfNumbers(op) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return order.isBefore(wait, block.findAncestorOpInBlock(*user)); }))
         return op;
     }
     return nullptr;
@@ -115,8 +106,6 @@ private:
   BlockOrder &order;
   const int64_t registers;
   const bool warpSpecialized;
-  DenseMap<Operation *, int64_t> pending;
-  llvm::SmallPtrSet<Operation *, 4> merged;
   SmallVector<MmaEdge> edges;
 };
 

@@ -1,8 +1,8 @@
 // The two parts of schedule-mmas. Each changes the order of a loop's body, which is data: nothing moves yet.
 #pragma once
 
+#include "gpu/schedule/block_order.h"
 #include "gpu/schedule/mma_waits.h"
-#include "gpu/schedule/mmas/block_order.h"
 
 namespace tilewright::gpu {
 

@@ -1,10 +1,16 @@
 #include "gpu/schedule/mmas/mma_schedule.h"
 
 #include "gpu/schedule/operation_ids.h"
+#include "gpu/ttg/tile_equivalence.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+bool isTileOfNumbers(Operation *op) {
+  if (op->getNumResults() != 1 || !isElementwiseOnTiles(op)) return false;
+  return cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isF32();
+}
 
 void writeMmaSchedule(const MmaSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
@@ -20,7 +26,7 @@ void writeMmaSchedule(const MmaSchedule &schedule) {
 FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
   auto made = loop->getAttrOfType<ttg::MmaScheduleAttr>(ttg::mmaScheduleName);
   auto fail = [&](const Twine &message) -> InFlightDiagnostic { return loop.emitError("ttg.mma_schedule: ") << message; };
-  DenseMap<int64_t, Operation *> byId = operationsById(loop.getBody());
+  OperationsById byId(loop.getBody());
   MmaSchedule schedule{loop, {}, {}};
   for (ttg::OrderedOpAttr op : made.getOps()) {
     Operation *found = byId.lookup(op.getId());
@@ -30,9 +36,10 @@ FailureOr<MmaSchedule> takeMmaSchedule(scf::ForOp loop) {
   for (ttg::AsyncEdgeAttr edge : made.getEdges()) {
     Operation *op = byId.lookup(edge.getMma());
     auto until = dyn_cast_or_null<ttg::MmaAsyncWaitOp>(byId.lookup(edge.getUntil()));
-    bool isMma = isa_and_nonnull<ttg::MmaAsyncOp>(op);
-    bool ends = op && op->getNumResults() == 1 && (isMma ? edge.getDistance() <= 1 : edge.getDistance() == 0);
-    if (!ends || edge.getDistance() < 0 || !until) return fail("an edge does not lead from an MMA or arithmetic to a wait");
+    int64_t maxDistance = isa_and_nonnull<ttg::MmaAsyncOp>(op) ? 1 : 0;
+    bool passes = op && (maxDistance == 1 || isTileOfNumbers(op));
+    if (!passes || !until || edge.getDistance() < 0 || edge.getDistance() > maxDistance)
+      return fail("an edge does not lead from an MMA or arithmetic to a wait");
     schedule.edges.push_back({op, until, edge.getDistance()});
   }
   if (Result<void> valid = verify(schedule); !valid) return fail(valid.error());

@@ -14,8 +14,10 @@ struct MmaSchedule {
   llvm::SmallVector<MmaEdge> edges;                          ///< in the order of the waits that have had these operations before
 };
 
-/// Checks that an iteration in the new order computes the same: no operation uses a result before it is there, or a buffer before it is
-/// written, or after it is released (verify_mma_schedule.cpp).
+/// True if threads compute a tile of f32: each element from those at its index. Such a tile may pass through a wait that comes after it.
+bool isTileOfNumbers(mlir::Operation *op);
+/// Checks that an iteration in the new order computes the same. An operation comes after what it uses; nothing writes or releases what an
+/// MMA reads, from where it is issued to where it ends; and it has ended before its result is used (verify_mma_schedule.cpp).
 Result<void> verify(const MmaSchedule &schedule);
 /// Writes the schedule as an attribute of its loop, with `ttg.id` on the operations that it names.
 void writeMmaSchedule(const MmaSchedule &schedule);

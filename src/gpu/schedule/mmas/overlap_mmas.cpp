@@ -5,7 +5,6 @@
 // Arithmetic that an edge names is computed under the MMAs: its value passes through the wait, so that ptxas does not move the wait above
 // it.
 #include "gpu/passes.h"
-#include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/mmas/mma_schedule.h"
 #include "gpu/ttg/written_memory.h"
@@ -18,22 +17,18 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Moves the operations to their orders. Records the launch guards under which a load may move.
-static LogicalResult moveOperations(const MmaSchedule &schedule) {
+static void moveOperations(const MmaSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
   Operation *last = nullptr;
   for (auto [op, moves] : schedule.ops) {
-    if (auto load = dyn_cast<tt::LoadOp>(op); load && moves) {
-      Result<LaunchGuards> guards = ttg::unwrittenGuards(load, loop);
-      if (!guards) return load.emitError("its schedule is invalid: ") << guards.error();
-      ttg::relyOn(loop->getParentOfType<tt::FuncOp>(), *guards);
-    }
+    if (auto load = dyn_cast<tt::LoadOp>(op); load && moves)
+      ttg::relyOn(loop->getParentOfType<tt::FuncOp>(), *ttg::unwrittenGuards(load, loop));
     if (moves && last)
       op->moveAfter(last);
     else if (moves)
       op->moveBefore(&loop.getBody()->front());
     last = op;
   }
-  return success();
 }
 
 LogicalResult overlapMmas(ModuleOp module) {
@@ -44,7 +39,9 @@ LogicalResult overlapMmas(ModuleOp module) {
     });
     for (scf::ForOp loop : loops) {
       FailureOr<MmaSchedule> schedule = takeMmaSchedule(loop);
-      if (failed(schedule) || failed(moveOperations(*schedule)) || failed(endAtEdges(loop, schedule->edges))) return failure();
+      if (failed(schedule)) return failure();
+      moveOperations(*schedule);
+      if (failed(endAtEdges(loop, schedule->edges))) return failure();
     }
     return success();
   });

@@ -46,7 +46,7 @@ private:
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       int64_t first = spans.lookup(op).first;
       if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op))
-        if (endsMma(wait, 0)) mmaWaits.push_back(first);
+        if (endsAllMmas(wait)) mmaWaits.push_back(first);
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
         if (wait.getPending() == 0) mmaWaits.push_back(first);
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
