@@ -26,7 +26,7 @@ static std::vector<LoopLoads> findLoads(tt::FuncOp function, const PolicyContext
   function.walk([&](scf::ForOp loop) { // inner ones first
     int64_t requested = requestedStages(loop, context.config);
     LoopLoads &loads = found.emplace_back();
-    if (requested > 1) loads = findPrefetchableLoads(loop, context.target.cpAsync);
+    if (requested > 1) loads = findPrefetchableLoads(loop, context.target);
     loads.loop = loop;
     loads.requested = requested;
   });
@@ -58,8 +58,8 @@ static void choosePartitions(KernelLoops &kernel, const EarlierLoops &earlier) {
     function->setAttr(ttg::notWarpSpecializedName, StringAttr::get(function.getContext(), *obstacle));
 }
 
-/// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, all warps that wait also
-/// release stages: a warp that waits for no copy may be far ahead.
+/// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, warps that wait also release
+/// stages. A warp that waits for no copy of one loop may be far ahead, and then must not wait for one of another loop.
 static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const GpuTarget &target) {
   if (!target.tcgen05) return;
   auto onlyMmasRead = [](const LoopSchedule &each) {
@@ -67,8 +67,10 @@ static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const Gp
   };
   bool all = llvm::all_of(schedules, onlyMmasRead);
   for (LoopSchedule &schedule : schedules)
-    for (CircularBuffer &circular : schedule.circularBuffers)
-      circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : circular.onlyMmasRead());
+    for (CircularBuffer &circular : schedule.circularBuffers) {
+      bool waitsInLoop = !schedule.warpSpecialized || all || !onlyMmasRead(schedule);
+      circular.firstWarp = circular.tma && circular.onlyMmasRead() && waitsInLoop;
+    }
 }
 
 static void write(const LoopSchedule &schedule, tt::FuncOp function, int64_t &nextId) {
