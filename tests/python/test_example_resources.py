@@ -39,9 +39,11 @@ def test_no_spills(example, kernel, signature, warps, stages, target, tmp_path):
     assert "C75" not in report, report
 
 
-# By mma.sync, operands take registers, too: attention, and the kernels with the most accumulators.
+# By mma.sync, operands take registers, too: attention, and the kernels with the most accumulators. Four of those for keys spill: 128 columns, and steps of 128.
 LARGE = ("BLOCK_M=128,BLOCK_N=256", "HEAD_DIM=128,CAUSAL=True,OWN=128")
-BY_WARPS = [row for row in KERNELS if row[0] == "07_attention" and "fp16" in row[2] or row[1] != "keys_kernel" and any(part in row[2] for part in LARGE)]
+KEYS = re.compile("HEAD_DIM=64,CAUSAL=.*,OWN=128,STEP=64")
+BY_WARPS = [row for row in KERNELS if row[0] == "07_attention" and "fp16" in row[2] or
+            (KEYS.search(row[2]) if row[1] == "keys_kernel" else any(part in row[2] for part in LARGE))]
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="there is no ptxas")

@@ -135,7 +135,7 @@ TEST_F(PolicyTest, registerLoadsAreVerified) {
   mlir::scf::ForOp loop;
   function.walk([&](mlir::scf::ForOp found) { loop = found; });
   tt::LoadOp load = *loop.getBody()->getOps<tt::LoadOp>().begin();
-  LoopSchedule schedule(findPrefetchableLoads(loop, true));
+  LoopSchedule schedule(findPrefetchableLoads(loop, *gpuTarget("sm_90a")));
   schedule.registerLoads.push_back(load);
   EXPECT_TRUE(verify(schedule));
   load.setIsVolatile(true);

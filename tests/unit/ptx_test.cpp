@@ -304,6 +304,17 @@ TEST(Ptx, MmasOfSmallFormats) {
   }
 }
 
+/// With the address of another CTA, ptxas for sm_120 would call a function.
+TEST(Ptx, CopiesToTheirOwnCta) {
+  std::string text = kernel("  %i = arith.constant 0 : i32\n  ptx.tma_load %t [%i, %i] to %s, %s if %p\n"
+                            "  ptx.tma_load %t [%i, %i] to %s, %s {evict = 2 : i32}",
+                            "%t: !ptx.tensor_map, %p: i1, %s: i32", "threads = 128, sharedBytes = 65536");
+  expectLines(text, {"sm_100a", "sm_103a", "sm_120a", "sm_121a"},
+              {"cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [",
+               "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint ["});
+  expectLines(text, {"sm_90a"}, {"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["});
+}
+
 /// One wgmma of `accumulators` values "%c#0 ...", named `result`.
 std::string wgmma(const std::string &result, const std::string &a, int64_t registers, const std::string &from, int64_t accumulators,
                   const std::string &type, const std::string &attributes, bool predicate = true) {

@@ -47,11 +47,12 @@ protected:
   }
 
   LoopSchedule schedule(int64_t stages, bool warpSpecialized) {
-    LoopSchedule schedule(findPrefetchableLoads(loop, true));
+    ttg::ConfigAttr config = ttg::configOf(function);
+    GpuTarget target = *gpuTarget(config.getTarget().getValue());
+    LoopSchedule schedule(findPrefetchableLoads(loop, target));
     EXPECT_FALSE(schedule.circularBuffers.empty());
     schedule.warpSpecialized = warpSpecialized;
-    ttg::ConfigAttr config = ttg::configOf(function);
-    applyPolicies(schedule, stages, {config, *gpuTarget(config.getTarget().getValue())});
+    applyPolicies(schedule, stages, {config, target});
     EXPECT_TRUE(verify(schedule));
     return schedule;
   }

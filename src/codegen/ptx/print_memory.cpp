@@ -366,6 +366,10 @@ static Value inEvenCta(PrintContext &at, Value barrier) {
   return LLVM::AndOp::create(at.b, barrier, at.i32(withoutLowestBitOfRank));
 }
 
+/// The first PTX with copies to `.shared::cta`. For `.shared::cluster`, ptxas for sm_120 calls a function if the address is that of another
+/// CTA, and values that are live across a call are in few registers.
+constexpr std::pair<int64_t, int64_t> firstCopyToOwnCta = {8, 6};
+
 /// The policies are constants for the L2 cache, equal to the results of createpolicy.
 static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   if (failed(need(op, at, at.target.tma))) return failure();
@@ -374,8 +378,10 @@ static LogicalResult lower(ptx::TmaLoadOp op, PrintContext &at) {
   Asm code(at);
   std::string shared = code.address(op.getShared()), map = tensorAddress(code, op->getOperand(0), op.getCoordinates());
   std::string barrier = code.address(op.getToLeader() ? inEvenCta(at, op.getBarrier()) : op.getBarrier());
-  std::string text =
-      "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) + "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+  bool toOtherCtas = op.getMulticast() || op.getToLeader();
+  std::string space = toOtherCtas || at.target.ptxIsa() < firstCopyToOwnCta ? "cluster" : "cta";
+  std::string text = "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) + "d.shared::" + space +
+                     ".global.tile.mbarrier::complete_tx::bytes";
   std::string tail;
   if (op.getMulticast()) {
     text += ".multicast::cluster";

@@ -174,6 +174,10 @@ int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool 
   return available - otherRegisters;
 }
 
+bool holdWholeOperands(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
+  return registersOfMmas(loop) <= registersForTiles(config, target, /*warpSpecialized=*/false);
+}
+
 bool limitsToOneCtaPerSM(scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target) {
   return !fitOnSM(2, config.getWarps() << laneBits, accumulatorsOf(loop, /*loadedSums=*/true) + otherRegisters, target);
 }

@@ -35,6 +35,8 @@ int64_t accumulatorsOf(mlir::scf::ForOp loop, bool loadedSums = false);
 int64_t registersOfMmas(mlir::scf::ForOp loop);
 /// Returns the registers of a thread that are left for tiles. `warpSpecialized`: a producer warp gives registers to this thread.
 int64_t registersForTiles(ttg::ConfigAttr config, const GpuTarget &target, bool warpSpecialized);
+/// True if threads have registers for whole operands of the loop's MMAs. Otherwise they read operands part by part while they multiply.
+bool holdWholeOperands(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target);
 /// True if a loop's accumulators leave an SM too few registers for a second CTA.
 bool limitsToOneCtaPerSM(mlir::scf::ForOp loop, ttg::ConfigAttr config, const GpuTarget &target);
 /// True if the loop's MMAs read their operands from registers, or threads multiply: they wait for the iteration's loads.

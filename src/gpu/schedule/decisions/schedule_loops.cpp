@@ -26,7 +26,7 @@ static llvm::MapVector<Operation *, LoopLoads> findLoads(tt::FuncOp function, co
   function.walk([&](scf::ForOp loop) { // inner ones first
     int64_t requested = requestedStages(loop, context.config);
     LoopLoads &loads = found[loop];
-    if (requested > 1) loads = findPrefetchableLoads(loop, context.target.cpAsync);
+    if (requested > 1) loads = findPrefetchableLoads(loop, context.target);
     loads.loop = loop;
     loads.requested = requested;
   });
@@ -56,8 +56,8 @@ static std::optional<std::string> choosePartitions(KernelLoops &kernel, const Ea
   return obstacle;
 }
 
-/// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, all warps that wait also
-/// release stages: a warp that waits for no copy may be far ahead.
+/// If one warp issues the MMAs, the others need not wait for copies that nothing else reads. With a producer, warps that wait also release
+/// stages. A warp that waits for no copy of one loop may be far ahead, and then must not wait for one of another loop.
 static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const GpuTarget &target) {
   if (!target.tcgen05) return;
   auto onlyMmasRead = [](const LoopSchedule &each) {
@@ -65,8 +65,10 @@ static void chooseWaitingWarps(MutableArrayRef<LoopSchedule> schedules, const Gp
   };
   bool all = llvm::all_of(schedules, onlyMmasRead);
   for (LoopSchedule &schedule : schedules)
-    for (CircularBuffer &circular : schedule.circularBuffers)
-      circular.firstWarp = circular.tma && (schedule.warpSpecialized ? all : circular.onlyMmasRead());
+    for (CircularBuffer &circular : schedule.circularBuffers) {
+      bool waitsInLoop = !schedule.warpSpecialized || all || !onlyMmasRead(schedule);
+      circular.firstWarp = circular.tma && circular.onlyMmasRead() && waitsInLoop;
+    }
 }
 
 Result<KernelSchedule> decideSchedule(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies, int64_t later) {

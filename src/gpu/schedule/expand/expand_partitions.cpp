@@ -41,8 +41,8 @@ static LogicalResult fillByProducer(const Expansion &e, Operation *top) {
 }
 
 /// Says that this warp has read a stage: to the producers of all CTAs, which fill it.
-static void arrive(const Expansion &e, OpBuilder &b, Value empty, Value stageIndex, Value exists) {
-  ttg::BarrierArriveOp::create(b, e.loc(), empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1, e.buffers.firstWarp);
+static void arrive(const Expansion &e, OpBuilder &b, Value empty, bool firstWarp, Value stageIndex, Value exists) {
+  ttg::BarrierArriveOp::create(b, e.loc(), empty, stageIndex, exists, /*inAllCtas=*/e.config.getCtas() != 1, firstWarp);
 }
 
 /// True if a fence stands between the reads of the buffer's stages and their release: TMA writes where threads read. An operand partition
@@ -51,33 +51,34 @@ static bool needsFence(const Expansion &e, const CircularBuffer &circular) {
   return circular.threadsRead && !e.schedule.operandPartition;
 }
 
+namespace {
+/// Where the stages are released whose readers arrive at the same mbarriers.
+struct Release {
+  Value empty;
+  bool firstWarp = false;     ///< of the consumers, only the first warp arrives
+  Operation *after = nullptr; ///< the last release of their circular buffers
+  bool fence = false;
+};
+} // namespace
+
 /// Releases this iteration's stages of copies that the consumers only read to registers: after the fence that follows their last read.
-static LogicalResult releaseCopiesEarly(const Expansion &e, Value empty, Operation *lastRead) {
-  Operation *fence = firstFrom<ttg::FenceAsyncOp>(lastRead);
+static LogicalResult releaseCopiesEarly(const Expansion &e, const Release &release) {
+  Operation *lastRead = release.after, *fence = firstFrom<ttg::FenceAsyncOp>(lastRead);
   while (fence && ttg::partitionOf(fence) == ttg::Partition::operands)
     fence = firstFrom<ttg::FenceAsyncOp>(fence->getNextNode());
   if (!fence) return bug(lastRead, "no fence of the consumers stands between it and the release of its stage");
   OpBuilder b = e.builder();
   b.setInsertionPointAfter(fence);
-  arrive(e, b, empty, e.stage.index, Value());
+  arrive(e, b, release.empty, release.firstWarp, e.stage.index, Value());
   return success();
 }
-
-namespace {
-/// Where the stages are released whose readers arrive at the same mbarriers.
-struct Release {
-  Value empty;
-  Operation *after = nullptr; ///< the last release of their circular buffers
-  bool fence = false;
-};
-} // namespace
 
 /// Returns the releases of copies, the first one in an iteration first.
 static SmallVector<Release> releasesOfCopies(const Expansion &e) {
   SmallVector<Release> releases;
   for (auto [circular, stageBuffers] : llvm::zip(e.schedule.circularBuffers, e.buffers.ofCopies)) {
     Release *own = llvm::find_if(releases, [&](const Release &release) { return release.empty == stageBuffers.empty; });
-    if (own == releases.end()) own = &releases.emplace_back(Release{stageBuffers.empty, circular.releaseAfter});
+    if (own == releases.end()) own = &releases.emplace_back(Release{stageBuffers.empty, stageBuffers.firstWarp, circular.releaseAfter});
     if (own->after->isBeforeInBlock(circular.releaseAfter)) own->after = circular.releaseAfter;
     own->fence |= needsFence(e, circular);
   }
@@ -91,8 +92,8 @@ static LogicalResult release(const Expansion &e) {
   SmallVector<Release> releases = releasesOfCopies(e);
   if (Operation *ofComputed = e.schedule.operandPlan.releaseAfter) {
     for (const Release &release : releases)
-      if (failed(releaseCopiesEarly(e, release.empty, release.after))) return failure();
-    releases = {Release{e.buffers.computedEmpty, ofComputed}};
+      if (failed(releaseCopiesEarly(e, release))) return failure();
+    releases = {Release{e.buffers.computedEmpty, false, ofComputed}};
   }
   Operation *drained = drainPrevious(e), *last = nullptr;
   OpBuilder b = e.builder();
@@ -106,7 +107,7 @@ static LogicalResult release(const Expansion &e) {
     }
     auto isHere = [&](const Release &other) { return other.after == release.after && other.fence; };
     if (release.after != last && llvm::any_of(releases, isHere)) ttg::FenceAsyncOp::create(b, e.loc());
-    arrive(e, b, release.empty, stageIndex, exists);
+    arrive(e, b, release.empty, release.firstWarp, stageIndex, exists);
     last = release.after;
   }
   return success();
@@ -116,7 +117,8 @@ FailureOr<ExpandedIteration> expandPartitions(const Expansion &e) {
   Operation *top = takeStages(e);
   if (failed(fillByProducer(e, top)) || failed(release(e))) return failure();
   if (e.schedule.operandPartition) {
-    PartitionBarriers barriers{llvm::to_vector(e.buffers.empty()), e.buffers.computedFull, e.buffers.computedEmpty};
+    llvm::MapVector<Value, bool> empty = e.buffers.empty();
+    PartitionBarriers barriers{llvm::to_vector(llvm::make_first_range(empty)), e.buffers.computedFull, e.buffers.computedEmpty};
     if (failed(fillByPartition(e.schedule, e.stage, barriers))) return failure();
   }
   waitForArrivals(e);
@@ -131,10 +133,10 @@ LogicalResult releaseLast(const Expansion &e, const StageState &after) {
   Value stageIndex = after.indexAfter(b, e.loc(), -1);
   auto fences = [&](const CircularBuffer &circular) { return needsFence(e, circular); };
   if (llvm::any_of(e.schedule.circularBuffers, fences)) ttg::FenceAsyncOp::create(b, e.loc());
-  SmallVector<Value> unreleased = llvm::to_vector(e.buffers.empty());
-  if (e.buffers.computedEmpty) unreleased = {e.buffers.computedEmpty}; // the copies have been released
-  for (Value empty : unreleased)
-    arrive(e, b, empty, stageIndex, LoopIterations(e.schedule.loop).existsIteration(b, 0));
+  auto unreleased = e.buffers.empty().takeVector();
+  if (e.buffers.computedEmpty) unreleased = {{e.buffers.computedEmpty, false}}; // the copies have been released
+  for (auto [empty, firstWarp] : unreleased)
+    arrive(e, b, empty, firstWarp, stageIndex, LoopIterations(e.schedule.loop).existsIteration(b, 0));
   return success();
 }
 
@@ -143,7 +145,7 @@ SmallVector<Operation *> outlastArrivals(tt::FuncOp function, Location loc, cons
   OpBuilder b(end);
   StageState filled(after.index, after.previousParity(b, loc), after.stages);
   for (int64_t iteration = 0; iteration < after.stages; ++iteration) {
-    for (Value empty : buffers.empty())
+    for (auto [empty, firstWarp] : buffers.empty())
       ttg::setPartition(ttg::BarrierWaitOp::create(b, loc, empty, filled.index, filled.parity), ttg::Partition::producer);
     filled = filled.next(b, loc);
   }

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace tilewright::gpu {
 
 /// The buffers and barriers of a circular buffer that copies fill.
@@ -15,6 +17,7 @@ struct StageBuffers {
   llvm::SmallVector<mlir::Value> buffers; ///< one for each copy
   mlir::Value full;                       ///< mbarriers at which TMA copies arrive
   mlir::Value empty;                      ///< mbarriers at which readers arrive; set if copies have a producer
+  bool firstWarp = false;                 ///< of the consumers, only the first warp arrives there
   int64_t bytes = 0;                      ///< of an iteration's copies
 };
 
@@ -23,10 +26,9 @@ struct LoopBuffers {
   std::vector<StageBuffers> ofCopies; ///< of each circular buffer
   mlir::Value computedFull;           ///< mbarriers at which an operand partition arrives; null if there is none
   mlir::Value computedEmpty;          ///< mbarriers at which readers of computed operands arrive; null: those of the copies
-  bool firstWarp = false;             ///< only the first warp of the consumers releases stages
 
-  /// Returns the empty barriers of copies, each once.
-  llvm::SetVector<mlir::Value> empty() const;
+  /// Returns the empty barriers of copies, each once, and whether only the first warp arrives there.
+  llvm::MapVector<mlir::Value, bool> empty() const;
   /// True if the circular buffers are like those that the schedule needs, and have a producer.
   bool fit(const LoopSchedule &schedule) const;
 };

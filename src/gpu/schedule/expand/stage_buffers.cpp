@@ -7,6 +7,8 @@
 #include "gpu/ttg/copied_boxes.h"
 #include "support/gpu_hardware.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -25,13 +27,14 @@ bool hasAsyncCopies(const LoopSchedule &schedule) {
 
 /// Allocates the barriers by which consumers and an operand partition release stages.
 static void allocateEmpty(LoopBuffers &made, tt::FuncOp function, ttg::ConfigAttr config, const LoopSchedule &schedule) {
-  int64_t readers = (made.firstWarp ? 1 : config.getWarps()) * config.getCtas() + (schedule.operandPartition ? warpsOfGroup : 0);
-  if (schedule.paired) readers = 1; // the MMAs of a pair release a stage of both CTAs by one commit
-  DenseMap<Operation *, Value> allocated;
+  std::map<std::pair<Operation *, bool>, Value> allocated;
   for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, made.ofCopies)) {
-    Value &empty = allocated[circular.releaseAfter];
+    int64_t readers = (circular.firstWarp ? 1 : config.getWarps()) * config.getCtas() + (schedule.operandPartition ? warpsOfGroup : 0);
+    if (schedule.paired) readers = 1; // the MMAs of a pair release a stage of both CTAs by one commit
+    Value &empty = allocated[{circular.releaseAfter, circular.firstWarp}];
     if (!empty) empty = allocBarriers(function, schedule.stages, readers);
     stageBuffers.empty = empty;
+    stageBuffers.firstWarp = circular.firstWarp;
   }
   if (schedule.operandPlan.releaseAfter) made.computedEmpty = allocBarriers(function, schedule.stages, config.getWarps());
   if (schedule.operandPartition) made.computedFull = allocBarriers(function, schedule.stages, warpsOfGroup);
@@ -52,15 +55,14 @@ LoopBuffers allocateBuffers(tt::FuncOp function, ttg::ConfigAttr config, const L
       stageBuffers.buffers.push_back(stages);
     }
   }
-  made.firstWarp = schedule.warpSpecialized && schedule.circularBuffers.front().firstWarp;
   if (schedule.warpSpecialized) allocateEmpty(made, function, config, schedule);
   return made;
 }
 
-llvm::SetVector<Value> LoopBuffers::empty() const {
-  llvm::SetVector<Value> barriers;
+llvm::MapVector<Value, bool> LoopBuffers::empty() const {
+  llvm::MapVector<Value, bool> barriers;
   for (const StageBuffers &stageBuffers : ofCopies)
-    barriers.insert(stageBuffers.empty);
+    barriers[stageBuffers.empty] = stageBuffers.firstWarp;
   return barriers;
 }
 
@@ -70,9 +72,9 @@ bool LoopBuffers::fit(const LoopSchedule &schedule) const {
     return isSame && buffer.getDefiningOp<ttg::AllocOp>().getCopiedExtent() == copy.alloc.getCopiedExtent();
   };
   auto fits = [&](const StageBuffers &own, const CircularBuffer &circular) {
-    return own.empty && llvm::equal(own.buffers, circular.copies, fitsCopy);
+    return own.empty && own.firstWarp == circular.firstWarp && llvm::equal(own.buffers, circular.copies, fitsCopy);
   };
-  return firstWarp == schedule.circularBuffers.front().firstWarp && llvm::equal(ofCopies, schedule.circularBuffers, fits);
+  return llvm::equal(ofCopies, schedule.circularBuffers, fits);
 }
 
 Operation *takeStages(const Expansion &e) {

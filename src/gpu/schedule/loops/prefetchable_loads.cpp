@@ -7,6 +7,7 @@
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/written_memory.h"
 #include "ir/zeros.h"
 #include "support/gpu_hardware.h"
@@ -103,7 +104,8 @@ static void addCircularBuffer(LoopLoads &loads, CircularBuffer circular) {
     same->append(circular);
 }
 
-/// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait.
+/// Rows of numbers arrive with the tile that is read last before them: one barrier a stage for both, and one wait. With tcgen05, other
+/// warps wait for rows than for tiles.
 static void mergeRows(LoopLoads &loads) {
   for (CircularBuffer &rows : loads.circularBuffers) {
     if (!rows.tma || !rows.holdsRows()) continue;
@@ -152,10 +154,12 @@ static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
 
 int64_t requestedStages(scf::ForOp loop, ttg::ConfigAttr config) {
   auto own = loop->getAttrOfType<IntegerAttr>(tt::numStagesName);
-  return own ? own.getInt() : config.getStages();
+  int64_t stages = own ? own.getInt() : config.getStages();
+  bool isSpecialized = loop->hasAttr(tt::warpSpecializeName) && ttg::targetOf(loop)->tcgen05;
+  return isSpecialized ? std::max<int64_t>(stages, 2) : stages;
 }
 
-LoopLoads findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
+LoopLoads findPrefetchableLoads(scf::ForOp loop, const GpuTarget &target) {
   LoopLoads loads;
   loads.loop = loop;
   Block *body = loop.getBody();
@@ -173,7 +177,7 @@ LoopLoads findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
     CircularBuffer circular;
     circular.tma = isa<ttg::DescriptorLoadOp>(load);
     circular.copies.push_back({load, store, alloc});
-    Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, mayCopyAsync);
+    Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, target.cpAsync);
     if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) loads.computed.push_back(store);
     if (!isPrefetchable)
       loads.unpipelined.push_back({load, isPrefetchable.error()});
@@ -184,7 +188,7 @@ LoopLoads findPrefetchableLoads(scf::ForOp loop, bool mayCopyAsync) {
   }
   auto mmas = body->getOps<ttg::MmaAsyncOp>();
   loads.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
-  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows) mergeRows(loads);
+  if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows && !target.tcgen05) mergeRows(loads);
   if (!loads.computed.empty()) mergeAdjacent(loads);
   return loads;
 }

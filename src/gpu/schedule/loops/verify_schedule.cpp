@@ -188,7 +188,7 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
   return isPersistent ? Result<void>() : Failure{"the loop around it is not one over tiles"};
 }
 
-/// A warp that does not wait for a copy must not read it. The same warps release all stages, and a producer fills the buffers in one order.
+/// A warp that does not wait for a copy must not read it. A producer fills the buffers in one order.
 static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuffer &circular) {
   std::optional<GpuTarget> target = ttg::targetOf(schedule.loop);
   bool mayNotWait = circular.tma && !circular.threadsRead && target && target->tcgen05; // where one warp issues the MMAs
@@ -196,7 +196,6 @@ static Result<void> verifyWarps(const LoopSchedule &schedule, const CircularBuff
   if (!schedule.warpSpecialized) return {};
   if (!circular.tma) return Failure{"copies by threads have no producer"};
   for (const CircularBuffer &other : schedule.circularBuffers) {
-    if (other.firstWarp != circular.firstWarp) return Failure{"other warps release the stages of one buffer than of another one"};
     if (&other != &circular && other.fillOrder == circular.fillOrder) return Failure{"two buffers have the same order of copies"};
   }
   return {};

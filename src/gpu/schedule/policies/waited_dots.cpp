@@ -17,7 +17,7 @@ namespace tilewright::gpu {
 /// do not have the registers for whole operands.
 static Operation *releasePoint(scf::ForOp loop, Operation *end, const PolicyContext &context) {
   if (!isa<ttg::LoadSharedOp>(end)) return end;
-  if (registersOfMmas(loop) <= registersForTiles(context.config, context.target, /*warpSpecialized=*/false)) return end;
+  if (holdWholeOperands(loop, context.config, context.target)) return end;
   for (tt::DotOp dot : loop.getBody()->getOps<tt::DotOp>())
     if (llvm::is_contained(end->getUsers(), dot.getOperation())) return dot;
   return end;

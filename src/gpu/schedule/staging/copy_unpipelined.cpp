@@ -1,10 +1,12 @@
 // Loads through a tensor map that no loop prefetches become copies, with a wait before the first reader:
 //   before: %a = ttg.descriptor_load %map    ttg.store_shared %a, %buffer    ... read %buffer
 //   after:  expect bytes on a barrier    ttg.tma_load %map to %buffer    ... wait for the barrier    read %buffer
-// Loads whose tiles are stored next to each other share a barrier. Its parity is carried through the loops around it.
+// Loads whose tiles are stored next to each other share a barrier, and rows of numbers that of a tile. Its parity is carried through the
+// loops around it. Barriers that are waited for in one block have one parity.
 #include "gpu/passes.h"
 #include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loop_iterations.h"
+#include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/staging/stageable.h"
 #include "gpu/ttg/buffer_accesses.h"
@@ -27,8 +29,48 @@ struct CopyGroup {
   int64_t bytes = 0;
 };
 
+ttg::StoreSharedOp storeOf(ttg::DescriptorLoadOp load) {
+  return cast<ttg::StoreSharedOp>(*load.getResult().user_begin());
+}
+
+bool isRow(ttg::DescriptorLoadOp load) {
+  return cast<RankedTensorType>(load.getType()).getRank() == 1;
+}
+
+/// Returns the tile of the loop that arrives last before the row is read, if the row can be requested with it.
+ttg::StoreSharedOp tileBefore(ttg::DescriptorLoadOp row, ArrayRef<ttg::DescriptorLoadOp> loads) {
+  ttg::StoreSharedOp store = storeOf(row), last;
+  if (!isa<scf::ForOp>(row->getParentOp()) || store->getBlock() != row->getBlock()) return last;
+  for (ttg::DescriptorLoadOp load : loads) {
+    ttg::StoreSharedOp tile = storeOf(load);
+    if (isRow(load) || tile->getBlock() != row->getBlock() || !row->isBeforeInBlock(tile) || !tile->isBeforeInBlock(store)) continue;
+    if (!last || last->isBeforeInBlock(tile)) last = tile;
+  }
+  return last;
+}
+
+/// Stores rows of numbers next to a tile that arrives before them, so that they share its barrier and its wait. Their buffers are in use
+/// for a longer time then, for which shared memory must suffice. With tcgen05, other warps wait for rows than for tiles.
+void joinRows(tt::FuncOp function, ArrayRef<ttg::DescriptorLoadOp> loads, const GpuTarget &target) {
+  SmallVector<std::pair<ttg::StoreSharedOp, ttg::StoreSharedOp>> rows; // and tiles
+  SmallVector<DeeperBuffer> buffers;
+  for (ttg::DescriptorLoadOp load : loads) {
+    auto alloc = storeOf(load).getBuffer().getDefiningOp<ttg::AllocOp>();
+    ttg::StoreSharedOp tile = isRow(load) && alloc ? tileBefore(load, loads) : ttg::StoreSharedOp();
+    if (!tile) continue;
+    rows.emplace_back(storeOf(load), tile);
+    buffers.push_back({alloc, 1, load->getParentOp()});
+  }
+  if (target.tcgen05 || planShared(function, buffers).bytes > target.sharedBytes) return;
+  for (auto [row, tile] : rows) {
+    row->moveAfter(tile);
+    Operation *alloc = row.getBuffer().getDefiningOp();
+    if (alloc->getBlock() == tile->getBlock() && !alloc->isBeforeInBlock(tile)) alloc->moveBefore(tile);
+  }
+}
+
 CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
-  CopyGroup group{cast<ttg::StoreSharedOp>(*load.getResult().user_begin())};
+  CopyGroup group{storeOf(load)};
   while (isa_and_nonnull<ttg::StoreSharedOp>(group.first->getPrevNode()))
     group.first = cast<ttg::StoreSharedOp>(group.first->getPrevNode());
   for (Operation *op = group.first; isa_and_nonnull<ttg::StoreSharedOp>(op); op = op->getNextNode()) {
@@ -48,8 +90,9 @@ CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> lo
 }
 
 /// Copies the first of `loads`, and those stored next to it, where the tiles were stored. The first reader of one waits. Removes them from
-/// `loads`.
-LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncOp function, const GpuTarget &target) {
+/// `loads`. `waits`: for the copies so far.
+LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, SmallVectorImpl<ttg::BarrierWaitOp> &waits, tt::FuncOp function,
+                        const GpuTarget &target) {
   CopyGroup group = groupOf(loads.front(), loads);
   Location loc = group.stores.front().getLoc();
   // If one warp issues the MMAs, others need not wait for their operands.
@@ -75,6 +118,12 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
     eraseStore(store);
     load.erase();
   }
+  auto *inBlock = llvm::find_if(waits, [&](ttg::BarrierWaitOp each) { return each->getBlock() == wait->getBlock(); });
+  if (inBlock != waits.end()) {
+    wait.getParityMutable().assign(inBlock->getParity());
+    return success();
+  }
+  waits.push_back(wait);
   return LogicalResult(carryState(wait, {zero}, [&](ValueRange state) -> SmallVector<Value> {
     wait.getParityMutable().assign(state.front());
     if (state.front() == zero) return {zero};
@@ -85,9 +134,11 @@ LogicalResult copyFirst(SmallVectorImpl<ttg::DescriptorLoadOp> &loads, tt::FuncO
 
 LogicalResult copyUnpipelined(tt::FuncOp function, const GpuTarget &target) {
   SmallVector<ttg::DescriptorLoadOp> loads;
+  SmallVector<ttg::BarrierWaitOp> waits;
   function.walk([&](ttg::DescriptorLoadOp load) { loads.push_back(load); });
+  joinRows(function, loads, target);
   while (!loads.empty())
-    if (failed(copyFirst(loads, function, target))) return failure();
+    if (failed(copyFirst(loads, waits, function, target))) return failure();
   ttg::eraseDead(function);
   return success();
 }
