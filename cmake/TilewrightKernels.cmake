@@ -36,7 +36,7 @@ function(tilewright_add_kernels target)
     set(command $<TARGET_FILE:tilewright>) # of the same build
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}.kernels)
-  file(MAKE_DIRECTORY ${folder})
+  file(MAKE_DIRECTORY ${folder}/made)
   set(libraries "")
   foreach(file IN LISTS ARG_FILES)
     string(REGEX MATCH "^([^:]+):?([A-Za-z_0-9]*)$" matched "${file}")
@@ -74,9 +74,11 @@ file(WRITE "${file}" "${target}${files}")
 ]=])
       set(escape COMMAND ${CMAKE_COMMAND} -Dfile=${folder}/${stem}.d -P ${folder}/escape.cmake)
     endif()
-    add_custom_command(OUTPUT ${library} ${folder}/${stem}.h VERBATIM DEPFILE ${folder}/${stem}.d DEPENDS ${path} ${command}
-                       COMMAND ${command} build ${path} ${kernel} ${words} -o ${library} --header ${folder}/${stem}.h --depfile ${folder}/${stem}.d
+    # An unchanged header keeps its time, so its programs are not compiled again.
+    add_custom_command(OUTPUT ${library} BYPRODUCTS ${folder}/${stem}.h VERBATIM DEPFILE ${folder}/${stem}.d DEPENDS ${path} ${command}
+                       COMMAND ${command} build ${path} ${kernel} ${words} -o ${library} --header ${folder}/made/${stem}.h --depfile ${folder}/${stem}.d
                        ${escape}
+                       COMMAND ${CMAKE_COMMAND} -E copy_if_different ${folder}/made/${stem}.h ${folder}/${stem}.h
                        COMMENT "Building kernels of ${file} for ${targets}")
     list(APPEND libraries ${library})
   endforeach()

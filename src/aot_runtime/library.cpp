@@ -6,7 +6,12 @@
 #include "support/files.h"
 #include "support/shared_library.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <dlfcn.h>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 using namespace tilewright;
 using namespace tilewright::aot;
@@ -14,6 +19,8 @@ using namespace tilewright::aot;
 struct TwLibrary {
   void *handle = nullptr;
   std::string path;
+  std::mutex lock = {};                                        // of the next one
+  std::vector<std::pair<TwArtifact *, Kernel *>> kernels = {}; // that twLibraryFind has decoded
 };
 
 /// Returns the reason why the file is not a shared library of this machine with all its bytes, or an empty text.
@@ -62,7 +69,11 @@ TwArtifact *twLibraryFind(TwLibrary *library, const char *kernel, TwError **erro
     }
     auto *artifact = static_cast<TwArtifact *>(found);
     Problem problem;
-    if (Kernel::of(artifact, problem)) return artifact;
+    if (Kernel *decoded = Kernel::of(artifact, problem)) {
+      std::lock_guard<std::mutex> guard(library->lock);
+      if (std::pair entry(artifact, decoded); !llvm::is_contained(library->kernels, entry)) library->kernels.push_back(entry);
+      return artifact;
+    }
     api::setError(error, problem.code, std::move(problem.text));
     return nullptr;
   });
@@ -71,6 +82,10 @@ TwArtifact *twLibraryFind(TwLibrary *library, const char *kernel, TwError **erro
 void twLibraryClose(TwLibrary *library) {
   if (!library) return;
   ::dlclose(library->handle);
+  // The loader keeps a library that is also open elsewhere, and then its kernels are still in use.
+  Dl_info info;
+  for (auto [artifact, kernel] : library->kernels)
+    if (!::dladdr(artifact, &info)) delete kernel;
   delete library;
 }
 

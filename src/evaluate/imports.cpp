@@ -168,6 +168,8 @@ MaybeValue importModule(Namespace &scope, llvm::StringRef module, int64_t level,
   llvm::StringRef package = module.split('.').first;
   if (package == "triton" || package == "tilewright")
     return fail(diagnostics, range, Diag::moduleNotFound, {module.str(), "check the name of the module"});
+  // The environment may hold secrets, so to an untrusted text `os` is host code.
+  if (package == "os" && areFilesDenied()) return hostModule(module);
   if (std::shared_ptr<Namespace> python = pythonModule(module)) return Value::nameSpace(std::move(python));
   bool isHelper = module.starts_with("torch._inductor.runtime");
   if (!isWellKnown(package) || isHelper) {

@@ -137,6 +137,17 @@ static MaybeValue replace(const std::string &text, const std::string &word, cons
   return Value::string(std::move(out));
 }
 
+MaybeValue filledWithZeros(const std::string &text, const NativeCall &call) {
+  constexpr Int maxWidth = 10000;
+  const Value *given = call.argument(0, "");
+  std::optional<Int> width = given ? given->toInt() : std::nullopt;
+  if (!width) return needs(call, "a width");
+  if (*width > maxWidth) return call.badValue("zfill() to more than 10000 characters is not supported at compile time");
+  size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  std::string zeros(static_cast<size_t>(std::max<Int>(*width - static_cast<Int>(text.size()), 0)), '0');
+  return Value::string(text.substr(0, sign) + zeros + text.substr(sign));
+}
+
 MaybeValue callString(const std::string &text, const NativeCall &call) {
   llvm::StringRef name = call.name, whole = text;
   const Value *first = call.argument(0, "");
@@ -158,12 +169,7 @@ MaybeValue callString(const std::string &text, const NativeCall &call) {
   if (name == "isdigit") return Value::boolean(!text.empty() && llvm::all_of(text, [](char c) { return llvm::isDigit(c); }));
   if (name == "title" || name == "capitalize") return withCapitals(whole, name == "title");
   if (name == "encode") return Value::host("a bytes object");
-  if (name == "zfill") {
-    if (!first || !first->toInt()) return needs(call, "a width");
-    size_t sign = whole.starts_with("-") || whole.starts_with("+") ? 1 : 0;
-    std::string zeros(static_cast<size_t>(std::clamp<Int>(*first->toInt() - static_cast<Int>(text.size()), 0, 10000)), '0');
-    return Value::string(text.substr(0, sign) + zeros + text.substr(sign));
-  }
+  if (name == "zfill") return filledWithZeros(text, call);
   if (name == "join") return first ? join(text, *first, call) : needs(call, "the strings to join");
   size_t start = 0;
   if (call.args.size() > 1 && (name == "startswith" || name == "endswith" || name == "find" || name == "count")) {

@@ -194,15 +194,13 @@ private:
   /// A value that stays here does not: it refers to a function that another binding holds, without owning it.
   MaybeValue unowning(MaybeValue value) const {
     std::shared_ptr<const JitFunction> function = value ? value->asFunction() : nullptr;
-    if (function && function->module == module())
-      for (const auto &entry : bindings)
-        for (const Binding &binding : entry.second)
-          if (binding.value && binding.value->asFunction() == function)
-            return Value::function(std::shared_ptr<const JitFunction>(std::shared_ptr<void>(), function.get()));
+    if (function && held.contains(function.get()))
+      return Value::function(std::shared_ptr<const JitFunction>(std::shared_ptr<void>(), function.get()));
     return value;
   }
 
   llvm::StringMap<std::vector<Binding>> bindings;
+  llvm::DenseSet<const JitFunction *> held; // the functions of this module that bindings own
   std::vector<std::pair<const ast::ImportFromStmt *, int64_t>> starImports;
   std::vector<const ast::FunctionStmt *> functionsInOrder;
   llvm::DenseMap<const ast::Stmt *, llvm::StringMap<Value>> ran;
@@ -505,6 +503,8 @@ MaybeValue ModuleScope::valueOf(llvm::StringRef name, Binding &binding, Diagnost
     value = evaluator.eval(*llvm::cast<ast::AssignStmt>(binding.stmt)->value);
   binding.evaluating = false;
   binding.value = unowning(value);
+  if (std::shared_ptr<const JitFunction> function = value ? value->asFunction() : nullptr; function && function->module == module())
+    held.insert(function.get());
   return value;
 }
 
@@ -535,10 +535,11 @@ std::shared_ptr<Namespace> loadModule(const std::string &path, Diagnostics &diag
 
 std::vector<std::string> kernelNames(Namespace &module) {
   std::vector<std::string> names;
+  llvm::StringSet<> known;
   auto *scope = dynamic_cast<ModuleScope *>(&module);
   if (!scope) return names;
   for (const ast::FunctionStmt *function : scope->functions()) {
-    if (function->decorators.empty() || llvm::is_contained(names, function->name)) continue;
+    if (function->decorators.empty() || known.contains(function->name)) continue;
     Diagnostics trial;
     MaybeValue value = scope->lookup(function->name, trial);
     std::shared_ptr<const JitFunction> kernel = value ? value->asFunction() : nullptr;
@@ -551,7 +552,9 @@ std::vector<std::string> kernelNames(Namespace &module) {
       const auto *name = llvm::dyn_cast<ast::NameExpr>(callee);
       return (attribute && attribute->name == "jit") || (name && name->name == "jit");
     });
-    if ((kernel && kernel->decl == function) || broken) names.push_back(function->name);
+    if (!(kernel && kernel->decl == function) && !broken) continue;
+    known.insert(function->name);
+    names.push_back(function->name);
   }
   return names;
 }

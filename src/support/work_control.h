@@ -22,7 +22,7 @@ struct WorkLimits {
   int64_t operations = 0;     // of the IR after a step
   int64_t memoryBytes = 0;    // growth of the process during one compilation, measured between two steps
   double compileSeconds = 0;  // of one compilation, measured between two steps
-  bool deniesFiles = false;   // imports find no files
+  bool deniesFiles = false;   // imports find no files, and the environment is hidden
 };
 
 class WorkControl {

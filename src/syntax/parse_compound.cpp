@@ -192,17 +192,18 @@ Stmt *Parser::functionStatement(std::vector<Expr *> decorators, bool isAsync, ui
   return node;
 }
 
-std::string Parser::parameterName(const std::vector<Parameter> &before) {
+std::string Parser::parameterName(llvm::StringSet<> &before) {
   SourceRange range = tokenRange();
   if (at(Tok::leftParen)) fail(range, Diag::invalidParameter, {"a parameter is a plain name", "unpack the tuple in the body"});
   std::string name = identifier("the name of a parameter");
-  for (const Parameter &other : before)
-    if (other.name == name) fail(range, Diag::invalidParameter, {"the parameter '" + name + "' is given twice", "rename one of them"});
+  if (!before.insert(name).second)
+    fail(range, Diag::invalidParameter, {"the parameter '" + name + "' is given twice", "rename one of them"});
   return name;
 }
 
 std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
   std::vector<Parameter> list;
+  llvm::StringSet<> names;
   bool keywordOnly = false, sawStar = false, sawDefault = false, sawSlash = false, sawKeywords = false;
   SourceRange bareStar;
   while (!failed && !at(end)) {
@@ -241,7 +242,7 @@ std::vector<Parameter> Parser::parameters(Tok end, bool annotations) {
     }
     bareStar.file = parameter.kind == ParameterKind::keywordOnly ? nullptr : bareStar.file;
     parameter.range = tokenRange();
-    parameter.name = parameterName(list);
+    parameter.name = parameterName(names);
     if (annotations && accept(Tok::colon))
       parameter.annotation = parameter.kind == ParameterKind::variadic && at(Tok::star) ? starExpression() : expression();
     bool variadic = parameter.kind == ParameterKind::variadic || parameter.kind == ParameterKind::keywordVariadic;

@@ -13,6 +13,8 @@
 #include "syntax/ast.h"
 #include "syntax/lexer.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace tilewright {
 
 class Parser {
@@ -71,7 +73,7 @@ private:
   ast::Block orElse();
   bool checkTarget(ast::Expr *target, std::string action, bool single);
   std::vector<ast::Parameter> parameters(Tok end, bool annotations);
-  std::string parameterName(const std::vector<ast::Parameter> &before);
+  std::string parameterName(llvm::StringSet<> &before);
 
   // ---- expressions (parse_expression.cpp)
   ast::Expr *expression();      // conditional, lambda and below

@@ -1,6 +1,7 @@
 """Evaluation at compile time gives Python's results: functions of Python's modules, and methods. Each line has an expression and its value in CPython."""
 # RUN: tilewright compile %s --kernel k --signature '*fp32' -o %t.o
 # RUN: not tilewright compile %s --kernel bad_zfill --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=ZFILL
+# RUN: not tilewright compile %s --kernel long_zfill --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=LONG
 # RUN: not tilewright compile %s --kernel bad_const --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=CONST
 # RUN: not tilewright compile %s --kernel bad_name --signature '*fp32' 2>&1 | FileCheck %s --check-prefix=NAME
 import collections
@@ -139,6 +140,8 @@ def k(x_ptr):
 
 # ZFILL: :[[#@LINE+1]]:{{.*}} error: zfill() needs a width
 ZFILL = tl.constexpr(lambda: "a".zfill())
+# LONG: :[[#@LINE+1]]:{{.*}} error: zfill() to more than 10000 characters is not supported
+LONG = tl.constexpr(lambda: len("a".zfill(20000)))
 # CONST: :[[#@LINE+1]]:{{.*}} error: tl.const is an annotation
 CONST = tl.constexpr(lambda: tl.const(3))
 
@@ -157,6 +160,11 @@ def suggested():
 @triton.jit
 def bad_zfill(x_ptr):
     tl.store(x_ptr, ZFILL())
+
+
+@triton.jit
+def long_zfill(x_ptr):
+    tl.store(x_ptr, LONG())
 
 
 @triton.jit

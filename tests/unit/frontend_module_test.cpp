@@ -357,6 +357,11 @@ def third(): pass
   EXPECT_EQ(kernelNames(*scope), (std::vector<std::string>{"add_kernel", "second", "third"}));
   EXPECT_EQ(findKernel(*scope, "third", diagnostics), findKernel(*scope, "third", diagnostics)); // one object for one function
 
+  std::string many = "import triton\n"; // the time of each kernel does not depend on the number of kernels
+  for (int i = 0; i < 20'000; ++i)
+    many += "@triton.jit\ndef k" + std::to_string(i) + "(x):\n    pass\n";
+  EXPECT_EQ(kernelNames(*scopeOf(many, diagnostics)).size(), 20'000u);
+
   std::string errors;
   EXPECT_FALSE(kernelOf(text, "ad_kernel", &errors));
   EXPECT_EQ(errors, "error: there is no kernel 'ad_kernel' in kernels.py\n  help: did you mean 'add_kernel'? its kernels are add_kernel, "
