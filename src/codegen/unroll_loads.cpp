@@ -72,7 +72,7 @@ static std::optional<Body> bodyOf(const Loop &loop, const DataLayout &layout) {
   Body body;
   for (const BasicBlock *block : loop.blocks())
     for (const Instruction &instruction : *block) {
-      if (instruction.isDebugOrPseudoInst() || isa<PHINode>(instruction)) continue;
+      if (instruction.isDebugOrPseudoInst() || isa<PHINode, ExtractValueInst>(instruction)) continue; // no code
       const auto *call = dyn_cast<CallBase>(&instruction);
       if (instruction.mayWriteToMemory() || (call && (call->isConvergent() || hasLabel(*call)))) return std::nullopt;
       ++body.instructions;

@@ -304,10 +304,10 @@ constexpr Step steps[] = {
      "pad tiles to powers of two"},
     {"simplify", Machine::any, simplify, nullptr, "",
      "fold and canonicalize; eliminate common and dead code; hoist loop invariants"},
-    {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
-     "replace loop-carried tiles that move by a uniform amount by one scalar"},
     {"fold-comparisons", Machine::any, foldComparisons, nullptr, "",
      "replace comparisons that hold for all elements of a tile in every launch"},
+    {"scalarize-carried", Machine::any, scalarizeCarried, nullptr, "",
+     "replace loop-carried tiles that move by a uniform amount, or whose elements are equal, by one scalar"},
     {"simplify-again", Machine::any, simplify, nullptr, "",
      "add the carried scalars to the bases of their pointers, and drop masks that are true"},
 

@@ -103,3 +103,31 @@ tt.func @left_alone(%start: tensor<8x!tt.ptr<f32>>, %acc: tensor<8xf32>, %n: i32
   }
   tt.return
 }
+
+// -----
+
+// == the elements of a tile are equal in every iteration: the weight of Welford's algorithm, which a branch sets; not that of a masked one
+// CHECK-LABEL: @weights
+// CHECK: scf.for {{.*}} iter_args(%[[W:.*]] = %cst{{.*}}, %[[M:.*]] = %cst{{.*}}) -> (f32, tensor<8xf32>)
+// CHECK: %[[TILE:.*]] = tt.splat %[[W]] : f32 -> tensor<8xf32>
+// CHECK: %[[NEXT:.*]] = scf.if {{.*}} -> (f32)
+// CHECK: scf.yield %{{.*}} : f32
+// CHECK: arith.addf %[[W]], %{{.*}} : f32
+// CHECK: tt.store %{{.*}}, %[[TILE]]
+// CHECK: scf.yield %[[NEXT]], %{{.*}} : f32, tensor<8xf32>
+tt.func @weights(%n: i32, %out: tensor<8x!tt.ptr<f32>>, %mask: tensor<8xi1>, %first: i1) -> tensor<8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%w = %zero, %m = %zero) -> (tensor<8xf32>, tensor<8xf32>) : i32 {
+    %next = scf.if %first -> (tensor<8xf32>) {
+      scf.yield %one : tensor<8xf32>
+    } else {
+      %sum = arith.addf %w, %one : tensor<8xf32>
+      scf.yield %sum : tensor<8xf32>
+    }
+    tt.store %out, %w : tensor<8x!tt.ptr<f32>>
+    %masked = arith.select %mask, %next, %m : tensor<8xi1>, tensor<8xf32>
+    scf.yield %next, %masked : tensor<8xf32>, tensor<8xf32>
+  }
+  tt.return %r#0 : tensor<8xf32>
+}

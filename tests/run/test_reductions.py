@@ -196,6 +196,31 @@ def custom_kernel(x_ptr, mean_ptr, var_ptr, multiplied_ptr, n, BLOCK: tl.constex
     tl.store(multiplied_ptr + rows, tl.reduce(tl.where(mask, x, 1.0), 0, product))
 
 
+@triton.jit
+def moments_kernel(x_ptr, mean_ptr, m2_ptr, centered_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr):
+    where = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + where)
+    mean, m2, count = tl.reduce((x, tl.zeros_like(x), tl.full([M, N], 1, tl.float32)), AXIS, merge_moments)
+    kept = tl.arange(0, N if AXIS == 0 else M)
+    tl.store(mean_ptr + kept, mean)
+    tl.store(m2_ptr + kept, m2 / count)
+    tl.store(centered_ptr + where, x - tl.expand_dims(mean, AXIS))
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8])
+@pytest.mark.parametrize("shape", [(8, 64), (64, 8), (16, 256), (128, 16), (2, 512)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_moments_of_rows_and_columns(axis, shape, warps):
+    """Lanes and warps share the combination of three values; every thread needs the results afterwards."""
+    x = random(shape, "fp32", 1)
+    mean, variance, centered = np.zeros(shape[1 - axis], np.float32), np.zeros(shape[1 - axis], np.float32), np.zeros(shape, np.float32)
+    moments_kernel[(1,)](x, mean, variance, centered, *shape, AXIS=axis, num_warps=warps)
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(mean, exact.mean(axis), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(variance, exact.var(axis), rtol=1e-5)
+    np.testing.assert_array_equal(centered, x - np.expand_dims(mean, axis))
+
+
 def test_combinations_written_by_the_user():
     x = random((5, 100), "fp32", 1, 0.9, 1.1)
     mean, var, total = (np.zeros(5, np.float32) for _ in range(3))

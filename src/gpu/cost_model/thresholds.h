@@ -63,6 +63,7 @@ constexpr int64_t lockSleepNanoseconds = 100; ///< of one sleep
 constexpr int64_t exchangeCost = 60;      ///< two barriers, which wait for the slowest warp, and the latency of shared memory (30 cycles)
 constexpr int64_t wavefrontCost = 2;      ///< one wavefront of shared memory
 constexpr int64_t shuffleCost = 2;        ///< one shuffle
+constexpr int64_t gatherLatency = 16;     ///< one more dependent shuffle
 constexpr int64_t instructionCost = 4;    ///< one access to global memory, next to its sectors
 constexpr int64_t partialSectorCost = 2;  ///< a sector that a store writes in part
 constexpr int64_t streamedSectorCost = 6; ///< the time in which memory writes one sector

@@ -1,5 +1,6 @@
 // Findings about tiles: which layout each has, how wide the accesses to memory are, how dots and reductions are computed.
 #include "gpu/explain/findings.h"
+#include "gpu/schedule/shared_memory/reduction_steps.h"
 #include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
@@ -136,7 +137,14 @@ void Explainer::Impl::seeReduction(tt::ReduceOp reduce) {
   if (plan) {
     auto count = [](auto mask) { return int64_t(1) << std::popcount(mask); };
     found.elements = count(plan->registerMask), found.steps = std::popcount(plan->laneMask), found.warps = count(plan->warpMask);
-    found.shuffles = layout.registersPerThread() / found.elements * static_cast<int64_t>(reduce.getSrcs().size()) * found.steps;
+    int64_t registers = layout.registersPerThread() / found.elements;
+    bool halves = reductionSteps(reduce)->halves;
+    if (halves && !plan->warpMask) found.shuffles = registers; // every lane gets all results
+    for (int64_t step = 0; step < found.steps; ++step) {
+      if (halves) registers = std::max<int64_t>(1, registers / 2);
+      found.shuffles += registers;
+    }
+    found.shuffles *= static_cast<int64_t>(reduce.getSrcs().size());
   }
   found.split = splitText(reduce);
   reductions.push_back(std::move(found));

@@ -72,6 +72,17 @@ Layout Layout::withoutDim(int64_t dim) const {
       .dropRepeatedRegisters();
 }
 
+Layout Layout::withRegistersInLanes(uint64_t laneMask) const {
+  Layout result = *this;
+  std::vector<uint32_t> &registers = result.basesOf(Axis::reg);
+  for (int64_t bit = 0; bit < laneBits && !registers.empty(); ++bit)
+    if (laneMask >> bit & 1) {
+      result.basesOf(Axis::lane)[static_cast<size_t>(bit)] = registers.back();
+      registers.pop_back();
+    }
+  return result;
+}
+
 Layout Layout::collapsedDim(int64_t dim) const {
   Dims newShape = shape;
   newShape[dim] = 1;

@@ -94,6 +94,8 @@ public:
   Layout dropRepeatedRegisters() const;
   /// Projects the dimension away, like a reduction: threads along it hold copies.
   Layout withoutDim(int64_t dim) const;
+  /// Moves register bits to lane bits of the mask, which hold copies: the last one to the lowest bit, and so on while registers remain.
+  Layout withRegistersInLanes(uint64_t laneMask) const;
   /// Collapses the dimension to extent 1: the layout of a broadcast's source.
   Layout collapsedDim(int64_t dim) const;
   /// Inserts a dimension of extent 1 before dimension `dim`.

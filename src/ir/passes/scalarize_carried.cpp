@@ -3,11 +3,16 @@
 //   before: %r = scf.for ... iter_args(%p = %start) { ... scf.yield (tt.addptr %p, tt.splat %step) }
 //   after:  %d = scf.for ... iter_args(%m = 0)      { %p = tt.addptr %start, tt.splat %m ... scf.yield (%m + %step) }
 //           %r = tt.addptr %start, tt.splat %d
+// A carried tile whose elements are all equal, as the weight of Welford's algorithm, becomes a scalar, too:
+//   before: scf.for ... iter_args(%w = dense<0.0>) { ... scf.yield (arith.addf %w, dense<1.0>) }
+//   after:  scf.for ... iter_args(%w = 0.0)        { ... scf.yield (arith.addf %w, 1.0) }        tt.splat %w where the tile was used
 // The scalar of an integer tile has the tile's element type, so it wraps around as the tile does. The scalar of pointers is i64. Steps are
 // extended before they are added, as in tt.addptr, so the sum may exceed the type of a step. Inner loops go first and leave chains again.
 #include "ir/passes.h"
+#include "ir/slice.h"
 #include "ir/tt.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -181,14 +186,108 @@ void scalarize(scf::WhileOp loop) {
   }
 }
 
+/// Finds tiles whose elements are all equal, if those of some carried tiles are.
+class EqualElements {
+public:
+  explicit EqualElements(const DenseSet<Value> &carried) : carried(carried) {}
+
+  bool are(Value tile) {
+    if (!isa<RankedTensorType>(tile.getType()) || carried.contains(tile)) return true;
+    auto known = answers.find(tile);
+    return known != answers.end() ? known->second : answers[tile] = areResultsOf(tile);
+  }
+
+  /// Computes the scalar that all elements equal, where the tile is defined.
+  static Value scalarOf(Value tile) {
+    if (!isa<RankedTensorType>(tile.getType())) return tile;
+    Operation *op = tile.getDefiningOp();
+    if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
+    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return scalarOf(op->getOperand(0));
+    if (auto branch = dyn_cast<scf::IfOp>(op)) return scalarOf(branch, cast<OpResult>(tile));
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    DenseElementsAttr constant;
+    if (matchPattern(tile, m_Constant(&constant)))
+      return arith::ConstantOp::create(b, tile.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(scalarOf(operand));
+    return tt::cloneAs(b, op, operands, getElementTypeOrSelf(tile.getType()));
+  }
+
+  /// Makes the value (a block argument or a result), which has become a scalar, a tile for its users.
+  static void makeScalar(OpBuilder &b, Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    tile.setType(type.getElementType());
+    auto splat = tt::SplatOp::create(b, tile.getLoc(), type, tile);
+    tile.replaceAllUsesExcept(splat, splat);
+  }
+
+private:
+  static SmallVector<Operation *> yieldsOf(scf::IfOp branch) { return {branch.thenYield(), branch.elseYield()}; }
+
+  static Value scalarOf(scf::IfOp branch, OpResult result) {
+    for (Operation *yield : yieldsOf(branch))
+      yield->setOperand(result.getResultNumber(), scalarOf(yield->getOperand(result.getResultNumber())));
+    OpBuilder b(branch->getContext());
+    b.setInsertionPointAfter(branch);
+    makeScalar(b, result);
+    return result;
+  }
+
+  bool areResultsOf(Value tile) {
+    DenseElementsAttr constant;
+    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
+    Operation *op = tile.getDefiningOp();
+    if (!op || isa<tt::SplatOp>(op)) return op;
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return llvm::all_of(yieldsOf(branch),
+                          [&](Operation *yield) { return are(yield->getOperand(cast<OpResult>(tile).getResultNumber())); });
+    bool isScalarizable = isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op) ||
+                          (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && isPure(op) && op->getNumResults() == 1);
+    return isScalarizable && llvm::all_of(op->getOperands(), [&](Value operand) { return are(operand); });
+  }
+
+  const DenseSet<Value> &carried;
+  DenseMap<Value, bool> answers;
+};
+
+void scalarizeEqual(scf::ForOp loop) {
+  DenseSet<Value> equal;
+  for (BlockArgument arg : loop.getRegionIterArgs())
+    if (isa<RankedTensorType>(arg.getType()) && EqualElements(equal).are(loop.getTiedLoopInit(arg)->get())) equal.insert(arg);
+  auto staysEqual = [&](BlockArgument arg) { return EqualElements(equal).are(loop.getTiedLoopYieldedValue(arg)->get()); };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BlockArgument arg : loop.getRegionIterArgs())
+      if (equal.contains(arg) && !staysEqual(arg)) changed = equal.erase(arg);
+  }
+  auto isTile = [&](BlockArgument arg) { return equal.contains(arg); };
+  SmallVector<BlockArgument> args = llvm::filter_to_vector(loop.getRegionIterArgs(), isTile);
+  for (BlockArgument arg : args) {
+    OpOperand *init = loop.getTiedLoopInit(arg);
+    init->set(EqualElements::scalarOf(init->get()));
+    OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
+    EqualElements::makeScalar(b, arg);
+    b.setInsertionPointAfter(loop);
+    EqualElements::makeScalar(b, loop.getTiedLoopResult(arg));
+  }
+  for (BlockArgument arg : args) {
+    OpOperand *yielded = loop.getTiedLoopYieldedValue(arg);
+    yielded->set(EqualElements::scalarOf(yielded->get()));
+  }
+}
+
 } // namespace
 
 LogicalResult tilewright::scalarizeCarried(ModuleOp module) {
   module.walk([](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
       scalarize(loop);
-    else if (auto loop = dyn_cast<scf::WhileOp>(op))
+      scalarizeEqual(loop);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       scalarize(loop);
+    }
   });
   return success();
 }

@@ -1,6 +1,7 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/cost_model/exchange_cost.h"
 #include "gpu/cost_model/thresholds.h"
+#include "gpu/schedule/shared_memory/reduction_steps.h"
 #include "gpu/tiles/cluster/split_k_in_cluster.h"
 
 #include "gpu/ttg/element_sizes.h"
@@ -104,17 +105,12 @@ template <typename Op> static int64_t conversionsAround(Op op, const Layout &wor
   return bytes;
 }
 
-/// Warps along the dimension write their parts side by side, one operand after the other, each at a multiple of 8 bytes.
+/// Warps along the dimension write their partial values, one operand after the other.
 static int64_t reductionBytes(tt::ReduceOp op) {
-  Layout working = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), op.getAxis());
-  std::optional<ReductionPlan> plan = reductionPlan(working, op.getAxis());
-  if (!plan) return 0;
-  int64_t conversions = conversionsAround(op, working, plan->result);
-  if (!plan->warpMask) return conversions;
-  int64_t elements = elementCount(plan->result.shape) << std::popcount(plan->warpMask), total = 0;
-  for (Value source : op.getSrcs())
-    total = (total + 7) / 8 * 8 + elements * ttg::memoryBits(source.getType()) / 8;
-  return std::max(total, conversions);
+  std::optional<ReductionSteps> steps = reductionSteps(op);
+  if (!steps) return 0;
+  int64_t conversions = conversionsAround(op, steps->source, steps->result);
+  return steps->plan.warpMask ? std::max(partialOffsets(op, *steps).back(), conversions) : conversions;
 }
 
 /// A warp's totals for the next warp: at most one for each thread and each run of registers.

@@ -1,9 +1,10 @@
-// Exchange of values between threads. A reduction combines registers, then lanes by butterfly shuffles, then warps through shared memory.
+// Exchange of values between threads. A reduction combines registers, then lanes by shuffles, then warps through shared memory, from where
+// a thread reads partial values to combine registers and lanes once more.
 #include "gpu/thread/exchange/exchange.h"
-#include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/shared_memory/scratch.h"
+#include "gpu/schedule/shared_memory/reduction_steps.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory/shared.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
 
@@ -129,17 +130,17 @@ static FailureOr<ThreadValues> reduceByThree(ThreadContext &t, Block &region, He
   return values.front();
 }
 
-/// Combines registers that differ only along the dimension into the one whose bits along it are 0. Only these remain. The order follows
-/// the layout, not the elements: as in upstream, a combination is associative and commutative.
-static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const ReductionPlan &plan, HeldTiles &held) {
+/// Combines registers that differ only in bits of the mask into the one whose bits are 0. Only these remain. The order follows the layout,
+/// not the elements: as in upstream, a combination is associative and commutative.
+static LogicalResult reduceRegisters(ThreadContext &t, Block &region, uint64_t mask, HeldTiles &held) {
   int64_t registers = static_cast<int64_t>(held.size());
-  if (t.kernel.usesTensorMemory && isExtremum(region) && int64_t(plan.registerMask) == registers - 1) {
+  if (t.kernel.usesTensorMemory && isExtremum(region) && int64_t(mask) == registers - 1) {
     FailureOr<ThreadValues> all = reduceByThree(t, region, held);
     if (succeeded(all)) held = {*all};
     return all;
   }
   for (int64_t bit = 0; (int64_t(1) << bit) < registers; ++bit) {
-    if (!(plan.registerMask >> bit & 1)) continue;
+    if (!(mask >> bit & 1)) continue;
     int64_t step = int64_t(1) << bit;
     for (int64_t reg = 0; reg < registers; ++reg) {
       if (reg & step || held[static_cast<size_t>(reg)].empty() || held[static_cast<size_t>(reg | step)].empty()) continue;
@@ -151,8 +152,32 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
   }
   HeldTiles left;
   for (int64_t reg = 0; reg < registers; ++reg)
-    if (!(reg & static_cast<int64_t>(plan.registerMask))) left.push_back(std::move(held[static_cast<size_t>(reg)]));
+    if (!(reg & static_cast<int64_t>(mask))) left.push_back(std::move(held[static_cast<size_t>(reg)]));
   held = std::move(left);
+  return success();
+}
+
+/// True in lanes whose number has this bit.
+static Value hasBit(ThreadContext &t, int64_t bit) {
+  Value masked = arith::AndIOp::create(t.b, t.threads.lane, t.i32(int64_t(1) << bit));
+  return arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, masked, t.i32(0));
+}
+
+/// Combines the values of two lanes whose numbers differ in this bit: one keeps the first half of the registers, the other one the second.
+static LogicalResult halveLanePairs(ThreadContext &t, Block &region, int64_t bit, HeldTiles &held) {
+  Value isLater = hasBit(t, bit);
+  size_t half = held.size() / 2;
+  for (size_t reg = 0; reg < half; ++reg) {
+    ThreadValues kept, sent;
+    for (auto [first, second] : llvm::zip(held[reg], held[reg + half])) {
+      kept.push_back(arith::SelectOp::create(t.b, isLater, second, first));
+      sent.push_back(arith::SelectOp::create(t.b, isLater, first, second));
+    }
+    FailureOr<ThreadValues> both = combine(t, region, kept, ofOtherLane(t, sent, int64_t(1) << bit));
+    if (failed(both)) return failure();
+    held[reg] = *both;
+  }
+  held.resize(half);
   return success();
 }
 
@@ -160,8 +185,7 @@ static LogicalResult reduceRegisters(ThreadContext &t, Block &region, const Redu
 /// symmetric. So they get the same bits.
 static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSymmetric, int64_t bit, HeldTiles &held) {
   int64_t distance = int64_t(1) << bit;
-  Value isLater =
-      arith::CmpIOp::create(t.b, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.threads.lane, t.i32(distance)), t.i32(0));
+  Value isLater = hasBit(t, bit);
   for (ThreadValues &mine : held) {
     ThreadValues first, second;
     for (Value value : mine) {
@@ -218,181 +242,85 @@ Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value) {
   return value;
 }
 
-/// Combines lanes by one redux, or by a butterfly for each bit. After that, all of the lanes hold the result.
-static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, HeldTiles &held) {
-  std::optional<ptx::Redux> redux = laneMask == allLaneBits ? reduxOf(region) : std::nullopt;
+/// Combines lanes by one redux, or by a butterfly for each bit. After that, all of the lanes hold the result. `halves`: recursive halving,
+/// as long as a lane has several registers.
+static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, bool halves, HeldTiles &held) {
+  std::optional<ptx::Redux> redux = laneMask == allLaneBits && !halves ? reduxOf(region) : std::nullopt;
   if (redux) {
     for (ThreadValues &values : held)
       values = {reduceWarp(t, *redux, values.front())};
     return success();
   }
-  for (int64_t bit = 0; bit < laneBits; ++bit)
-    if (laneMask >> bit & 1 && failed(combineLanePairs(t, region, isSymmetric, bit, held))) return failure();
+  for (int64_t bit = 0; bit < laneBits; ++bit) {
+    if (!(laneMask >> bit & 1)) continue;
+    bool halvesNow = halves && held.size() > 1;
+    if (failed(halvesNow ? halveLanePairs(t, region, bit, held) : combineLanePairs(t, region, isSymmetric, bit, held))) return failure();
+  }
   return success();
 }
 
 /// Reduces registers and lanes of an argmin or argmax reduction where the lanes of a warp hold a single row. Copies do no harm.
-static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const ReductionPlan &plan, HeldTiles &held) {
+static void argReduceInWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, uint64_t registerMask, HeldTiles &held) {
   HeldTiles reducedPairs;
   for (uint64_t base = 0; base < held.size(); ++base) {
-    if (base & plan.registerMask) continue;
+    if (base & registerMask) continue;
     HeldTiles pairs;
     for (uint64_t reg = base; reg < held.size(); ++reg)
-      if ((reg & ~plan.registerMask) == base) pairs.push_back(held[reg]);
+      if ((reg & ~registerMask) == base) pairs.push_back(held[reg]);
     reducedPairs.push_back(argReduceInWarp(t, pick, pairs, isNumberUsed));
   }
   held = std::move(reducedPairs);
 }
 
-namespace {
-/// The shared memory for the partial values of a reduction's warps: `partCount` contiguous parts for each element of the result. The
-/// operands follow one another, each at a multiple of 8 bytes. Registers are those of the plan's result, in order.
-class WarpPartials {
-public:
-  WarpPartials(ThreadContext &t, const ReductionPlan &plan, ValueRange operands, Value base)
-      : partCount(int64_t(1) << llvm::popcount(plan.warpMask)), t(t), reduced(plan.result), base(base) {
-    int64_t elements = elementCount(reduced.shape), total = 0;
-    for (Value operand : operands) {
-      bytes.push_back(ttg::memoryBits(memoryType(operand.getType())) / 8);
-      total = (total + 7) / 8 * 8;
-      starts.push_back(total);
-      total += bytes.back() * elements * partCount;
-    }
-  }
-  Value address(size_t operand, size_t reg, Value part) const {
-    Value element = flatIndex(t, reduced, static_cast<int64_t>(reg));
-    Value index = arith::AddIOp::create(t.b, arith::MulIOp::create(t.b, element, t.i32(partCount)), part);
-    return arith::AddIOp::create(t.b, arith::AddIOp::create(t.b, base, t.i32(starts[operand])),
-                                 arith::MulIOp::create(t.b, index, t.i32(bytes[operand])));
-  }
-  const int64_t partCount;
-
-private:
-  ThreadContext &t;
-  const Layout &reduced;
-  Value base;
-  std::vector<int64_t> bytes, starts;
-};
-} // namespace
-
-/// The bits of `mask` of a number with so many `bits`, compacted: the number of a warp, or a lane, among those that differ in these bits.
-static Value compacted(ThreadContext &t, Value number, int64_t bits, uint64_t mask) {
-  std::vector<uint32_t> bases(static_cast<size_t>(bits), 0);
-  uint32_t next = 1;
-  for (size_t bit = 0; bit < bases.size(); ++bit)
-    if (mask >> bit & 1) {
-      bases[bit] = next;
-      next <<= 1;
-    }
-  return xorBases(t, number, bases);
-}
-
-/// The bits of the lanes that share the reading of partial values. Without sharing, these lanes would all read the same parts. Each lane
-/// reads the part of one warp, and a second butterfly combines the values. A row over 32 warps takes 1 load and 5 shuffles instead of 32
-/// loads. Few parts are read by every lane, because loads from shared memory overlap and dependent shuffles do not, unless combining two
-/// takes many operations, as in Welford's mean and variance.
-static uint64_t sharingLanes(uint64_t freeLanes, int64_t partCount, Block &region) {
-  uint64_t sharing = 0;
-  int64_t operations = partCount * static_cast<int64_t>(llvm::range_size(region.without_terminator()));
-  for (int64_t bit = 0; bit < laneBits && operations >= minCombinedOperations; ++bit)
-    if (freeLanes >> bit & 1 && (int64_t(2) << llvm::popcount(sharing)) <= partCount) sharing |= uint64_t(1) << bit;
-  return sharing;
-}
-
-/// Reads the partial values of a result register: of the warp number `part`, which may differ from lane to lane.
-static ThreadValues readPart(ThreadContext &t, const WarpPartials &parts, size_t reg, Value part, const ThreadValues &like) {
-  ThreadValues read;
-  for (auto [i, value] : llvm::enumerate(like)) {
-    Type type = value.getType();
-    auto load = ptx::LoadSharedOp::create(t.b, TypeRange{memoryType(type)}, parts.address(i, reg, part), Value());
-    read.push_back(fromMemory(t, load.getValues()[0], type));
-  }
-  return read;
-}
-
-/// All threads read the partial values of the warps. Lanes that share read one part each.
-static LogicalResult readWarps(ThreadContext &t, Block &region, bool isSymmetric, const WarpPartials &parts, uint64_t sharing,
-                               HeldTiles &held) {
-  int64_t shares = int64_t(1) << llvm::popcount(sharing);
-  Value share = sharing ? compacted(t, t.threads.lane, laneBits, sharing) : Value();
-  for (auto [reg, values] : llvm::enumerate(held)) {
-    ThreadValues sum;
-    for (int64_t first = 0; first < parts.partCount; first += shares) {
-      Value part = share ? Value(arith::AddIOp::create(t.b, share, t.i32(first))) : t.i32(first);
-      ThreadValues next = readPart(t, parts, reg, part, values);
-      FailureOr<ThreadValues> both = first == 0 ? FailureOr<ThreadValues>(next) : combine(t, region, sum, next);
-      if (failed(both)) return failure();
-      sum = *both;
-    }
-    values = sum;
-  }
-  return reduceLanes(t, region, isSymmetric, sharing, held);
-}
-
-/// Each lane reads the part of one warp, and the warp reduces again.
-static void argReduceOfWarps(ThreadContext &t, const ArgReduction &pick, bool isNumberUsed, const WarpPartials &parts, HeldTiles &held) {
-  Value part = arith::AndIOp::create(t.b, t.threads.lane, t.i32(parts.partCount - 1));
-  for (auto [reg, values] : llvm::enumerate(held))
-    values = argReduceInWarp(t, pick, readPart(t, parts, reg, part, values), isNumberUsed);
-}
-
-namespace {
-/// The argmin or argmax reduction, if the operation is one.
-struct ArgReduceChoice {
-  std::optional<ArgReduction> pick;
-  bool inWarps = false; ///< the lanes of a warp hold a single row
-  bool isNumberUsed = false;
-  bool isSymmetric() const { return pick && pick->isSymmetric; }
-};
-} // namespace
-
-static ArgReduceChoice pickingOf(tt::ReduceOp op, const ReductionPlan &plan) {
-  ArgReduceChoice choice{argReduction(op)};
-  choice.inWarps = choice.pick && plan.result.freeMask(Axis::lane) == allLaneBits;
-  choice.isNumberUsed = !op->getResult(0).use_empty();
-  return choice;
-}
-
-/// Combines warps: each writes its partial value to shared memory, and all read the values.
-static LogicalResult reduceWarps(ThreadContext &t, tt::ReduceOp op, const ArgReduceChoice &choice, const Layout &layout,
-                                 const ReductionPlan &plan, HeldTiles &held) {
-  const Layout &reduced = plan.result;
-  WarpPartials parts(t, plan, held.front(), scratch(t, op));
-  Value part = compacted(t, t.threads.warp, layout.bits(Axis::warp), plan.warpMask);
-  // In `reduced`, bits along the dimension distinguish copies. So exactly one lane stores, and each warp along the dimension stores its
-  // part.
-  uint64_t freeLanes = reduced.freeMask(Axis::lane), freeWarps = reduced.freeMask(Axis::warp) & ~plan.warpMask;
-  Value copies = arith::AndIOp::create(t.b, t.threads.index, t.i32(static_cast<int64_t>(freeLanes | freeWarps << laneBits)));
-  Value first = arith::CmpIOp::create(t.b, arith::CmpIPredicate::eq, copies, t.i32(0));
-  if (static_cast<int64_t>(held.size()) != reduced.registersPerThread()) return bug(op, "several registers hold the same element");
+/// Exchanges the partial values of warps through shared memory.
+static LogicalResult exchangePartials(ThreadContext &t, tt::ReduceOp op, const ReductionSteps &steps, HeldTiles &held) {
+  Value base = scratch(t, op);
+  std::vector<int64_t> offsets = partialOffsets(op, steps);
+  size_t count = held.front().size();
+  std::vector<SharedLayout> shared;
   ctaBarrier(t);
-  for (auto [reg, values] : llvm::enumerate(held))
-    for (auto [i, value] : llvm::enumerate(values))
-      ptx::StoreSharedOp::create(t.b, parts.address(i, reg, part), ValueRange{toMemory(t, value)}, first);
-  ctaBarrier(t);
-  if (choice.inWarps) {
-    argReduceOfWarps(t, *choice.pick, choice.isNumberUsed, parts, held);
-    return success();
+  for (size_t i = 0; i < count; ++i) {
+    ThreadValues values;
+    for (const ThreadValues &operands : held)
+      values.push_back(operands[i]);
+    shared.push_back(optimalScratch(steps.written, steps.read, ttg::memoryBits(memoryType(values.front().getType()))).shared);
+    Value start = arith::AddIOp::create(t.b, base, t.i32(offsets[i]));
+    if (failed(storeTile(t, op, start, steps.written, shared.back(), values, /*stmatrix=*/false, Value()))) return failure();
   }
-  Block &region = op.getCombineOp().front();
-  return readWarps(t, region, choice.isSymmetric(), parts, sharingLanes(freeLanes, parts.partCount, region), held);
+  ctaBarrier(t);
+  HeldTiles read(static_cast<size_t>(steps.read.registersPerThread()));
+  for (size_t i = 0; i < count; ++i) {
+    Value start = arith::AddIOp::create(t.b, base, t.i32(offsets[i]));
+    FailureOr<ThreadValues> values = loadTile(t, op, start, steps.read, shared[i], held.front()[i].getType());
+    if (failed(values)) return failure();
+    for (auto [reg, value] : llvm::enumerate(*values))
+      read[reg].push_back(value);
+  }
+  held = std::move(read);
+  return success();
 }
 
 static LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
-  int64_t dim = op.getAxis();
-  Layout layout = reductionLayout(ttg::layoutOf(op.getSrcs().front().getType()), dim);
-  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan) return bug(op, "no layout was found for it");
+  std::optional<ReductionSteps> steps = reductionSteps(op);
+  if (!steps) return bug(op, "no layout was found for it");
+  const ReductionPlan &plan = steps->plan;
   Block &region = op.getCombineOp().front();
-  FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), layout);
+  FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), steps->source);
   if (failed(held)) return failure();
-  ArgReduceChoice choice = pickingOf(op, *plan);
-  if (choice.inWarps)
-    argReduceInWarps(t, *choice.pick, choice.isNumberUsed, *plan, *held);
-  else if (failed(reduceRegisters(t, region, *plan, *held)) || failed(reduceLanes(t, region, choice.isSymmetric(), plan->laneMask, *held)))
+  std::optional<ArgReduction> pick = argReduction(op);
+  bool isSymmetric = pick ? pick->isSymmetric : isCommutative(op);
+  auto reduce = [&](uint64_t registerMask, uint64_t laneMask, bool halves) {
+    if (steps->inWarps) {
+      argReduceInWarps(t, *pick, !op->getResult(0).use_empty(), registerMask, *held);
+      return success();
+    }
+    return success(succeeded(reduceRegisters(t, region, registerMask, *held)) &&
+                   succeeded(reduceLanes(t, region, isSymmetric, laneMask, halves, *held)));
+  };
+  if (failed(reduce(plan.registerMask, plan.laneMask, steps->halves))) return failure();
+  if (plan.warpMask && (failed(exchangePartials(t, op, *steps, *held)) || failed(reduce(steps->partRegisters, steps->partLanes, false))))
     return failure();
-  if (plan->warpMask && failed(reduceWarps(t, op, choice, layout, *plan, *held))) return failure();
-  return setInLayouts(t, op, *held, plan->result);
+  return setInLayouts(t, op, *held, steps->result);
 }
 
 void addReductionLowerings(LoweringTable &table) {

@@ -201,6 +201,8 @@ private:
     if (isa<tt::ScanOp>(op) && !scanOrder(source, axis)) source = scanLayout(source.shape, axis, warps);
     want(op, source);
     Layout natural = isa<tt::ReduceOp>(op) ? source.withoutDim(axis) : source;
+    auto used = llvm::find_if(op->getResults(), [](Value result) { return isTile(result) && !result.use_empty(); });
+    if (isa<tt::ReduceOp>(op) && warpsOfReduction(source, axis) > 1 && used != op->result_end()) natural = plan.layoutOf(*used);
     for (Value result : op->getResults())
       setResult(result, natural);
   }

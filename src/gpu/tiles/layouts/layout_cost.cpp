@@ -229,8 +229,17 @@ int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits
 int64_t reductionCost(const Layout &layout, int64_t dim) {
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
   if (!plan) return impossible;
-  int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask);
-  return results * llvm::popcount(plan->laneMask) * shuffleCost + (plan->warpMask ? exchangeCost + wavefrontCost * results : 0);
+  int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask), lanes = llvm::popcount(plan->laneMask);
+  if (!plan->warpMask) return results * lanes * shuffleCost;
+  int64_t shuffles = 0;
+  for (int64_t step = 0; step < lanes; ++step) // recursive halving
+    shuffles += results = std::max<int64_t>(1, results / 2);
+  return shuffles * shuffleCost + exchangeCost + wavefrontCost * results;
+}
+
+int64_t warpsOfReduction(const Layout &layout, int64_t dim) {
+  std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
+  return plan ? int64_t(1) << llvm::popcount(plan->warpMask) : 1;
 }
 
 int64_t scanCost(const Layout &layout, int64_t dim) {

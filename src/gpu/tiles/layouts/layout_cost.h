@@ -58,6 +58,9 @@ constexpr int64_t impossibleConversion = INT64_MAX / 2;
 int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits, int64_t sharedBytes);
 int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits);
 int64_t reductionCost(const Layout &layout, int64_t dim);
+/// Returns how many warps hold partial values of each result of a reduction. If there are several, threads read them from shared memory, in
+/// the layout that the result has afterwards.
+int64_t warpsOfReduction(const Layout &layout, int64_t dim);
 int64_t scanCost(const Layout &layout, int64_t dim);
 
 } // namespace tilewright::gpu

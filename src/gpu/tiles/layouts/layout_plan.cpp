@@ -330,6 +330,12 @@ static SmallVector<Layout> transposedLayouts(const Dims &shape, int64_t warps, c
   return layouts;
 }
 
+/// Returns how many warps hold partial values of a result; 1 for operations that are not reductions.
+static int64_t warpsAlong(Operation *op, const Layout &source) {
+  auto reduce = dyn_cast<tt::ReduceOp>(op);
+  return reduce ? warpsOfReduction(source, reduce.getAxis()) : 1;
+}
+
 int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
   int64_t sum = 0;
   for (const TransposedLoad &load : chosen.transposedLoads)
@@ -345,6 +351,10 @@ int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
     bool isFrom = holds(chosen, point.from), isTo = holds(chosen, point.to);
     std::optional<Layout> from = isFrom ? layout : decided(point.from), to = isTo ? layout : decided(point.to);
     if (!from || !to) continue;
+    if (int64_t warps = warpsAlong(point.op, *from); warps > 1) { // threads read partial values in any layout
+      sum += point.weight * to->registersPerThread() * warps;
+      continue;
+    }
     bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(point.op);
     std::optional<Layout> natural = backwards ? sourceLayout(point.op, *from) : resultLayout(point.op, *from);
     if (!natural) natural = defaultLayout(to->shape, warps); // tt.split of halves in different threads
@@ -400,8 +410,11 @@ void LayoutPlan::choose(Class &chosen) {
 }
 
 bool LayoutPlan::hasLinkedClass(const Class &one) const {
-  return llvm::any_of(one.conversionPoints,
-                      [&](size_t index) { return decided(conversionPoints[index].from) || decided(conversionPoints[index].to); });
+  return llvm::any_of(one.conversionPoints, [&](size_t index) {
+    const ConversionPoint &point = conversionPoints[index];
+    std::optional<Layout> from = decided(point.from);
+    return (from && warpsAlong(point.op, *from) == 1) || decided(point.to);
+  });
 }
 
 bool LayoutPlan::hasPreferences(const Class &one) const {

@@ -6,6 +6,7 @@
 // shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
 // resets is not changed.
 #include "gpu/passes.h"
+#include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/ttg/tile_shapes.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/slice.h"
@@ -130,11 +131,11 @@ static scf::ForOp hoist(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction 
   yield->setOperand(sum.carried, changed.getRegionIterArg(sum.carried));
   rewriter.setInsertionPointAfter(changed);
   Value reduced = summed(rewriter, sum.reduce, changed.getResults().back(), sum.reduce.getAxis());
-  auto inLayoutOf = [&](Value value, Type wanted) -> Value {
-    return value.getType() == wanted ? value : ttg::ConvertLayoutOp::create(rewriter, loc, wanted, value).getResult();
-  };
   Value result = changed.getResult(sum.carried);
-  Value total = added(rewriter, init, inLayoutOf(reduced, result.getType()));
+  if (warpsOfReduction(ttg::layoutOf(type), sum.reduce.getAxis()) > 1 && isa<RankedTensorType>(result.getType()))
+    reduced.setType(result.getType());
+  if (reduced.getType() != result.getType()) reduced = ttg::ConvertLayoutOp::create(rewriter, loc, result.getType(), reduced);
+  Value total = added(rewriter, init, reduced);
   rewriter.replaceAllUsesExcept(result, total, total.getDefiningOp());
   rewriter.eraseOp(sum.add);
   if (sum.convert) rewriter.eraseOp(sum.convert);
