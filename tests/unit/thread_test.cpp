@@ -92,7 +92,7 @@ TEST_F(Thread, reductionOverWarps) {
   ASSERT_TRUE(mlir::succeeded(lowerOp(*t, first<tt::ReduceOp>())));
   EXPECT_EQ(count<ptx::ShuffleOp>(), 5);
   EXPECT_EQ(count<ptx::StoreSharedOp>(), 1);
-  EXPECT_EQ(count<ptx::LoadSharedOp>(), 2); // both warps' parts
+  EXPECT_EQ(count<ptx::LoadSharedOp>(), 1); // of both warps' parts
   EXPECT_EQ(count<ptx::BarrierOp>(), 2);
 }
 
