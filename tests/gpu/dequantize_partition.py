@@ -11,6 +11,8 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # RUN: FileCheck %s --check-prefix=SCHEDULE < %t.mlir
 # RUN: sed 's/operand_plan <release 6/operand_plan <release 4/' %t.mlir > %t.operand.mlir && not tilewright opt %t.operand.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OPERAND
 # RUN: sed 's/tma depth 4 writers \[1\] release 2>/tma depth 4 writers [1] release 0>/' %t.mlir > %t.copies.mlir && not tilewright opt %t.copies.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=COPIES
+# RUN: sed 's/threads depth 4/threads depth 5/' %t.mlir > %t.depth.mlir && not tilewright opt %t.depth.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEPTH
+# RUN: sed 's/<threads depth 4 writers \[6, 7\] release 0>, //' %t.mlir > %t.none.mlir && not tilewright opt %t.none.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=UNBUFFERED
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a='randint(0,120):u8[256x640]' --arg b='randint(0,120):u8[128x640]' --arg sa='randint(118,130):u8[256x20]' --arg sb='randint(118,130):u8[128x20]' --arg out=zeros:f16[256x128] --arg M=256 --arg N=128 --arg K=640 --arg stride=20 --arg BLOCK_M=256 --arg STORES=False
 # RUN: tilewright run %s --interpret --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --out out=%t.npy
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 4 --arg a='randint(0,120):fp8e4nv[256x1088]' --arg b='randint(0,120):fp8e4nv[128x1088]' --arg sa='randint(118,130):u8[256x48]' --arg sb='randint(118,130):u8[128x48]' --arg out=zeros:f32[256x128] --arg M=250 --arg N=120 --arg K=1088 --arg stride=48 --arg BLOCK_M=256 --arg STORES=False --check out=%t.npy --rtol 1e-3 --atol 1e-3
@@ -77,6 +79,8 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # SCHEDULE: buffers [<tma depth 4 writers [1] release 2>, <tma depth 4 writers [3] release 2>, <threads depth 4 writers [6, 7] release 0>
 # OPERAND: error: its schedule is invalid: a stage of a computed operand is released while it is still being read
 # COPIES: error: its schedule is invalid: a stage is released while it is still being read
+# DEPTH: error: its schedule is invalid: buffers of copies and of the operands that a partition computes differ in depth
+# UNBUFFERED: error: its schedule is invalid: a partition stores an operand for which there is no buffer
 
 # PTX: .reqntid 512
 # PTX: setmaxnreg.dec.sync.aligned.u32 88

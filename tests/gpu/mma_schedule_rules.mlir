@@ -1,13 +1,12 @@
 // Each rule for a hand-written order of MMAs, with one that breaks it. Without the rule, overlap-mmas would accept it, or crash.
 // RUN: tilewright opt %s --overlap-mmas -split-input-file -verify-diagnostics
 
+// An edge to an operation that the loop does not have.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An edge to an operation that the loop does not have.
 tt.func public @unknown(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -26,14 +25,12 @@ tt.func public @unknown(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// A scalar does not pass through a wait.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A scalar does not pass through a wait.
 tt.func public @no_tile(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -53,14 +50,12 @@ tt.func public @no_tile(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// One operation has one position.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// One operation has one position.
 tt.func public @twice(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -79,14 +74,12 @@ tt.func public @twice(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The end of the body stays where it is.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The end of the body stays where it is.
 tt.func public @end(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -105,14 +98,12 @@ tt.func public @end(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// A store to shared memory does not move.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A store to shared memory does not move.
 tt.func public @effect(%n: i32, %h: tensor<64x64xf16, #sums>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -132,14 +123,12 @@ tt.func public @effect(%n: i32, %h: tensor<64x64xf16, #sums>) attributes {ttg.co
 }
 
 // -----
-
+// The producer waits where it stands.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The producer waits where it stands.
 tt.func public @producer(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -159,14 +148,12 @@ tt.func public @producer(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers
 }
 
 // -----
-
+// Operations that stay are listed in their order.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// Operations that stay are listed in their order.
 tt.func public @unordered(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -185,14 +172,12 @@ tt.func public @unordered(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The first MMA's result passes through a wait of its own iteration, not of the next one.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The first MMA's result passes through a wait of its own iteration, not of the next one.
 tt.func public @not_waited(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -211,14 +196,12 @@ tt.func public @not_waited(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// One wait has one end.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// One wait has one end.
 tt.func public @two_ends(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -238,14 +221,12 @@ tt.func public @two_ends(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The first MMA ends at the second wait, which becomes part of the third one.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The first MMA ends at the second wait, which becomes part of the third one.
 tt.func public @no_end(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -266,14 +247,12 @@ tt.func public @no_end(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The same, for arithmetic.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The same, for arithmetic.
 tt.func public @computed_no_end(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -293,14 +272,12 @@ tt.func public @computed_no_end(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The second MMA's result is used before the wait that it shares with the third one.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The second MMA's result is used before the wait that it shares with the third one.
 tt.func public @used(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -322,14 +299,12 @@ tt.func public @used(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// An MMA ends at a wait before it.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An MMA ends at a wait before it.
 tt.func public @not_issued(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -348,14 +323,12 @@ tt.func public @not_issued(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// A product passes through a wait before it.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A product passes through a wait before it.
 tt.func public @not_computed(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -375,14 +348,12 @@ tt.func public @not_computed(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// An MMA moves before the wait for its copy.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An MMA moves before the wait for its copy.
 tt.func public @copied(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -402,14 +373,12 @@ tt.func public @copied(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1
 }
 
 // -----
-
+// A wait moves before the start of the copy that it waits for: with one stage, it would see the phase before.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A wait moves before the start of the copy that it waits for: with one stage, it would see the phase before.
 tt.func public @own_copy(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -431,14 +400,12 @@ tt.func public @own_copy(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers
 }
 
 // -----
-
+// A wait moves before the release without which its copy does not start.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A wait moves before the release without which its copy does not start.
 tt.func public @own_release(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -459,14 +426,12 @@ tt.func public @own_release(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barri
 }
 
 // -----
-
+// An MMA moves before the copy to its operand.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An MMA moves before the copy to its operand.
 tt.func public @early(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -486,14 +451,12 @@ tt.func public @early(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>
 }
 
 // -----
-
+// An MMA moves before the fence that shows it what threads have stored.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An MMA moves before the fence that shows it what threads have stored.
 tt.func public @fenced(%n: i32, %h: tensor<64x64xf16, #sums>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -514,14 +477,12 @@ tt.func public @fenced(%n: i32, %h: tensor<64x64xf16, #sums>) attributes {ttg.co
 }
 
 // -----
-
+// An MMA moves after the release of its stage.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// An MMA moves after the release of its stage.
 tt.func public @late(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -541,14 +502,12 @@ tt.func public @late(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>,
 }
 
 // -----
-
+// A wait moves after the release of what its MMA reads.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A wait moves after the release of what its MMA reads.
 tt.func public @released_at_wait(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -568,14 +527,12 @@ tt.func public @released_at_wait(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.
 }
 
 // -----
-
+// Nothing moves, but the first MMA now ends after the release of its stage.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// Nothing moves, but the first MMA now ends after the release of its stage.
 tt.func public @released_at_edge(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -595,14 +552,12 @@ tt.func public @released_at_edge(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.
 }
 
 // -----
-
+// The same, of a release in a branch.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The same, of a release in a branch.
 tt.func public @released_in_branch(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map, %x: i1) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -624,14 +579,12 @@ tt.func public @released_in_branch(%n: i32, %full: !ttg.barriers<1>, %empty: !tt
 }
 
 // -----
-
+// Threads store to the operand of an MMA that now ends after the store.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// Threads store to the operand of an MMA that now ends after the store.
 tt.func public @written_at_edge(%n: i32, %h: tensor<64x64xf16, #sums>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -651,14 +604,12 @@ tt.func public @written_at_edge(%n: i32, %h: tensor<64x64xf16, #sums>) attribute
 }
 
 // -----
-
+// The MMA of the previous iteration now ends after the release of its stage.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The MMA of the previous iteration now ends after the release of its stage.
 tt.func public @released_in_next(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.barriers<1>, %m: !ptx.tensor_map) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -678,14 +629,12 @@ tt.func public @released_in_next(%n: i32, %full: !ttg.barriers<1>, %empty: !ttg.
 }
 
 // -----
-
+// The second MMA moves after a wait that lets one MMA run: the first one may not have ended.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The second MMA moves after a wait that lets one MMA run: the first one may not have ended.
 tt.func public @not_ended(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -704,14 +653,12 @@ tt.func public @not_ended(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// The MMA of this iteration is not drained in it any more.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// The MMA of this iteration is not drained in it any more.
 tt.func public @in_flight(%n: i32) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -731,14 +678,12 @@ tt.func public @in_flight(%n: i32) attributes {ttg.config = #config} {
 }
 
 // -----
-
+// A volatile load stays where it is.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A volatile load stays where it is.
 tt.func public @volatile(%n: i32, %p: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -758,14 +703,12 @@ tt.func public @volatile(%n: i32, %p: !tt.ptr<f32>) attributes {ttg.config = #co
 }
 
 // -----
-
+// A load moves before a volatile one that may say that another program has written.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A load moves before a volatile one that may say that another program has written.
 tt.func public @flag(%n: i32, %p: !tt.ptr<f32>, %q: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -786,14 +729,12 @@ tt.func public @flag(%n: i32, %p: !tt.ptr<f32>, %q: !tt.ptr<f32>) attributes {tt
 }
 
 // -----
-
+// A load moves after a barrier of the program.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
 #shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
 #sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
 !tile = tensor<64x64xf32, #sums>
 !buffer = !ttg.buffer<1 x f16, #shared>
-
-// A load moves after a barrier of the program.
 tt.func public @signal(%n: i32, %p: !tt.ptr<f32>) attributes {ttg.config = #config} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

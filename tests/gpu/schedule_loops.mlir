@@ -61,7 +61,28 @@
 // RUN: not tilewright opt %t.next.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=NEXT
 // RUN: sed 's/distance 1>\]/distance 1>] stores_in_flight true stores_per_warp_group true/' %t.mlir > %t.rows.mlir
 // RUN: not tilewright opt %t.rows.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: sed 's/ops \[/ops [<3 : stage 2 order 3 partition consumers>, /' %t.mlir > %t.twice.mlir
+// RUN: not tilewright opt %t.twice.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/writers \[1, 2\]/writers [1, 1]/' %t.mlir > %t.shared.mlir
+// RUN: not tilewright opt %t.shared.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/<1 : stage 0 order 2/<1 : stage 0 order 3/' %t.mlir > %t.after.mlir
+// RUN: not tilewright opt %t.after.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=AFTER
+// RUN: sed 's/depth 3/depth 4294967296/' %t.mlir > %t.deep.mlir
+// RUN: not tilewright opt %t.deep.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEEP
+// RUN: sed 's/distance 1>\]/distance 1>, <3 -> 3 distance 1>]/' %t.mlir > %t.edges.mlir
+// RUN: not tilewright opt %t.edges.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=EDGES
+// RUN: sed 's/writers \[1, 2\]/writers [1]/' %t.mlir > %t.alone.mlir
+// RUN: not tilewright opt %t.alone.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: sed 's/distance 1>\]/distance 1>] operand_plan <release 0>/' %t.mlir > %t.plan.mlir
+// RUN: not tilewright opt %t.plan.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=PLAN
 // ONE-NOT: ttg.tma_load
+// TWICE: operation 3 is listed twice
+// SHARED: operation 1 fills two buffers
+// AFTER: operation 1 fills a buffer, so nothing stands after it
+// DEEP: its schedule is invalid: an i32 does not hold the index of a stage
+// EDGES: its schedule is invalid: an MMA has two edges
+// ALONE: its schedule is invalid: an MMA in flight reads a buffer of one stage
+// PLAN: its schedule is invalid: a partition has no plan, or a plan has no partition
 // MIXED: operation 2 does not fill this buffer together with the others
 // ORDER: two operations have the order 1
 // FIRST: its schedule is invalid: warps that do not wait for a copy read it

@@ -230,6 +230,8 @@ private:
       if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
         return fail("operation ") << id << " does not fill this buffer";
       if (!filling.insert(id).second) return fail("operation ") << id << " fills two buffers";
+      if (isLoad && llvm::is_contained(llvm::make_second_range(byOrder), writer)) // the rewriting replaces it
+        return fail("operation ") << id << " fills a buffer, so nothing stands after it";
       writers.push_back(writer);
     }
     if (writers.empty()) return fail("a buffer has no writers");

@@ -97,8 +97,6 @@ static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const Circu
 static Result<void> verifyRefill(const LoopSchedule &schedule, const CircularBuffer &circular) {
   for (Operation *op : {circular.copyAfter, circular.releaseAfter})
     if (op && op->getBlock() != schedule.body()) return Failure{"stages are filled or released outside the loop"};
-  if (schedule.warpSpecialized && !circular.releaseAfter)
-    return Failure{"a stage that a producer fills is not released after an operation"};
   if (schedule.operandPlan.releaseAfter) return verifyEarlyRelease(schedule, circular);
   bool readsShifted = schedule.shiftedMma && circular.firstReader == schedule.shiftedMma;
   Point end = endOfReads(schedule, circular), release;
@@ -217,6 +215,8 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
     }
     if (Result<void> valid = verifyReaders(circular, schedule.body()); !valid) return valid;
     if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;
+    if (schedule.warpSpecialized && !circular.releaseAfter)
+      return Failure{"a stage that a producer fills is not released after an operation"};
   }
   return {};
 }
