@@ -60,22 +60,23 @@ static bool mayWrap(Value value) {
 }
 
 Polynomial Indices::scalar(Value value) {
-  if (auto found = exactScalars.find(value); found != exactScalars.end()) return found->second;
+  ElementKey key = keyOf(value, {});
+  if (auto found = exactElements.find(key); found != exactElements.end()) return *found->second;
   Polynomial result = congruent(value);
   if (mayWrap(value) && result != opaque(value) && !fits(result, {}, bitsOf(value.getType()))) result = opaque(value);
-  if (congruentScalars.contains(value)) exactScalars[value] = result; // not while it is evaluated
+  if (known.contains(value)) exactElements.insert({std::move(key), result}); // not while it is evaluated
   return result;
 }
 
 Polynomial Indices::congruent(Value value) {
-  if (auto found = congruentScalars.find(value); found != congruentScalars.end()) return found->second;
+  if (auto found = known.find(value); found != known.end()) return found->second;
   // A carried value that depends on itself is opaque while it is evaluated.
   if (depth > deepest || !inProgress.insert(value.getAsOpaquePointer()).second) return opaque(value);
   llvm::SaveAndRestore deeper(depth, depth + 1);
   Polynomial result = evaluate(value);
   if (!result.isShort()) result = opaque(value);
   inProgress.erase(value.getAsOpaquePointer());
-  congruentScalars[value] = result;
+  known[value] = result;
   return result;
 }
 

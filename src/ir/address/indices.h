@@ -166,7 +166,7 @@ private:
   std::map<AtomKey, int64_t> atomNumbers;
   llvm::DenseMap<int64_t, std::string> texts; // of atoms
   std::vector<LaunchGuard> assumed;
-  llvm::DenseMap<mlir::Value, Polynomial> congruentScalars, exactScalars;
+  llvm::DenseMap<mlir::Value, Polynomial> known; // congruent
   llvm::SmallPtrSet<void *, 8> inProgress;
   // If only the range of an index matters, a tile that is not a polynomial becomes an atom, like a scalar.
   bool namesTiles = false;
