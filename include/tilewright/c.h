@@ -39,7 +39,7 @@ typedef struct TwLimits {
   int64_t operations;     /* of the kernel's IR, after each step of the compiler */
   int64_t memoryBytes;    /* by which the process grows during one compilation, measured after each step */
   double compileSeconds;  /* of one compilation, measured after each step */
-  int32_t denyFiles;      /* not 0: imports find no files, and nothing is read from installed packages */
+  int32_t denyFiles;      /* not 0: imports find no files, nothing is read from installed packages, and the environment is hidden */
 } TwLimits;
 /* Like twModuleFromSource, with limits that also hold for all compilations of its kernels. `limits` is copied. */
 TW_API TwModule *twModuleFromSourceWithLimits(const char *source, const char *name, const TwLimits *limits, TwError **error);
@@ -278,7 +278,8 @@ typedef struct TwTensor {
 } TwTensor;
 
 /* Read and write the element at `index`, which is `rank` numbers, of a tensor in the host's memory. A double holds it exactly, unless it is
- * an integer beyond 2^53. `twTensorSet` rounds to the nearest value of the type. */
+ * an integer beyond 2^53. `twTensorSet` rounds to the nearest value of the type. If the tensor, its data or the index is null, the result
+ * is not a number, and nothing is stored. */
 TW_API double twTensorGet(const TwTensor *tensor, const int64_t *index);
 TW_API void twTensorSet(const TwTensor *tensor, const int64_t *index, double value);
 

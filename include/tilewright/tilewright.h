@@ -162,7 +162,7 @@ template <typename T> constexpr TwType typeOf() {
   else if constexpr (std::is_same_v<U, bool>)
     return TW_I1;
   else {
-    static_assert(std::is_integral_v<U>, "kernels take pointers to numbers");
+    static_assert(std::is_integral_v<U> && sizeof(U) <= 8, "kernels take pointers to numbers of at most 64 bits");
     constexpr bool isSigned = std::is_signed_v<U>;
     if constexpr (sizeof(U) == 1)
       return isSigned ? TW_I8 : TW_U8;
@@ -232,7 +232,7 @@ public:
     raw.readOnly = 1;
   }
   template <typename T>
-    requires std::is_arithmetic_v<T>
+    requires(std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) <= 8))
   Arg(T number) {
     if constexpr (std::is_same_v<T, bool>) {
       raw.kind = TW_BOOL;
@@ -596,7 +596,7 @@ private:
 struct Limits {
   int64_t textBytes = 0, evaluatorSteps = 0, evaluatorBytes = 0, tileElements = 0, operations = 0, memoryBytes = 0;
   double compileSeconds = 0;
-  bool denyFiles = false; // imports find no files
+  bool denyFiles = false; // imports find no files, and the environment is hidden
 };
 
 /// A kernel file.

@@ -69,31 +69,42 @@ private:
 };
 } // namespace
 
-/// Runs one launch, or the part that `checking` selects, on the interpreter, which checks every access. Returns the error, or an empty
-/// text.
-static std::string runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
-                                HostCall *checking) {
+/// The reason why a launch on the interpreter fails; without a code, it does not.
+struct SanitizedProblem {
+  TwErrorCode code = TW_ERROR_NONE;
+  std::string text;
+};
+
+/// The result of a run. `text`: empty, or why it stopped.
+static SanitizedProblem executionProblem(std::string text) {
+  return {text.empty() ? TW_ERROR_NONE : TW_ERROR_EXECUTION, std::move(text)};
+}
+
+/// Runs one launch, or the part that `checking` selects, on the interpreter, which checks every access.
+static SanitizedProblem runSanitized(TwKernel &kernel, const GridFunction &extents, const Arguments &given, const LaunchOptions &options,
+                                     HostCall *checking) {
   Diagnostics diagnostics;
   std::optional<TunedKernel::Choice> choice = kernel.tuned.choose(extents, given.positional, given.named, options, diagnostics);
   std::optional<Grid> grid = choice ? extents(choice->arguments, diagnostics) : std::nullopt;
-  if (!grid || !programCount(*grid, diagnostics)) return diagnostics.render();
+  if (!grid || !programCount(*grid, diagnostics)) return {api::codeOf(diagnostics), diagnostics.render()};
   for (const Argument &argument : choice->arguments)
-    if (argument.device() >= 0) return "sanitized launches run on the CPU: copy the tensors to its memory\n";
+    if (argument.device() >= 0) return {TW_ERROR_UNSUPPORTED, "sanitized launches run on the CPU: copy the tensors to its memory\n"};
   std::optional<CompileRequest> request = requestOf(kernel, choice->arguments, choice->options, diagnostics);
   std::shared_ptr<InterpretedKernel> program = request ? InterpretedKernel::create(*request, diagnostics) : nullptr;
-  if (!program || !program->checkMemory(choice->arguments, diagnostics)) return diagnostics.render();
+  if (!program || !program->checkMemory(choice->arguments, diagnostics)) return {api::codeOf(diagnostics), diagnostics.render()};
   if (checking) {
     SanitizedRun run = program->sanitize(*grid, choice->arguments, checking->maxWork);
     if (run.outcome == SanitizedRun::bad && checking->fault.empty()) checking->fault = run.text;
-    return run.text;
+    return executionProblem(std::move(run.text));
   }
   for (const std::string &name : program->unchecked(choice->arguments))
-    return "sanitized launches need the size of '" + name + "': pass a vector, a span, or the pointer's extent\n";
+    return {TW_ERROR_INVALID_ARGUMENT,
+            "sanitized launches need the size of '" + name + "': pass a vector, a span, or the pointer's extent\n"};
   auto print = [](llvm::StringRef text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   Watchdog watchdog(options.control);
   std::string problem = program->run(*grid, choice->arguments, {/*checkBounds=*/true, print, {}, {}, watchdog.stop()});
   if (problem.empty()) reportWarnings(diagnostics);
-  return problem.empty() ? problem : problem + "\n";
+  return executionProblem(problem.empty() ? problem : problem + "\n");
 }
 
 /// Adds the operations of a launch to the measured call of host code that contains it.
@@ -112,12 +123,12 @@ static bool launchKernel(TwKernel &kernel, const GivenGrid &extents, const Argum
   HostCall *checking = call && call->mode() == HostCall::Mode::checked ? call : nullptr;
   Diagnostics diagnostics;
   if (options.sanitizes() || checking || (call && call->mode() == HostCall::Mode::interpreted)) {
-    std::string problem = runSanitized(kernel, extents, given, options.launch(), checking);
-    if (problem.empty()) return true;
+    SanitizedProblem problem = runSanitized(kernel, extents, given, options.launch(), checking);
+    if (problem.code == TW_ERROR_NONE) return true;
     Diagnostics none;
     bool isEnded = options.control() && options.control()->ended() != WorkControl::Ended::no;
-    TwErrorCode code = isEnded || extents.callbackFailed() ? options.codeOf(none, &extents) : TW_ERROR_EXECUTION;
-    return setError(error, code, problem), false;
+    TwErrorCode code = isEnded || extents.callbackFailed() ? options.codeOf(none, &extents) : problem.code;
+    return setError(error, code, std::move(problem.text)), false;
   }
   // Passed by reference: std::function would copy the captures to the heap.
   if (kernel.tuned.launch(std::ref(extents), given.positional, given.named, options.launch(), diagnostics)) {

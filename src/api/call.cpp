@@ -85,10 +85,9 @@ void Call::takeExecutor(const TwExecutor &given, Diagnostics &diagnostics) {
     auto &call = *static_cast<Call *>(self);
     const TwExecutor &given = call.givenExecutor;
     std::string thrown;
-    bool hasRun = callCaller([&] { return given.run(given.context, task, data, count) != 0; }, false, thrown);
-    if (!hasRun) call.callerFailed = true;
-    return hasRun;
+    return callCaller([&] { return given.run(given.context, task, data, count) != 0; }, false, thrown);
   };
+  executor.hasFailed = &callerFailed;
   converted.executor = &executor;
 }
 

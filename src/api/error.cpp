@@ -4,9 +4,9 @@
 
 using namespace tilewright::api;
 
-/// For failures that find no memory for an error. twErrorFree leaves it.
+/// For failures that find no memory for an error. twErrorFree leaves it. The string holds its short text without memory of its own.
 static TwError &errorWithoutMemory() {
-  static TwError constant{TW_ERROR_OUT_OF_MEMORY, "no memory is left\n"};
+  static TwError constant{TW_ERROR_OUT_OF_MEMORY, "out of memory\n"};
   return constant;
 }
 

@@ -244,12 +244,19 @@ struct TwReport {
   std::vector<std::vector<Indices>> indices; // by variant and output
 };
 
+/// False if a pointer that leads to the element is null.
+static bool hasElement(const TwTensor *tensor, const int64_t *index) {
+  return tensor && tensor->data && (tensor->rank == 0 || (index && tensor->strides));
+}
+
 extern "C" {
 
 double twTensorGet(const TwTensor *tensor, const int64_t *index) {
+  if (!hasElement(tensor, index)) return NAN;
   return loadElement(scalarOf(tensor->type), addressOf(*tensor, index));
 }
 void twTensorSet(const TwTensor *tensor, const int64_t *index, double value) {
+  if (!hasElement(tensor, index)) return;
   storeElement(scalarOf(tensor->type), addressOf(*tensor, index), value);
 }
 

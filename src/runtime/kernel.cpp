@@ -184,7 +184,9 @@ bool CompiledKernel::runOnCpu(const Grid &grid, int64_t programs, llvm::ArrayRef
   PoolResult result = runOnPool(job);
   if (!result.ok) {
     Diagnostic &error = diagnostics.error({}, Diag::noArena, {std::to_string(code.arenaBytes), code.entry});
-    if (result.executorFailed) error.message = "the executor did not run all programs of kernel '" + kernelName + "'", error.hint = "";
+    if (!result.executorFailed) return false;
+    error.message = "the executor did not run all programs of kernel '" + kernelName + "'", error.hint = "";
+    if (options.executor->hasFailed) *options.executor->hasFailed = true;
     return false;
   }
   if (running.failed) {

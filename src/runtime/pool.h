@@ -13,6 +13,7 @@
 // work help on their own node first.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tilewright {
@@ -24,6 +25,7 @@ struct Executor {
   /// Calls task(data, i) once for each i from 0 to count - 1, on any threads, and returns when all calls have returned. False if it could
   /// not call all.
   bool (*run)(void *context, void (*task)(void *data, int64_t index), void *data, int64_t count) = nullptr;
+  std::atomic<bool> *hasFailed = nullptr; // if not null, set to true when programs were not run
 };
 
 /// Memory of the embedding program, for the scratch memory of a launch.

@@ -625,6 +625,10 @@ bool TunedKernel::prepareAll(const Call &call, bool hasGrid, Diagnostics &diagno
     bool isReady = choice && !problems.hasErrors() && prepareChoice(*choice, grid, problems);
     works |= isReady;
     if (!isReady && failure.empty()) failure = firstError(problems);
+    if (const WorkControl *control = currentControl(); control && !control->mayContinue()) {
+      diagnostics.error({}, Diag::invalidOption, {"the compilation of the configurations stops: " + control->describe(), ""});
+      return false;
+    }
   }
   if (!works) diagnostics.error(rangeOf(kernel), Diag::configsFailed, {kernel.name, std::to_string(selected->size()), failure});
   return works;

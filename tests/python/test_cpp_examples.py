@@ -44,7 +44,7 @@ TWINS = {
 def built(source, folder, compiler):
     library = ROOT / "build" / "lib"
     program = folder / source.stem
-    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", str(source), f"-L{library}", f"-Wl,-rpath,{library}",
+    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'include'}", str(source), f"-L{library}", f"-Wl,-rpath,{library}",
                "-ltilewright", "-o", str(program)]
     made = subprocess.run(command, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[:4000]

@@ -102,7 +102,7 @@ def compiled(folder, kernel, signature, grid, *options, fails=""):
 def linked(folder, kernel, *options):
     tool(folder, "link", *(path.name for path in folder.glob(f"{kernel}.*.h")), "-o", "all")
     compiler = shutil.which("cc") or shutil.which("clang-22")
-    subprocess.run([compiler, "-O1", "-Wall", "-Werror", "-fPIC", "-shared", *options, *map(str, folder.glob("*.c")), "-o", "all.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([compiler, "-O1", "-std=gnu99", "-Wall", "-Wextra", "-Wpedantic", "-Wno-unused-parameter", "-Werror", "-fPIC", "-shared", *options, *map(str, folder.glob("*.c")), "-o", "all.so", "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "all.so"))
 
 

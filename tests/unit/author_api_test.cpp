@@ -5,6 +5,7 @@
 #include "fake_cuda.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -244,6 +245,19 @@ TEST_F(Author, InputsThatCannotBeUsed) {
   EXPECT_EQ(failure(wrong, plain), "input x has a type that is none of TwType");
   wrong = plain, wrong.size = 0;
   EXPECT_EQ(failure(wrong, plain), "input 0: the size of a TwTensor is 0: set it to sizeof(TwTensor)");
+}
+
+TEST(AuthorInput, NullsHaveNoElements) {
+  float value = 1;
+  int64_t one = 1, zero = 0;
+  TwTensor tensor{sizeof(TwTensor), "x", TW_F32, 1, &one, &one, &value, 4, -1};
+  twTensorSet(nullptr, &zero, 2);
+  twTensorSet(&tensor, nullptr, 2);
+  EXPECT_TRUE(std::isnan(twTensorGet(nullptr, &zero)) && std::isnan(twTensorGet(&tensor, nullptr)));
+  EXPECT_EQ(twTensorGet(&tensor, &zero), 1);
+  tensor.data = nullptr;
+  twTensorSet(&tensor, &zero, 2);
+  EXPECT_TRUE(std::isnan(twTensorGet(&tensor, &zero)));
 }
 
 TEST_F(Author, FreshInputsForEachVariant) {

@@ -18,7 +18,7 @@
 #include <thread>
 #include <unistd.h>
 
-static thread_local bool failsNextAllocation = false;
+static thread_local bool failsNextAllocation = false, failsAllAllocations = false;
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -32,7 +32,7 @@ static thread_local bool failsNextAllocation = false;
 #if OWN_OPERATOR_NEW
 // For the whole process: the library takes its memory from here, too.
 void *operator new(size_t size) {
-  if (std::exchange(failsNextAllocation, false)) throw std::bad_alloc();
+  if (failsAllAllocations || std::exchange(failsNextAllocation, false)) throw std::bad_alloc();
   if (void *memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
@@ -236,6 +236,21 @@ TEST_F(Embed, Futures) {
   EXPECT_TRUE(canceled || canceled.code() == TW_ERROR_CANCELED) << canceled.error();
 }
 
+/// A preparation that compiled some of the configurations, and not all, has not succeeded.
+TEST_F(Embed, CanceledPreparationsOfSeveralConfigurations) {
+  Kernel tuned = kernel("tuned");
+  Cancel cancel;
+  std::atomic<int64_t> compiled{0};
+  ASSERT_TRUE(onEvent([&](const Event &event) {
+    if (event.kind == TW_EVENT_COMPILE_FINISHED && !event.failed) ++compiled, cancel.request();
+  }));
+  auto done = tuned.prepare(8, {x, out, 1000}, {.cancel = cancel});
+  onEvent({});
+  EXPECT_EQ(compiled, 1);
+  EXPECT_EQ(done.code(), TW_ERROR_CANCELED) << done.error();
+  EXPECT_TRUE(tuned.prepare(8, {x, out, 1000}));
+}
+
 TEST_F(Embed, LimitsOfUntrustedText) {
   auto launched = [&](const std::string &body, const Limits &limits) -> Result<void> {
     std::string text = "import triton\nimport triton.language as tl\n" + body;
@@ -272,6 +287,22 @@ TEST_F(Embed, LimitsOfUntrustedText) {
   auto steps = launched(endless, {.evaluatorSteps = 10000});
   EXPECT_EQ(steps.code(), TW_ERROR_LIMIT) << steps.error();
   EXPECT_EQ(launched(plain, {.operations = -1}).code(), TW_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Embed, UntrustedTextReadsNoEnvironment) {
+  ::setenv("TILEWRIGHT_TEST_SECRET", "secret", 1);
+  for (const char *length :
+       {"import os\nN = len(os.environ['TILEWRIGHT_TEST_SECRET'])\n", "from os import getenv\nN = len(getenv('TILEWRIGHT_TEST_SECRET'))\n"})
+    for (bool denies : {false, true}) {
+      std::string text =
+          std::string("import triton\nimport triton.language as tl\n") + length + "@triton.jit\ndef k(x):\n    tl.store(x, N)\n";
+      auto module = Module::fromSource(text, "k.py", Limits{.denyFiles = denies});
+      ASSERT_TRUE(module) << module.error();
+      x[0] = 0;
+      auto done = module->kernel("k")->launch(1, {x});
+      EXPECT_EQ(done.code(), denies ? TW_ERROR_KERNEL : TW_ERROR_NONE) << done.error();
+      EXPECT_EQ(x[0], denies ? 0.0f : 6.0f);
+    }
 }
 
 TEST_F(Embed, UntrustedTextReadsNoFiles) {
@@ -325,6 +356,9 @@ TEST_F(Embed, WrongTypesAndExtents) {
   auto outside = scale.launch(8, {x, small, 1000}, {.sanitize = true});
   EXPECT_EQ(outside.code(), TW_ERROR_EXECUTION) << outside.error();
   EXPECT_NE(outside.error().find("after the end of 'out_ptr'"), std::string::npos) << outside.error();
+  EXPECT_EQ(scale.launch(8, {x.data(), out, 1000}, {.sanitize = true}).code(), TW_ERROR_INVALID_ARGUMENT) << "a pointer without its size";
+  EXPECT_EQ(scale.launch(8, {x, out, 1000, {"BLOCK", 100}}, {.sanitize = true}).code(), TW_ERROR_KERNEL);
+  EXPECT_EQ(scale.launch(-1, {x, out, 1000}, {.sanitize = true}).code(), TW_ERROR_INVALID_ARGUMENT);
 }
 
 /// Runs tasks on threads of its own.
@@ -358,6 +392,7 @@ TEST_F(Embed, ProgramsRunOnTheCallersThreads) {
   EXPECT_EQ(thrown.code(), TW_ERROR_CALLBACK) << thrown.error();
   executor.throws = false, executor.skips = true;
   auto skipped = product.launch(8, {a, c, 512}, {.executor = &executor});
+  EXPECT_EQ(skipped.code(), TW_ERROR_CALLBACK);
   EXPECT_NE(skipped.error().find("did not run all programs of kernel 'product'"), std::string::npos) << skipped.error();
 }
 
@@ -543,10 +578,11 @@ TEST_F(Embed, AnObserverCannotReplaceItself) {
 TEST_F(Embed, FailedAllocationsEndInErrors) {
   if (!OWN_OPERATOR_NEW) GTEST_SKIP() << "no allocation fails: the thread sanitizer defines operator new";
   TwError *error = nullptr;
-  failsNextAllocation = true;
+  failsAllAllocations = true;
   EXPECT_EQ(twCancelNew(&error), nullptr);
+  failsAllAllocations = false;
   EXPECT_EQ(twErrorCode(error), TW_ERROR_OUT_OF_MEMORY);
-  EXPECT_STREQ(twErrorText(error), "no memory is left\n");
+  EXPECT_STREQ(twErrorText(error), "out of memory\n");
   twErrorFree(error), error = nullptr;
   failsNextAllocation = true;
   EXPECT_EQ(twModuleFromSource(source, "a file with a name that needs memory.py", &error), nullptr);

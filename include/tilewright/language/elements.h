@@ -299,7 +299,10 @@ template <typename Tile, typename Y> constexpr bool operand_fits(const Y &y) {
 // A number that is known when C++ is compiled, and does not fit, does not compile. clang++ sees all of these; g++ sees them if it
 // optimizes. All others are errors of the launch.
 #if defined(__clang__)
-#define TILEWRIGHT_IF_FITS(condition) __attribute__((diagnose_if(!(condition), TILEWRIGHT_RANGE_TEXT, "error")))
+// -Wpedantic would warn of the attribute, which only clang++ has.
+#define TILEWRIGHT_IF_FITS(condition)                                                                                                      \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wgcc-compat\"")                                                    \
+      __attribute__((diagnose_if(!(condition), TILEWRIGHT_RANGE_TEXT, "error"))) _Pragma("clang diagnostic pop")
 #define TILEWRIGHT_CHECK_FITS(T, n)
 #define TILEWRIGHT_INLINE
 #elif defined(__GNUC__) && defined(__OPTIMIZE__)

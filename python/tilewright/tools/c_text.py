@@ -176,13 +176,14 @@ static TT_ResultTy tt_launch(const int64_t sizes[3], const uint64_t *arguments) 
 #pragma omp parallel for schedule(dynamic) reduction(| : failed)
 #endif
   for (int64_t part = 0; part < parts; ++part) {
-    void *scratch = aligned_alloc(64, @ARENA@);
-    if (scratch) {
+    char *memory = malloc(@ARENA@ + 64); /* C99 has no aligned_alloc */
+    if (memory) {
+      char *scratch = memory + 64 - (uintptr_t)memory % 64;
       memset(scratch, 0, @HEAD@);
       @NAME@_programs(arguments, grid, programs * part / parts, programs * (part + 1) / parts, scratch);
     }
-    failed |= !scratch;
-    free(scratch);
+    failed |= !memory;
+    free(memory);
   }
   return failed ? TT_ERROR_OUT_OF_MEMORY : TT_SUCCESS;
 }
