@@ -229,6 +229,11 @@ void KernelTrace::assign(Id variable, Id value, const std::string &type, SourceR
 
 // ---- control flow
 
+void KernelTrace::push(Block kind, Stmt *stmt) {
+  if (open.size() > maxDepth && !diagnostics.hasErrors()) diagnostics.error(stmt->range, Diag::nestedTooDeeply, {std::to_string(maxDepth)});
+  open.push_back({kind, ++blocks, {}, stmt});
+}
+
 ast::Block KernelTrace::pop() {
   ast::Block statements = std::move(open.back().statements);
   open.pop_back();

@@ -97,7 +97,8 @@ private:
   Id bind(ast::Expr *value, const std::string &type, SourceRange place);
   Id addVariable(std::string name);
   void append(ast::Stmt *stmt) { open.back().statements.push_back(stmt); }
-  void push(Block kind, ast::Stmt *stmt) { open.push_back({kind, ++blocks, {}, stmt}); }
+  static constexpr size_t maxDepth = 200; // of nested statements, as in text: later stages recurse
+  void push(Block kind, ast::Stmt *stmt);
   ast::Block pop();
   bool isVisible(uint64_t block) const;
   size_t functionDepth() const;

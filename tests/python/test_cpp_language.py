@@ -97,6 +97,7 @@ EXPECTED_MISUSE = {
     "another kernel": "this tile belongs to another kernel",
     "after the branch": "a value that was made in a loop, a branch or a function that has ended",
     "break": "break_() is not inside of a loop",
+    "nested": "this is nested more than 200 levels deep",
     "continue": "continue_() is not inside of a loop",
     "capture": "a function that combines elements uses a variable of the kernel",
     "condition": "the condition of a while loop contains a loop or a branch",

@@ -291,8 +291,8 @@ TEST_F(Embed, LimitsOfUntrustedText) {
 
 TEST_F(Embed, UntrustedTextReadsNoEnvironment) {
   ::setenv("TILEWRIGHT_TEST_SECRET", "secret", 1);
-  for (const char *length : {"import os\nN = len(os.environ['TILEWRIGHT_TEST_SECRET'])\n",
-                             "from os import getenv\nN = len(getenv('TILEWRIGHT_TEST_SECRET'))\n"})
+  for (const char *length :
+       {"import os\nN = len(os.environ['TILEWRIGHT_TEST_SECRET'])\n", "from os import getenv\nN = len(getenv('TILEWRIGHT_TEST_SECRET'))\n"})
     for (bool denies : {false, true}) {
       std::string text =
           std::string("import triton\nimport triton.language as tl\n") + length + "@triton.jit\ndef k(x):\n    tl.store(x, N)\n";

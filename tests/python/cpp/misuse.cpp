@@ -24,6 +24,13 @@ static void break_outside(ptr<int32_t> out, i32 n) {
   if_(n > 2, [&] { break_(); }); // no loop
   store(out, n);
 }
+static void nest(ptr<int32_t> out, i32 n, int depth) {
+  if (depth == 0) return store(out, n);
+  if_(n > depth, [&] { nest(out, n, depth - 1); }); // a branch in a branch, too often
+}
+static void nested(ptr<int32_t> out, i32 n) {
+  nest(out, n, 1000);
+}
 static void continue_outside(ptr<int32_t> out, i32 n) {
   continue_(); // no loop
   store(out, n);
@@ -102,6 +109,7 @@ int main() {
   report<use_kept>("another kernel");
   report<use_after_block>("after the branch");
   report<break_outside>("break");
+  report<nested>("nested");
   report<continue_outside>("continue");
   report<capture>("capture");
   report<condition_with_branch>("condition");

@@ -61,7 +61,7 @@ void joinRows(tt::FuncOp function, ArrayRef<ttg::DescriptorLoadOp> loads, const 
     rows.emplace_back(storeOf(load), tile);
     buffers.push_back({alloc, 1, load->getParentOp()});
   }
-  if (target.tcgen05 || planShared(function, buffers).bytes > target.sharedBytes) return;
+  if (target.tcgen05 || SharedPlanner(function).plan(buffers).bytes > target.sharedBytes) return;
   for (auto [row, tile] : rows) {
     row->moveAfter(tile);
     Operation *alloc = row.getBuffer().getDefiningOp();
