@@ -53,9 +53,10 @@ constexpr int64_t maxSamples = 64, maxProgramsOfAxis = 512; ///< whose operation
 
 double Sm::stepsOf(int64_t program) const {
   constexpr int64_t maxCounted = 50'000'000; // of all warps of all these programs
+  int64_t programs = std::min(wanted, maxSamples) + std::min(launch.grid[0], maxProgramsOfAxis);
   double steps = 0;
   for (int64_t warp = 0; warp < warpsOfCta; ++warp)
-    steps += Warp(code, placeOf(program, warp)).countSteps(maxCounted / (warpsOfCta * (maxSamples + maxProgramsOfAxis)));
+    steps += Warp(code, placeOf(program, warp)).countSteps(maxCounted / (warpsOfCta * programs));
   return steps;
 }
 

@@ -159,7 +159,7 @@ bool Warp::enter(const Node &node) {
     const Body &body = node.bodies[0];
     pass(inits, ArrayRef(body.arguments).drop_front());
     define(body.arguments[0], get(node.operands[0]), now);
-    stack.push_back({&node, &body, 0, iterations - 1, mask()});
+    stack.push_back({&node, &body, 0, iterations - 1, mask(), iterations, counted});
     return true;
   }
   if (isa<scf::WhileOp>(node.op)) { // what it waits for is not known: its condition is evaluated once
@@ -209,9 +209,9 @@ const Node *Warp::next() {
       stack.clear();
       return nullptr;
     }
+    if (frame.left > 0) countOtherIterations(frame);
     if (frame.left > 0) {
       --frame.left, frame.next = 0;
-      if (iterationsAreAlike) frame.standForAll(frame.left + 1);
       pass(frame.body->yielded, ArrayRef(frame.body->arguments).drop_front());
       Integer index = get(frame.body->arguments[0]), step = get(frame.node->operands[2]);
       define(frame.body->arguments[0], index && step ? Integer(*index + *step) : std::nullopt, now);
@@ -231,24 +231,27 @@ const Node *Warp::next() {
 
 double Warp::countSteps(int64_t budget) {
   auto isProgram = [](const Frame &frame) { return frame.node && frame.node->isProgramLoop; };
-  double steps = 0, ofProgram = 0;
-  for (int64_t walked = 0; const Node *node = next(); ++walked) {
-    iterationsAreAlike = walked >= budget;
-    double each = stack.back().weight;
+  for (toWalk = budget; const Node *node = next(); --*toWalk) {
     if (!spins()) {
-      steps += each;
-      if (llvm::any_of(stack, isProgram)) ofProgram += each;
+      ++counted.all;
+      counted.ofProgram += llvm::any_of(stack, isProgram);
     }
-    if (node->bodies.empty()) {
+    if (node->bodies.empty())
       evaluate(*node);
-    } else if (enter(*node)) {
-      Frame &frame = stack.back();
-      frame.weight = each;
-      // Iterations of a loop without inner loops are alike.
-      if (isa<scf::ForOp>(node->op) && (frame.body->isFlat || iterationsAreAlike)) frame.standForAll(frame.left + 1);
-    }
+    else
+      enter(*node);
   }
-  return ofProgram > 0 ? ofProgram : steps;
+  return counted.ofProgram > 0 ? counted.ofProgram : counted.all;
+}
+
+/// While operations are counted, the iterations of a loop without inner loops are alike, and so are those beyond the budget: they have as
+/// many operations as the ones so far, on average.
+void Warp::countOtherIterations(Frame &frame) {
+  if (!toWalk || (*toWalk > 0 && !frame.body->isFlat)) return;
+  double more = static_cast<double>(frame.left) / static_cast<double>(frame.iterations - frame.left);
+  counted.all += more * (counted.all - frame.before.all);
+  counted.ofProgram += more * (counted.ofProgram - frame.before.ofProgram);
+  frame.left = 0;
 }
 
 } // namespace tilewright::gpu::model

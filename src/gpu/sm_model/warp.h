@@ -18,6 +18,11 @@ struct Place {
   int64_t warp = 0;
 };
 
+/// Operations that have been counted.
+struct Count {
+  double all = 0, ofProgram = 0; ///< the latter: in a program loop
+};
+
 /// A loop or branch that a warp is in.
 struct Frame {
   const Node *node = nullptr; ///< null: the kernel
@@ -25,10 +30,8 @@ struct Frame {
   size_t next = 0;
   int64_t left = 0; ///< iterations after this one
   uint32_t mask = ~0u;
-  double weight = 1; ///< while operations are counted: how many executions of the body this one stands for
-
-  /// Lets an iteration stand for this one and those after it.
-  void standForAll(int64_t iterations) { weight *= static_cast<double>(iterations), left = 0; }
+  int64_t iterations = 1; ///< of a loop
+  Count before = {};      ///< when the loop began
 };
 
 /// Asynchronous operations of a warp, which it commits in groups.
@@ -83,8 +86,8 @@ public:
   /// Enters the body of a branch or loop. False if none of it is executed.
   bool enter(const Node &node);
   /// Returns how many operations this warp executes from here on, loops included, attempts to acquire a lock excluded. In a kernel with a
-  /// program loop: those of an iteration, because a CTA executes the others once for many programs. After `budget` operations, an iteration
-  /// counts for all that follow in its loop.
+  /// program loop: those of an iteration, because a CTA executes the others once for many programs. After `budget` operations, the
+  /// iterations of a loop so far count for those that follow.
   double countSteps(int64_t budget);
 
   int64_t iterationsOf(const Node &loop) const;
@@ -94,8 +97,10 @@ private:
   void define(int32_t value, Integer number, double time);
   uint32_t takenLanes(const Node &node) const;
   void pass(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
+  void countOtherIterations(Frame &frame);
 
-  bool iterationsAreAlike = false; ///< while operations are counted: the next iteration of a loop stands for all after it
+  Count counted;
+  std::optional<int64_t> toWalk; ///< while operations are counted: how many more of them one by one
 };
 
 } // namespace tilewright::gpu::model
