@@ -123,7 +123,7 @@ TEST_F(PolicyTest, policiesStartFresh) {
   PolicyContext ofKernel{config, target};
   mlir::scf::ForOp loop;
   function.walk([&](mlir::scf::ForOp found) { loop = found; });
-  LoopSchedule schedule(findPrefetchableLoads(loop, true));
+  LoopSchedule schedule(findPrefetchableLoads(loop, target));
   applyPolicies(schedule, 2, ofKernel, streaming);
   EXPECT_EQ(schedule.registerLoads.size(), 1u);
   applyPolicies(schedule, 2, ofKernel, {});
