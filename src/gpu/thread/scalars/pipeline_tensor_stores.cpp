@@ -39,7 +39,6 @@ public:
         if (hasBarrier) each->moveBefore(first);
       free.clear();
     }
-    if (stores.size() == 1) return; // there is nothing to put between
     findMovable();
     assignParts();
   }
@@ -48,7 +47,7 @@ public:
 
   /// True if each store has special functions of its own.
   bool pays() const {
-    return !parts.empty() && llvm::all_of(parts, [](const Part &part) { return !part.special.empty(); });
+    return stores.size() > 1 && llvm::all_of(parts, [](const Part &part) { return !part.special.empty(); });
   }
 
   void reorder() {
@@ -152,8 +151,11 @@ private:
 } // namespace
 
 LogicalResult pipelineTensorStores(ModuleOp module) {
+  llvm::SmallPtrSet<Block *, 4> withSpecial;
+  module.walk([&](ptx::SpecialOp special) { withSpecial.insert(special->getBlock()); });
   SmallVector<ptx::Tcgen05StOp> firsts;
   module.walk([&](ptx::Tcgen05StOp store) {
+    if (!withSpecial.contains(store->getBlock())) return;
     Operation *before = store->getPrevNode();
     while (before && !isa<ptx::Tcgen05StOp>(before) && isBetweenStores(before))
       before = before->getPrevNode();
