@@ -60,16 +60,16 @@ constexpr int64_t maxLockSleeps = 16;         ///< in the first pause of a threa
 constexpr int64_t lockSleepNanoseconds = 100; ///< of one sleep
 
 // ---- costs in issue slots of a warp
-constexpr int64_t exchangeCost = 60;      ///< two barriers, which wait for the slowest warp, and the latency of shared memory (30 cycles)
-constexpr int64_t wavefrontCost = 2;      ///< one wavefront of shared memory
-constexpr int64_t shuffleCost = 2;        ///< one shuffle
-constexpr int64_t gatherLatency = 16;     ///< one more dependent shuffle
-constexpr int64_t instructionCost = 4;    ///< one access to global memory, next to its sectors
-constexpr int64_t partialSectorCost = 2;  ///< a sector that a store writes in part
-constexpr int64_t streamedSectorCost = 6; ///< the time in which memory writes one sector
-constexpr int64_t minLineQuarters = 5;    ///< a line takes the time of so many quarters of a sector, at least
-constexpr int64_t assumedIterations = 8;  ///< of a loop
-constexpr int64_t maxAssumedIterations = 512; ///< of nested loops together
+constexpr int64_t exchangeCost = 60; ///< two barriers, which wait for the slowest warp, and the latency of shared memory (30 cycles)
+constexpr int64_t wavefrontCost = 2; ///< one wavefront of shared memory
+constexpr int64_t shuffleCost = 2;   ///< one shuffle
+constexpr int64_t dependentShuffleLatency = 16; ///< one more dependent shuffle
+constexpr int64_t instructionCost = 4;          ///< one access to global memory, next to its sectors
+constexpr int64_t partialSectorCost = 2;        ///< a sector that a store writes in part
+constexpr int64_t streamedSectorCost = 6;       ///< the time in which memory writes one sector
+constexpr int64_t minLineQuarters = 5;          ///< a line takes the time of so many quarters of a sector, at least
+constexpr int64_t assumedIterations = 8;        ///< of a loop
+constexpr int64_t maxAssumedIterations = 512;   ///< of nested loops together
 
 // ---- costs of a split over CTAs, in elements that one CTA computes
 constexpr int64_t clusterExchangeCost = 500; ///< an exchange: two cluster barriers and a transfer through shared memory

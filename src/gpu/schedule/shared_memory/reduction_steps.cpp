@@ -40,7 +40,7 @@ static int64_t laneCost(tt::ReduceOp op, int64_t registers, int64_t steps, bool 
   constexpr int64_t selects = 2; // of what is sent and kept, or of what is first and second
   int64_t values = static_cast<int64_t>(op.getSrcs().size()), operations = operationsOf(op);
   int64_t exchange = values * shuffleCost, choice = halves || !isCommutative(op) ? values * selects : 0, cost = 0;
-  if (halves) cost += gatherLatency + registers * exchange;
+  if (halves) cost += dependentShuffleLatency + registers * exchange;
   for (int64_t step = 0; step < steps; ++step) {
     if (halves && registers > 1)
       registers /= 2;
@@ -100,12 +100,12 @@ std::optional<ReductionSteps> reductionSteps(tt::ReduceOp op) {
   std::optional<ReductionPlan> plan = reductionPlan(steps.source, dim);
   if (!plan) return std::nullopt;
   steps.plan = *plan;
-  steps.inWarps = plan->result.freeMask(Axis::lane) == allLanes && argReduction(op);
+  steps.inWarps = copiesIn(plan->result) == allLanes && argReduction(op);
   steps.halves = !steps.inWarps && paysToHalve(op, *plan);
   steps.result = steps.halves ? plan->result.withRegistersInLanes(plan->laneMask) : plan->result;
   if (plan->warpMask) {
     Type type = op->getResult(0).getType();
-    bool isTile = isa<RankedTensorType>(type) && (!steps.inWarps || ttg::layoutOf(type).freeMask(Axis::lane) == allLanes);
+    bool isTile = isa<RankedTensorType>(type) && (!steps.inWarps || copiesIn(ttg::layoutOf(type)) == allLanes);
     planParts(op, steps, isTile ? ttg::layoutOf(type) : plan->result);
   }
   return steps;

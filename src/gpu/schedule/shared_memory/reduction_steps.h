@@ -14,7 +14,7 @@ bool isCommutative(tt::ReduceOp op);
 struct ReductionSteps {
   Layout source; ///< the layout in which the reduction works
   ReductionPlan plan;
-  bool inWarps = false; ///< an argmin or argmax reduction, and the lanes of a warp hold a single row
+  bool inWarps = false; ///< an argmin or argmax reduction, and all lanes of a warp hold values of the same results
   bool halves = false;  ///< a lane keeps half of its registers in each step, as long as it has several
   // If warps hold partial values: a tile with one more dimension, the first, in which each warp has an index.
   Layout written, read;       ///< of the partial values

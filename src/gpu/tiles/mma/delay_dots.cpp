@@ -22,8 +22,7 @@ class DelayedDot {
 public:
   explicit DelayedDot(tt::DotOp dot) : dot(dot) {
     for (Value operand : {dot.getA(), dot.getB()})
-      if (auto read = operand.getDefiningOp<ttg::LoadSharedOp>(); read && read->hasOneUse() && read->getBlock() == dot->getBlock())
-        reads.push_back(read);
+      if (auto read = operand.getDefiningOp<ttg::LoadSharedOp>(); read && read->hasOneUse() && isNext(read)) reads.push_back(read);
   }
 
   void move() {
@@ -38,6 +37,15 @@ public:
   }
 
 private:
+  /// True if only reads of shared memory stand between this one and the dot.
+  bool isNext(ttg::LoadSharedOp read) const {
+    Operation *op = read->getNextNode();
+    while (isa_and_nonnull<ttg::LoadSharedOp>(op))
+      op = op->getNextNode();
+    return op == dot;
+  }
+
+  /// True if the dot and its reads may move past `op`.
   bool isPassed(Operation *op) const {
     if (auto store = dyn_cast<ttg::StoreSharedOp>(op))
       return llvm::none_of(reads, [&](ttg::LoadSharedOp read) { return allocOf(read.getBuffer()) == allocOf(store.getBuffer()); });
