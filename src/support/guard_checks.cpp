@@ -29,7 +29,7 @@ FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_re
   bool numbersHold = false;
   for (const Checked &before : known) {
     if (before.grid != launch.grid || !haveSameNumbers(launch.slots, before.slots, launch.kinds)) continue;
-    if (launch.slots == llvm::ArrayRef<uint64_t>(before.slots) && launch.bytes == llvm::ArrayRef<int64_t>(before.bytes))
+    if (before.isWhole && launch.slots == llvm::ArrayRef<uint64_t>(before.slots) && launch.bytes == llvm::ArrayRef<int64_t>(before.bytes))
       return before.broken;
     numbersHold |= before.numbersHold;
   }
@@ -37,9 +37,15 @@ FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_re
   extendBySign(integers, launch.kinds);
   InlineVector<int64_t, 32> bytes(launch.bytes);
   bytes.resize(launch.slots.size(), 0);
+  InlineVector<int64_t, 32> given(bytes);
   findBytes(bytes);
   std::vector<std::string> broken;
-  Checked fresh{launch.grid, InlineVector<uint64_t, 16>(launch.slots), InlineVector<int64_t, 16>(launch.bytes), true, nullptr};
+  Checked fresh;
+  fresh.grid = launch.grid;
+  fresh.slots = InlineVector<uint64_t, 16>(launch.slots);
+  fresh.bytes = InlineVector<int64_t, 16>(launch.bytes);
+  fresh.numbersHold = true;
+  fresh.isWhole = llvm::ArrayRef<int64_t>(bytes) == llvm::ArrayRef<int64_t>(given);
   for (const LaunchGuard &guard : launch.guards) {
     bool sameForNumbers = isOfNumbers(guard, launch.kinds);
     if ((sameForNumbers && numbersHold) || holds(guard, {integers, bytes, launch.grid})) continue;

@@ -36,6 +36,7 @@ private:
     std::array<int64_t, 3> grid{};
     InlineVector<uint64_t, 16> slots;
     InlineVector<int64_t, 16> bytes;
+    bool isWhole = false;     // these values decide all guards: no size was found, which may be another one at the next launch
     bool numbersHold = false; // the guards on the grid and integers, which do not depend on tensors
     FailedGuardNames broken;
   };

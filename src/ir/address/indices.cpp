@@ -257,9 +257,12 @@ Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, in
     if (isArgument(factor)) return castTo(type, b, location, function.getArgument(static_cast<unsigned>(factor)));
     const Atom &atom = atomAt(factor);
     if (atom.kind != Kind::iteration) return castTo(type, b, location, atom.value);
+    // The distance from the lower bound may be too large for a signed number of this type.
     auto loop = cast<scf::ForOp>(atom.loop);
-    Value walked = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
-    return castTo(type, b, location, arith::DivSIOp::create(b, location, walked, loop.getStep()));
+    Value distance = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
+    Value iteration = arith::DivUIOp::create(b, location, distance, loop.getStep());
+    bool isNarrow = iteration.getType().isInteger() && bitsOf(iteration.getType()) < bits;
+    return isNarrow ? arith::ExtUIOp::create(b, location, type, iteration).getResult() : castTo(type, b, location, iteration);
   };
   Value sum;
   for (const Term &term : value.terms) {

@@ -163,8 +163,8 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
 Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop) return Pointer{value, {}};
     if (isa<RankedTensorType>(value.getType())) return Failure{"a loop carries its pointers"};
+    if (!loop) return Pointer{value, {}};
     // The offset is that of a carried integer with the same increment.
     if (std::optional<Polynomial> each = incrementOf(argument)) {
       Result<Pointer> init = pointer(loop.getInitArgs()[argument.getArgNumber() - 1], dims);

@@ -186,6 +186,18 @@ void scalarize(scf::WhileOp loop) {
   }
 }
 
+/// True if the elements of the operation's result are equal where those of its operands are.
+bool keepsEqual(Operation *op) {
+  if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return true;
+  return op->hasTrait<OpTrait::Elementwise>() && isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && isPure(op) &&
+         op->getNumResults() == 1 && op->getNumOperands() != 0;
+}
+
+SmallVector<OpOperand *> yieldedIn(scf::IfOp branch, OpResult result) {
+  unsigned index = result.getResultNumber();
+  return {&branch.thenYield()->getOpOperand(index), &branch.elseYield()->getOpOperand(index)};
+}
+
 /// Finds tiles whose elements are all equal, if those of some carried tiles are.
 class EqualElements {
 public:
@@ -194,29 +206,40 @@ public:
   bool are(Value tile) {
     if (!isa<RankedTensorType>(tile.getType()) || carried.contains(tile)) return true;
     auto known = answers.find(tile);
-    return known != answers.end() ? known->second : answers[tile] = areResultsOf(tile);
+    if (known != answers.end()) return known->second;
+    bool answer = areResultsOf(tile);
+    return answers[tile] = answer;
   }
 
-  /// Computes the scalar that all elements equal, where the tile is defined.
-  static Value scalarOf(Value tile) {
-    if (!isa<RankedTensorType>(tile.getType())) return tile;
-    Operation *op = tile.getDefiningOp();
-    if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
-    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return scalarOf(op->getOperand(0));
-    if (auto branch = dyn_cast<scf::IfOp>(op)) return scalarOf(branch, cast<OpResult>(tile));
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
+private:
+  bool areResultsOf(Value tile) {
     DenseElementsAttr constant;
-    if (matchPattern(tile, m_Constant(&constant)))
-      return arith::ConstantOp::create(b, tile.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(scalarOf(operand));
-    return tt::cloneAs(b, op, operands, getElementTypeOrSelf(tile.getType()));
+    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
+    Operation *op = tile.getDefiningOp();
+    if (!op) return false;
+    if (isa<tt::SplatOp>(op)) return true;
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return llvm::all_of(yieldedIn(branch, cast<OpResult>(tile)), [&](OpOperand *yielded) { return are(yielded->get()); });
+    return keepsEqual(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return are(operand); });
+  }
+
+  const DenseSet<Value> &carried;
+  DenseMap<Value, bool> answers;
+};
+
+/// Computes the scalars that all elements of tiles equal, each where its tile is defined.
+class EqualScalars {
+public:
+  Value of(Value tile) {
+    if (!isa<RankedTensorType>(tile.getType())) return tile;
+    auto known = made.find(tile);
+    if (known != made.end()) return known->second;
+    Value scalar = make(tile);
+    return made[tile] = scalar;
   }
 
   /// Makes the value (a block argument or a result), which has become a scalar, a tile for its users.
-  static void makeScalar(OpBuilder &b, Value tile) {
+  void makeScalar(OpBuilder &b, Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
     tile.setType(type.getElementType());
     auto splat = tt::SplatOp::create(b, tile.getLoc(), type, tile);
@@ -224,57 +247,64 @@ public:
   }
 
 private:
-  static SmallVector<Operation *> yieldsOf(scf::IfOp branch) { return {branch.thenYield(), branch.elseYield()}; }
+  Value make(Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
+    if (auto branch = dyn_cast<scf::IfOp>(op)) return ofBranch(branch, cast<OpResult>(tile));
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    DenseElementsAttr constant;
+    if (matchPattern(tile, m_Constant(&constant)))
+      return arith::ConstantOp::create(b, tile.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(of(operand));
+    return op->hasTrait<OpTrait::Elementwise>() ? tt::cloneAs(b, op, operands, getElementTypeOrSelf(tile.getType())) : operands.front();
+  }
 
-  static Value scalarOf(scf::IfOp branch, OpResult result) {
-    for (Operation *yield : yieldsOf(branch))
-      yield->setOperand(result.getResultNumber(), scalarOf(yield->getOperand(result.getResultNumber())));
+  Value ofBranch(scf::IfOp branch, OpResult result) {
+    for (OpOperand *yielded : yieldedIn(branch, result))
+      yielded->set(of(yielded->get()));
     OpBuilder b(branch->getContext());
     b.setInsertionPointAfter(branch);
     makeScalar(b, result);
     return result;
   }
 
-  bool areResultsOf(Value tile) {
-    DenseElementsAttr constant;
-    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
-    Operation *op = tile.getDefiningOp();
-    if (!op || isa<tt::SplatOp>(op)) return op;
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return llvm::all_of(yieldsOf(branch),
-                          [&](Operation *yield) { return are(yield->getOperand(cast<OpResult>(tile).getResultNumber())); });
-    bool isScalarizable = isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op) ||
-                          (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && isPure(op) && op->getNumResults() == 1);
-    return isScalarizable && llvm::all_of(op->getOperands(), [&](Value operand) { return are(operand); });
-  }
-
-  const DenseSet<Value> &carried;
-  DenseMap<Value, bool> answers;
+  DenseMap<Value, Value> made;
 };
 
-void scalarizeEqual(scf::ForOp loop) {
+/// Returns the carried tiles whose elements are all equal in each iteration.
+SmallVector<BlockArgument> equalTiles(scf::ForOp loop) {
   DenseSet<Value> equal;
+  EqualElements outside(equal);
+  SmallVector<BlockArgument> tiles;
   for (BlockArgument arg : loop.getRegionIterArgs())
-    if (isa<RankedTensorType>(arg.getType()) && EqualElements(equal).are(loop.getTiedLoopInit(arg)->get())) equal.insert(arg);
-  auto staysEqual = [&](BlockArgument arg) { return EqualElements(equal).are(loop.getTiedLoopYieldedValue(arg)->get()); };
+    if (isa<RankedTensorType>(arg.getType()) && outside.are(loop.getTiedLoopInit(arg)->get())) tiles.push_back(arg);
   for (bool changed = true; changed;) {
-    changed = false;
-    for (BlockArgument arg : loop.getRegionIterArgs())
-      if (equal.contains(arg) && !staysEqual(arg)) changed = equal.erase(arg);
+    equal = DenseSet<Value>(llvm::from_range, tiles);
+    EqualElements inside(equal);
+    size_t before = tiles.size();
+    llvm::erase_if(tiles, [&](BlockArgument arg) { return !inside.are(loop.getTiedLoopYieldedValue(arg)->get()); });
+    changed = tiles.size() != before;
   }
-  auto isTile = [&](BlockArgument arg) { return equal.contains(arg); };
-  SmallVector<BlockArgument> args = llvm::filter_to_vector(loop.getRegionIterArgs(), isTile);
-  for (BlockArgument arg : args) {
+  return tiles;
+}
+
+void scalarizeEqual(scf::ForOp loop) {
+  SmallVector<BlockArgument> tiles = equalTiles(loop);
+  EqualScalars scalars;
+  for (BlockArgument arg : tiles) {
     OpOperand *init = loop.getTiedLoopInit(arg);
-    init->set(EqualElements::scalarOf(init->get()));
+    init->set(scalars.of(init->get()));
     OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
-    EqualElements::makeScalar(b, arg);
+    scalars.makeScalar(b, arg);
     b.setInsertionPointAfter(loop);
-    EqualElements::makeScalar(b, loop.getTiedLoopResult(arg));
+    scalars.makeScalar(b, loop.getTiedLoopResult(arg));
   }
-  for (BlockArgument arg : args) {
+  for (BlockArgument arg : tiles) {
     OpOperand *yielded = loop.getTiedLoopYieldedValue(arg);
-    yielded->set(EqualElements::scalarOf(yielded->get()));
+    yielded->set(scalars.of(yielded->get()));
   }
 }
 
