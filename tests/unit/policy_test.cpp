@@ -4,7 +4,9 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/decisions/attempts.h"
+#include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,9 @@
 // Steps after schedule-loops add barriers, buffers and scratch memory. So they rewrite a copy of the kernel first. If that takes too much
 // shared memory, the loops are scheduled again, with as many bytes less.
 #include "gpu/schedule/decisions/attempts.h"
+
 #include "gpu/passes.h"
+#include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "ir/refusal.h"
 #include "support/target.h"
