@@ -4,7 +4,9 @@
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/decisions/attempts.h"
+#include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "ir/refusal.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -116,6 +118,29 @@ TEST_F(PolicyTest, decidingChangesNothing) {
   EXPECT_NE(textOf(function), before);
 }
 
+/// An attempt that is refused leaves no diagnostic. A bug that it shows is reported, and fails.
+TEST_F(PolicyTest, attemptsReportBugs) {
+  ttg::ConfigAttr config = ttg::configOf(function);
+  GpuTarget target = *gpuTarget(config.getTarget().getValue());
+  std::vector<Diag> reported;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (std::optional<Refusal> refusal = refusalOf(diagnostic)) reported.push_back(refusal->id);
+  });
+  auto schedule = [&](llvm::function_ref<bool(tt::FuncOp)> mayPlan) {
+    return scheduleCopy(function, {config, target}, [](tt::FuncOp) { return true; }, mayPlan);
+  };
+  mlir::FailureOr<ScheduledCopy> made =
+      schedule([](tt::FuncOp copy) { return refuse(copy, Diag::outOfResources, {"shared memory", "2", "1"}), false; });
+  ASSERT_TRUE(mlir::succeeded(made));
+  EXPECT_FALSE(made->bytes);
+  EXPECT_TRUE(reported.empty());
+  EXPECT_TRUE(mlir::failed(schedule([](tt::FuncOp copy) { return bug(copy, "a step fails"), true; })));
+  EXPECT_EQ(reported, std::vector{Diag::internalError});
+  EXPECT_TRUE(
+      mlir::failed(scheduleToFit(function, {config, target}, streaming, [](tt::FuncOp copy) { return bug(copy, "a step fails"), true; })));
+  EXPECT_EQ(reported.size(), 2u);
+}
+
 /// What a policy has decided is forgotten when another one schedules the loop.
 TEST_F(PolicyTest, policiesStartFresh) {
   ttg::ConfigAttr config = ttg::configOf(function);
@@ -158,8 +183,8 @@ TEST_F(PolicyTest, bugOfAttemptIsReported) {
     return true;
   };
   ttg::ConfigAttr config = ttg::configOf(function);
-  EXPECT_TRUE(
-      mlir::failed(scheduleCopy(function, {config, *gpuTarget(config.getTarget().getValue())}, rewrite, [&](tt::FuncOp) { ++seen; })));
+  EXPECT_TRUE(mlir::failed(
+      scheduleCopy(function, {config, *gpuTarget(config.getTarget().getValue())}, rewrite, [&](tt::FuncOp) { return ++seen != 0; })));
   EXPECT_EQ(seen, 0);
   EXPECT_EQ(reported, 1);
 }

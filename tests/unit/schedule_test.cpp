@@ -5,6 +5,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
+#include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "support/target.h"
 
@@ -400,6 +401,30 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   made.operandPartition = false;
   made.edges.clear();
   EXPECT_EQ(verifyComputed(made).error(), "computed operands without MMAs in flight");
+}
+
+/// The stages that an index computed from bits may name, where a constant `true` is the 1 of a comparison; a chain of selects takes no
+/// exponential time.
+TEST_F(Schedule, stagesOfIndices) {
+  std::string body = "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n%two = arith.constant 2 : i32\n"
+                     "%true = arith.constant true\n%false = arith.constant false\n"
+                     "%known = arith.cmpi slt, %zero, %one : i32\n%same = arith.cmpi eq, %known, %true : i1\n"
+                     "%less = arith.cmpi slt, %true, %false : i1\n%flipped = arith.addi %true, %known : i1\n"
+                     "%i0 = arith.select %same, %one, %two : i32\n%i1 = arith.select %less, %one, %two : i32\n"
+                     "%i2 = arith.select %flipped, %one, %two : i32\n%s0 = arith.select %bit, %zero, %one : i32\n";
+  constexpr int selects = 64;
+  for (int i = 0; i < selects; ++i)
+    body += "%a" + std::to_string(i) + " = arith.subi %s" + std::to_string(i) + ", %zero : i32\n%s" + std::to_string(i + 1) +
+            " = arith.select %bit, %s" + std::to_string(i) + ", %a" + std::to_string(i) + " : i32\n";
+  module = mlir::parseSourceString<mlir::ModuleOp>("tt.func public @kernel(%bit: i1) {\n" + body + "tt.return\n}\n", &context);
+  ASSERT_TRUE(module);
+  llvm::SmallVector<mlir::Value> selected;
+  module->walk([&](mlir::arith::SelectOp select) { selected.push_back(select); });
+  auto stages = [&](size_t index) { return stagesOf(selected[index], 4).bits.getZExtValue(); };
+  EXPECT_EQ(stages(0), 0b0010u);
+  EXPECT_EQ(stages(1), 0b0010u); // a signed bit that is set is -1
+  EXPECT_EQ(stages(2), 0b0100u); // 1 + 1 is 0
+  EXPECT_EQ(stages(selected.size() - 1), 0b0011u);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "gpu/schedule/clusters/attempt.h"
 
+#include "gpu/schedule/tensor_memory/gemm/gemm_plan.h"
 #include "gpu/schedule/tensor_memory/mma_plan.h"
 #include "support/target.h"
 
@@ -12,6 +13,7 @@ FailureOr<Attempt> attempt(tt::FuncOp function, const PolicyContext &context, fu
   FailureOr<ScheduledCopy> copy = scheduleCopy(function, context, rewrite, [&](tt::FuncOp rewritten) {
     Result<MmaPartitionPlan> plan = planMmaPartition(rewritten, context.config, context.target);
     made.mmaWarp = plan ? Result<void>() : Result<void>(Failure{plan.error()});
+    return plan || !multipliesInPairs(rewritten); // MMAs of a pair of CTAs need a warp of their own
   });
   if (failed(copy)) return failure();
   made.copy = std::move(*copy);

@@ -1,7 +1,9 @@
 // Steps after schedule-loops add barriers, buffers and scratch memory. So they rewrite a copy of the kernel first. If that takes too much
 // shared memory, the loops are scheduled again, with as many bytes less.
 #include "gpu/schedule/decisions/attempts.h"
+
 #include "gpu/passes.h"
+#include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "ir/refusal.h"
 #include "support/target.h"
@@ -18,30 +20,55 @@ ArrayRef<LogicalResult (*)(ModuleOp)> stepsOfAttempts() {
   return steps;
 }
 
-/// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators; null if one of them fails.
-/// They rewrite a copy of the kernel, which `see` gets before plan-accumulators. Errors of the attempt are not reported.
-static std::optional<int64_t> bytesOfRewritten(tt::FuncOp function, function_ref<void(tt::FuncOp)> see) {
-  ScopedDiagnosticHandler unreported(function.getContext(), [](mlir::Diagnostic &) {});
+namespace {
+
+/// While it lives, diagnostics go no further, but for a bug and what follows it: the handler around this one gets these.
+class BugFilter {
+public:
+  explicit BugFilter(MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          std::optional<Refusal> refusal = refusalOf(diagnostic);
+          found |= refusal && refusal->id == Diag::internalError;
+          return success(!found);
+        }) {}
+  bool foundBug() const { return found; }
+
+private:
+  bool found = false;
+  ScopedDiagnosticHandler handler;
+};
+
+} // namespace
+
+/// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators; null if one of them refuses
+/// it, or `mayPlan` does. They rewrite a copy of the kernel, which `mayPlan` gets before plan-accumulators. Refusals are not reported. A
+/// bug is, and fails.
+static FailureOr<std::optional<int64_t>> bytesOfRewritten(tt::FuncOp function, function_ref<bool(tt::FuncOp)> mayPlan) {
+  BugFilter filter(function.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(function.getLoc());
   auto copy = cast<tt::FuncOp>(function->clone());
   module->push_back(copy);
   for (LogicalResult (*step)(ModuleOp) : stepsOfAttempts()) {
-    if (see && step == planAccumulators) see(copy);
-    if (failed(step(*module))) return {};
+    if (mayPlan && step == planAccumulators && !mayPlan(copy)) return std::optional<int64_t>();
+    bool passed = succeeded(step(*module));
+    if (filter.foundBug()) return failure();
+    if (!passed) return std::optional<int64_t>();
   }
-  return planShared(copy).bytes;
+  return std::optional(planShared(copy).bytes);
 }
 
 FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const PolicyContext &context, ArrayRef<Policy> policies,
-                                                function_ref<void(tt::FuncOp)> seeRewritten) {
+                                                function_ref<bool(tt::FuncOp)> mayPlan) {
   OwningOpRef<tt::FuncOp> unscheduled(cast<tt::FuncOp>(function->clone()));
   Result<KernelSchedule> schedule = decideSchedule(function, context, policies, /*later=*/0);
   if (!schedule) return bug(function, schedule.error()), failure(); // the step that makes a partition checks that it fits
   if (failed(writeSchedule(*schedule, function))) return failure();
   // Later steps may add more than fits. Then the depths leave as much space, until they do.
   for (int64_t later = 0;;) {
-    std::optional<int64_t> bytes = bytesOfRewritten(function, seeRewritten);
-    // Nothing to gain: an error, which the step that reports it will meet again, or no stage that could be given up.
+    FailureOr<std::optional<int64_t>> rewritten = bytesOfRewritten(function, mayPlan);
+    if (failed(rewritten)) return failure();
+    std::optional<int64_t> bytes = *rewritten;
+    // Nothing to gain: a refusal, which the step that reports it will meet again, or no stage that could be given up.
     if (!bytes || *bytes <= context.target.sharedBytes || *bytes - schedule->bytes <= later) return bytes;
     later = *bytes - schedule->bytes;
     OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(unscheduled->clone()));
@@ -54,17 +81,12 @@ FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const Polic
 }
 
 FailureOr<ScheduledCopy> scheduleCopy(tt::FuncOp function, const PolicyContext &context, function_ref<bool(tt::FuncOp)> rewrite,
-                                      function_ref<void(tt::FuncOp)> seeRewritten) {
-  bool isBug = false;
-  ScopedDiagnosticHandler unreported(function.getContext(), [&](mlir::Diagnostic &diagnostic) {
-    std::optional<Refusal> refusal = refusalOf(diagnostic);
-    isBug |= refusal && refusal->id == Diag::internalError;
-    return success(!isBug); // the handler around this one reports a bug
-  });
+                                      function_ref<bool(tt::FuncOp)> mayPlan) {
+  BugFilter filter(function.getContext());
   OwningOpRef<tt::FuncOp> copy(cast<tt::FuncOp>(function->clone()));
-  if (!rewrite(*copy)) return isBug ? FailureOr<ScheduledCopy>() : ScheduledCopy();
-  FailureOr<std::optional<int64_t>> bytes = scheduleToFit(*copy, context, allPolicies(), seeRewritten);
-  if (isBug) return failure();
+  if (!rewrite(*copy)) return filter.foundBug() ? FailureOr<ScheduledCopy>() : ScheduledCopy();
+  FailureOr<std::optional<int64_t>> bytes = scheduleToFit(*copy, context, allPolicies(), mayPlan);
+  if (filter.foundBug()) return failure();
   return succeeded(bytes) ? ScheduledCopy{std::move(copy), *bytes} : ScheduledCopy();
 }
 

@@ -6,27 +6,15 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-#include <vector>
-
 namespace tilewright::gpu {
 
 /// The steps after schedule-loops, up to place-accumulators, which attempts run.
 llvm::ArrayRef<llvm::LogicalResult (*)(mlir::ModuleOp)> stepsOfAttempts();
-/// The schedules of a kernel's loops, and what goes with them.
-struct KernelSchedule {
-  std::vector<LoopSchedule> loops;             ///< inner ones first
-  std::optional<std::string> producerObstacle; ///< why no producer warp starts the copies of loops; null: one does, or there are none
-  int64_t bytes = 0;                           ///< of shared memory that the schedules, and all other buffers, take by themselves
-};
-/// Decides the schedules with these policies. `later`: bytes of shared memory that stay free for what later steps add. Fails if an operand
-/// partition does not fit then (schedule_loops.cpp).
-Result<KernelSchedule> decideSchedule(tt::FuncOp function, const PolicyContext &context, llvm::ArrayRef<Policy> policies, int64_t later);
-/// Writes on a kernel what has been decided for it. Reports a bug if a schedule is invalid.
-mlir::LogicalResult writeSchedule(const KernelSchedule &schedule, tt::FuncOp function);
 /// Schedules all loops of a kernel with these policies, as the step schedule-loops does. Returns the bytes of shared memory that the kernel
-/// then needs; null if a later step fails. `seeRewritten` gets a copy of the kernel, as plan-accumulators will find it.
+/// then needs; null if a later step refuses it. Fails if one reports a bug. `mayPlan` gets a copy of the kernel, as plan-accumulators will
+/// find it, and may refuse it, too.
 mlir::FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const PolicyContext &context, llvm::ArrayRef<Policy> policies,
-                                                      llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
+                                                      llvm::function_ref<bool(tt::FuncOp)> mayPlan = nullptr);
 
 /// A copy of a kernel whose loops have been scheduled.
 struct ScheduledCopy {
@@ -36,6 +24,6 @@ struct ScheduledCopy {
 /// Schedules the loops of a copy of the kernel, after `rewrite` has changed it; if that returns false, there is no schedule. So a step
 /// knows what later ones would do with its decision. Refusals of the attempt are not reported. A bug is, and fails.
 mlir::FailureOr<ScheduledCopy> scheduleCopy(tt::FuncOp function, const PolicyContext &context, llvm::function_ref<bool(tt::FuncOp)> rewrite,
-                                            llvm::function_ref<void(tt::FuncOp)> seeRewritten = nullptr);
+                                            llvm::function_ref<bool(tt::FuncOp)> mayPlan = nullptr);
 
 } // namespace tilewright::gpu

@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others,
-                         const KernelLoops &kernel, const SharedBudget &budget) {
+std::optional<int64_t> affordableStages(const LoopSchedule &schedule, int64_t requested, scf::ForOp around, ArrayRef<DeeperBuffer> others,
+                                        const KernelLoops &kernel, const SharedBudget &budget) {
   int64_t most = kernel.context.target.sharedBytes / (bytesOfStage(schedule) + 1) + 1; // a request for very many stages takes no time
   for (int64_t stages = std::min(requested, most); stages > 1; --stages) {
     LoopSchedule scheduled = kernel.withPolicy(schedule, stages); // the policy decides which buffers and barriers there are
@@ -19,7 +19,7 @@ int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, scf::F
     llvm::append_range(deeper, buffersOf(scheduled, stages, around));
     if (budget.fits(deeper, barriersOf(scheduled))) return stages;
   }
-  return 1;
+  return budget.fits(others) ? std::optional(1) : std::nullopt;
 }
 
 /// True if an iteration has a single barrier with a third buffer of each computed operand: all stages are released where threads have
@@ -42,7 +42,8 @@ BufferDepths chooseDepths(const LoopSchedule &schedule, const KernelLoops &kerne
     LoopSchedule own = schedule;
     own.computedStages = computed;
     if (computed == 1) own.computed.clear();
-    return affordableStages(own, schedule.requested, schedule.loop, stored, kernel, budget);
+    // If nothing fits, allocate-shared reports it.
+    return affordableStages(own, schedule.requested, schedule.loop, stored, kernel, budget).value_or(1);
   };
   if (schedule.operandPartition) { // whose buffers are as deep as those of the copies
     int64_t stages = affordableWith(2);

@@ -42,27 +42,9 @@ bool mayRunDecoupled(const LoopSchedule &schedule, const KernelLoops &kernel, co
 CrossTile prefetchAcrossTiles(const LoopSchedule &schedule, const KernelLoops &kernel, const EarlierLoops &earlier) {
   scf::ForOp tiles = persistentLoop(schedule);
   if (!tiles) return {};
-  int64_t stages = affordableStages(schedule, schedule.stages, tiles, earlier.addedByStores(tiles), kernel, earlier.budget);
+  std::optional<int64_t> stages = affordableStages(schedule, schedule.stages, tiles, earlier.addedByStores(tiles), kernel, earlier.budget);
   if (stages < std::min(schedule.stages, minCrossTileStages)) return {};
-  return {tiles, stages, /*storesInFlight=*/true};
-}
-
-CrossTile keepStagesAcrossTiles(const LoopSchedule &schedule, int64_t stages, const KernelLoops &kernel, const EarlierLoops &earlier) {
-  scf::ForOp tiles = topLevelLoopAround(schedule.loop);
-  if (!tiles) return {};
-  SmallVector<DeeperBuffer> shared; // by a loop after this one that continues with the circular buffers
-  for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
-    auto found = kernel.found.find(next);
-    if (found == kernel.found.end() || !schedule.loop->isBeforeInBlock(next)) continue;
-    for (const Copy &copy : found->second.copies())
-      shared.push_back({copy.alloc, 0, next});
-  }
-  CrossTile across{tiles, stages};
-  across.storesPerWarpGroup = !earlier.storesInFlight.contains(tiles) && perWarpGroupGuards(tiles);
-  across.storesInFlight = across.storesPerWarpGroup || schedule.operandPartition;
-  if (across.storesInFlight) llvm::append_range(shared, earlier.addedByStores(tiles));
-  if (!schedule.continues) across.stages = affordableStages(schedule, stages, tiles, shared, kernel, earlier.budget);
-  return across.stages >= std::min(stages, minCrossTileStages) ? across : CrossTile();
+  return {tiles, *stages, /*storesInFlight=*/true};
 }
 
 /// True if both copies fill buffers of the same kind.
@@ -72,13 +54,49 @@ static bool fillAlike(const Copy &copy, const Copy &other) {
          x.getCopiedExtent() == y.getCopiedExtent();
 }
 
-std::optional<SmallVector<DeeperBuffer>> continuedBuffers(const LoopSchedule &schedule, const EarlierLoops &earlier) {
-  if (!earlier.left || earlier.left->loop->getBlock() != schedule.loop->getBlock() || schedule.requested < earlier.left->stages) return {};
+/// True if the loop may continue with the circular buffers of one before it: it asks for as many stages, and fills buffers of the same
+/// kinds.
+static bool mayContinue(const LoopLoads &loads, const LoopSchedule &left) {
   auto areAlike = [](const CircularBuffer &x, const CircularBuffer &y) { return llvm::equal(x.copies, y.copies, fillAlike); };
-  if (!llvm::equal(schedule.circularBuffers, earlier.left->circularBuffers, areAlike)) return {};
+  return loads.requested >= left.stages && llvm::equal(loads.circularBuffers, left.circularBuffers, areAlike);
+}
+
+/// What changes in shared memory if loops of the persistent loop that come later continue with this one's circular buffers.
+static SmallVector<DeeperBuffer> buffersOfLaterLoops(const LoopSchedule &schedule, int64_t stages, scf::ForOp tiles,
+                                                     const KernelLoops &kernel) {
+  SmallVector<DeeperBuffer> buffers;
+  LoopSchedule left = kernel.withPolicy(schedule, stages);
+  for (auto next : tiles.getBody()->getOps<scf::ForOp>()) {
+    const LoopLoads &loads = kernel.found.find(next)->second;
+    if (!schedule.loop->isBeforeInBlock(next) || loads.circularBuffers.empty()) continue;
+    if (!kernel.hasProducer(loads) || !mayContinue(loads, left)) break; // it has buffers of its own, with which later ones may continue
+    for (const Copy &copy : loads.copies())
+      buffers.push_back(DeeperBuffer::withoutBytes(copy.alloc));
+    llvm::append_range(buffers, buffersHeldByStores(next));
+  }
+  return buffers;
+}
+
+CrossTile keepStagesAcrossTiles(const LoopSchedule &schedule, int64_t stages, const KernelLoops &kernel, const EarlierLoops &earlier) {
+  scf::ForOp tiles = topLevelLoopAround(schedule.loop);
+  if (!tiles) return {};
+  CrossTile across{tiles, stages};
+  across.storesPerWarpGroup = !earlier.storesInFlight.contains(tiles) && perWarpGroupGuards(tiles);
+  across.storesInFlight = across.storesPerWarpGroup || schedule.operandPartition;
+  if (schedule.continues) return across;
+  SmallVector<DeeperBuffer> others = buffersOfLaterLoops(schedule, stages, tiles, kernel);
+  if (across.storesInFlight) llvm::append_range(others, earlier.addedByStores(tiles));
+  std::optional<int64_t> affordable = affordableStages(schedule, stages, tiles, others, kernel, earlier.budget);
+  if (affordable < std::min(stages, minCrossTileStages)) return {};
+  across.stages = *affordable;
+  return across;
+}
+
+std::optional<SmallVector<DeeperBuffer>> continuedBuffers(const LoopSchedule &schedule, const EarlierLoops &earlier) {
+  if (!earlier.left || earlier.left->loop->getBlock() != schedule.loop->getBlock() || !mayContinue(schedule, *earlier.left)) return {};
   SmallVector<DeeperBuffer> used = buffersHeldByStores(schedule.loop);
   for (auto [own, before] : llvm::zip(schedule.copies(), earlier.left->copies())) {
-    used.push_back({own.alloc, 0, schedule.loop});
+    used.push_back(DeeperBuffer::withoutBytes(own.alloc));
     used.push_back({before.alloc, earlier.left->stages, schedule.loop});
   }
   return earlier.budget.fits(used) ? std::optional(used) : std::nullopt;

@@ -10,6 +10,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+bool KernelLoops::hasProducer(const LoopLoads &loads) const {
+  return warpSpecialized && (loads.operandPartition || !tt::FuncOp(function)->hasAttr(ttg::operandRegistersName));
+}
+
 LoopSchedule KernelLoops::withPolicy(LoopSchedule schedule, int64_t stages) const {
   applyPolicies(schedule, stages, context, policies);
   // Only MMAs in flight, or a partition, use buffers of computed operands.
@@ -83,8 +87,7 @@ static int64_t scheduleBuffers(LoopDecision &decision, const KernelLoops &kernel
 Result<LoopDecision> scheduleLoop(const LoopLoads &found, const KernelLoops &kernel, const EarlierLoops &earlier) {
   LoopDecision decision{LoopSchedule(found), {}, {}, !found.circularBuffers.empty()};
   LoopSchedule &schedule = decision.schedule;
-  bool onlyPartition = kernel.function->hasAttr(ttg::operandRegistersName);
-  schedule.warpSpecialized = kernel.warpSpecialized && (schedule.operandPartition || !onlyPartition);
+  schedule.warpSpecialized = kernel.hasProducer(found);
   if (schedule.warpSpecialized && kernel.context.config.getCtas() != 1) shareAmongCtas(schedule, kernel);
   int64_t stages = scheduleBuffers(decision, kernel, earlier);
   if (schedule.operandPartition && stages < 2) return Failure{"the circular buffers of its operand partition do not fit in shared memory"};

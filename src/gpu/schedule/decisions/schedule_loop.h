@@ -18,6 +18,8 @@ struct KernelLoops {
   llvm::MapVector<mlir::Operation *, LoopLoads> found; ///< by loop, inner ones first
   bool warpSpecialized = false;                        ///< a producer warp starts copies
 
+  /// True if the producer warp starts the copies of this loop: in a kernel with an operand partition, only those of that one's loops.
+  bool hasProducer(const LoopLoads &loads) const;
   /// Lets a policy schedule a loop with circular buffers of `stages` stages.
   LoopSchedule withPolicy(LoopSchedule schedule, int64_t stages) const;
   /// Lets loads to registers run an iteration ahead as well, if threads multiply, or compute operands of MMAs, and if the registers
@@ -28,7 +30,7 @@ struct KernelLoops {
 /// How a loop's circular buffers are used across the iterations of the persistent loop around it.
 struct CrossTile {
   mlir::scf::ForOp tiles;          ///< the persistent loop; null: they are not
-  int64_t stages = 1;              ///< that there are then: that may take one of many
+  int64_t stages = 1;              ///< of the circular buffers then, which may be fewer than without
   bool storesInFlight = false;     ///< TMA stores of the persistent loop stay in flight
   bool storesPerWarpGroup = false; ///< each warp group makes its own
 };
@@ -70,9 +72,9 @@ struct BufferDepths {
 /// Chooses the greatest depths, up to the requested stages, that fit in shared memory.
 BufferDepths chooseDepths(const LoopSchedule &schedule, const KernelLoops &kernel, const SharedBudget &budget);
 /// Returns the greatest depth, up to `requested`, with which the circular buffers fit if they are in use throughout `around`. `others`:
-/// further buffers. What else is in shared memory meanwhile stays where it is.
-int64_t affordableStages(const LoopSchedule &schedule, int64_t requested, mlir::scf::ForOp around, llvm::ArrayRef<DeeperBuffer> others,
-                         const KernelLoops &kernel, const SharedBudget &budget);
+/// further buffers. What else is in shared memory meanwhile stays where it is. Null if even without circular buffers it does not fit.
+std::optional<int64_t> affordableStages(const LoopSchedule &schedule, int64_t requested, mlir::scf::ForOp around,
+                                        llvm::ArrayRef<DeeperBuffer> others, const KernelLoops &kernel, const SharedBudget &budget);
 
 //===----------------------------------------------------------------------------------------------------- buffers_across_loops.cpp
 

@@ -8,6 +8,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/decisions/attempts.h"
 #include "gpu/schedule/decisions/free_stages.h"
+#include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/decisions/schedule_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/partitions/warp_specialization.h"

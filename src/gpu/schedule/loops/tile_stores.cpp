@@ -39,7 +39,7 @@ SmallVector<DeeperBuffer> buffersHeldByStores(scf::ForOp loop) {
     ttg::AllocOp alloc = store.alloc;
     bool shares = llvm::is_contained(types, alloc.getType());
     if (!shares) types.push_back(alloc.getType());
-    buffers.push_back({alloc, shares ? 0 : 1, loop});
+    buffers.push_back(shares ? DeeperBuffer::withoutBytes(alloc) : DeeperBuffer{alloc, 1, loop});
   }
   return buffers;
 }

@@ -36,11 +36,10 @@ private:
   /// Returns the bytes with which an SM holds no more CTAs than its tensor memory suffices for. Another CTA would wait in its allocation
   /// for one of these to end, while other CTAs may wait for it: those of its cluster, for example.
   int64_t bytesForTensorMemory() {
-    for (auto alloc : function.getBody().getOps<ttg::TensorAllocOp>()) {
-      int64_t ctas = target.tensorColumns / alloc.getColumns(), ofSM = target.sharedBytes + reservedSharedBytes;
-      return (ofSM / (ctas + 1) - reservedSharedBytes + plainAlignment) / plainAlignment * plainAlignment;
-    }
-    return 0;
+    auto allocs = function.getBody().getOps<ttg::TensorAllocOp>();
+    if (allocs.empty()) return 0;
+    int64_t ctas = target.tensorColumns / (*allocs.begin()).getColumns(), ofSM = target.sharedBytes + reservedSharedBytes;
+    return (ofSM / (ctas + 1) - reservedSharedBytes + plainAlignment) / plainAlignment * plainAlignment;
   }
 
   LogicalResult tooMuch() {

@@ -19,52 +19,84 @@ bool SharedAccess::overlaps(const SharedAccess &other) const {
 
 /// The value of a loop that an index is computed from; null if there is none.
 static BlockArgument counterOf(Value index) {
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument != loop.getInductionVar() ? argument : BlockArgument();
+  SmallVector<Value> pending{index};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value.getType() != index.getType() || !seen.insert(value).second) continue;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (loop && argument != loop.getInductionVar()) return argument;
+    } else if (Operation *op = value.getDefiningOp(); isa<arith::AddIOp, arith::SubIOp, arith::SelectOp>(op)) {
+      llvm::append_range(pending, op->getOperands());
+    }
   }
-  Operation *op = index.getDefiningOp();
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::SelectOp>(op)) return {};
-  for (Value operand : llvm::reverse(op->getOperands()))
-    if (operand.getType() == index.getType())
-      if (BlockArgument counter = counterOf(operand)) return counter;
   return {};
 }
 
-/// The values that an expression may have while the counter is `at`; none if it is unknown.
-static SmallVector<int64_t> valuesOf(Value value, BlockArgument counter, int64_t at) {
-  APInt constant;
-  if (value == counter) return {at};
-  if (matchPattern(value, m_ConstantInt(&constant))) return {constant.getSExtValue()};
-  Operation *op = value.getDefiningOp();
-  if (auto select = dyn_cast_or_null<arith::SelectOp>(op)) {
-    SmallVector<int64_t> values;
-    for (int64_t condition : valuesOf(select.getCondition(), counter, at)) {
-      SmallVector<int64_t> chosen = valuesOf(condition ? select.getTrueValue() : select.getFalseValue(), counter, at);
-      if (chosen.empty()) return {};
-      values.append(chosen);
-    }
-    return values;
+namespace {
+
+/// The values that expressions may have while the counter is `at`. A bit is 0 or 1.
+class PossibleValues {
+public:
+  PossibleValues(BlockArgument counter, int64_t at) : counter(counter), at(at) {}
+
+  /// In increasing order, each once; none if they are unknown.
+  SmallVector<int64_t> of(Value value) {
+    if (auto known = values.find(value); known != values.end()) return known->second;
+    SmallVector<int64_t> found = compute(value);
+    llvm::sort(found);
+    found.erase(llvm::unique(found), found.end());
+    if (found.empty() && value.getType().isInteger(1)) found = {0, 1};
+    return values[value] = found;
   }
-  bool isBit = value.getType().isInteger(1);
-  SmallVector<int64_t> unknown = isBit ? SmallVector<int64_t>{0, 1} : SmallVector<int64_t>{};
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::CmpIOp>(op)) return unknown;
-  SmallVector<int64_t> values, left = valuesOf(op->getOperand(0), counter, at), right = valuesOf(op->getOperand(1), counter, at);
-  if (left.empty() || right.empty()) return unknown;
-  for (int64_t x : left)
-    for (int64_t y : right) {
-      if (auto compare = dyn_cast<arith::CmpIOp>(op))
-        values.push_back(arith::applyCmpPredicate(compare.getPredicate(), APInt(64, uint64_t(x)), APInt(64, uint64_t(y))));
-      else
-        values.push_back(isa<arith::AddIOp>(op) ? x + y : x - y);
+
+private:
+  SmallVector<int64_t> compute(Value value) {
+    APInt constant;
+    if (value == counter) return {at};
+    bool isBit = value.getType().isInteger(1);
+    if (matchPattern(value, m_ConstantInt(&constant))) return {isBit ? int64_t(constant.getZExtValue()) : constant.getSExtValue()};
+    Operation *op = value.getDefiningOp();
+    if (auto select = dyn_cast_or_null<arith::SelectOp>(op)) return ofSelect(select);
+    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::CmpIOp>(op)) return {};
+    SmallVector<int64_t> found;
+    for (int64_t x : of(op->getOperand(0)))
+      for (int64_t y : of(op->getOperand(1))) {
+        if (auto compare = dyn_cast<arith::CmpIOp>(op))
+          found.push_back(compareValues(compare, x, y));
+        else
+          found.push_back((isa<arith::AddIOp>(op) ? x + y : x - y) & (isBit ? 1 : -1));
+      }
+    return found;
+  }
+
+  SmallVector<int64_t> ofSelect(arith::SelectOp select) {
+    SmallVector<int64_t> found;
+    for (int64_t condition : of(select.getCondition())) {
+      SmallVector<int64_t> chosen = of(condition ? select.getTrueValue() : select.getFalseValue());
+      if (chosen.empty()) return {};
+      found.append(chosen);
     }
-  return values;
-}
+    return found;
+  }
+
+  static bool compareValues(arith::CmpIOp compare, int64_t x, int64_t y) {
+    unsigned bits = compare.getLhs().getType().isInteger(1) ? 1 : 64; // the 1 of a bit is negative where the predicate is signed
+    return arith::applyCmpPredicate(compare.getPredicate(), APInt(bits, uint64_t(x)), APInt(bits, uint64_t(y)));
+  }
+
+  BlockArgument counter;
+  int64_t at;
+  llvm::DenseMap<Value, SmallVector<int64_t>> values;
+};
+
+} // namespace
 
 StageSet stagesOf(Value index, unsigned depth) {
   StageSet stages{counterOf(index), APInt::getZero(depth)};
   for (int64_t at = 0, count = depth; at < (stages.counter ? count : 1); ++at) {
-    SmallVector<int64_t> values = valuesOf(index, stages.counter, at);
+    SmallVector<int64_t> values = PossibleValues(stages.counter, at).of(index);
     if (values.empty()) return {{}, APInt::getAllOnes(depth)};
     for (int64_t value : values)
       stages.bits.setBit(unsigned(((value - at) % count + count) % count));

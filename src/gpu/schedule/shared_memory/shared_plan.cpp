@@ -172,7 +172,7 @@ void SharedPlanner::reserve(ArrayRef<DeeperBuffer> deeper, MutableArrayRef<Reser
     if (index == ofAlloc.end()) continue;
     Reservation &reservation = reservations[index->second];
     reservation.bytes = stageBytes(buffer.alloc) * buffer.depth;
-    reservation.extend(spans.lookup(buffer.loop));
+    if (buffer.loop) reservation.extend(spans.lookup(buffer.loop));
     extend(reservation, buffer.lifetime, end);
   }
 }

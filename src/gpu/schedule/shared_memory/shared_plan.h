@@ -11,9 +11,12 @@ namespace tilewright::gpu {
 
 /// A buffer as it would be with `depth` tiles that are in use throughout `loop`.
 struct DeeperBuffer {
+  /// A buffer whose tiles lie in another one, which is listed as well.
+  static DeeperBuffer withoutBytes(ttg::AllocOp alloc) { return {alloc, /*depth=*/0}; }
+
   ttg::AllocOp alloc;
   int64_t depth = 1;
-  mlir::Operation *loop = nullptr;
+  mlir::Operation *loop = nullptr;              ///< null: it has no bytes
   ttg::Lifetime lifetime = ttg::Lifetime::uses; ///< at least
 };
 
