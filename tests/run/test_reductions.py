@@ -221,6 +221,55 @@ def test_moments_of_rows_and_columns(axis, shape, warps):
     np.testing.assert_array_equal(centered, x - np.expand_dims(mean, axis))
 
 
+@triton.jit
+def merge_mixed(sum_a, largest_a, any_a, odd_a, low_a, sum_b, largest_b, any_b, odd_b, low_b):
+    return sum_a + sum_b, tl.maximum(largest_a, largest_b), any_a | any_b, odd_a ^ odd_b, tl.minimum(low_a, low_b)
+
+
+@triton.jit
+def mixed_kernel(x_ptr, sum_ptr, largest_ptr, any_ptr, odd_ptr, low_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    total, largest, any_, odd, low = tl.reduce((x.to(tl.float32), x, x > 98, x.to(tl.int8), x.to(tl.float16)), AXIS, merge_mixed)
+    kept = tl.arange(0, N if AXIS == 0 else M)
+    tl.store(sum_ptr + kept, total)
+    tl.store(largest_ptr + kept, largest)
+    tl.store(any_ptr + kept, any_.to(tl.int32))
+    tl.store(odd_ptr + kept, odd)
+    tl.store(low_ptr + kept, low)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("shape", [(4, 256), (64, 32)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_values_of_several_types(axis, shape, warps):
+    """Partial values of 32, 16, 8 and 1 bits."""
+    x = random(shape, "int32", 1, -100, 100)
+    total, largest, any_, odd, low = (np.zeros(shape[1 - axis], t) for t in [np.float32, np.int32, np.int32, np.int8, np.float16])
+    mixed_kernel[(1,)](x, total, largest, any_, odd, low, *shape, AXIS=axis, num_warps=warps)
+    np.testing.assert_array_equal(total, x.sum(axis))
+    np.testing.assert_array_equal(largest, x.max(axis))
+    np.testing.assert_array_equal(any_, (x > 98).any(axis))
+    np.testing.assert_array_equal(odd, np.bitwise_xor.reduce(x.astype(np.int8), axis))
+    np.testing.assert_array_equal(low, x.min(axis))
+
+
+@triton.jit
+def integers_kernel(x_ptr, multiplied_ptr, largest_ptr, M: tl.constexpr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(multiplied_ptr + tl.arange(0, M), tl.reduce(x, 1, product))
+    tl.store(largest_ptr + tl.arange(0, M), tl.max(x, 1))
+
+
+@pytest.mark.parametrize("shape, warps", [((8, 128), 1), ((16, 512), 4)])
+def test_integers_of_several_rows_in_each_lane(shape, warps):
+    """A redux has no product, and some GPUs have no redux: then lanes halve their rows."""
+    x = random(shape, "int32", 1, -100, 100) | 1
+    products, largest = np.zeros(shape[0], np.int32), np.zeros(shape[0], np.int32)
+    integers_kernel[(1,)](x, products, largest, *shape, num_warps=warps)
+    np.testing.assert_array_equal(products, np.multiply.reduce(x, 1, dtype=np.int32))
+    np.testing.assert_array_equal(largest, x.max(1))
+
+
 def test_combinations_written_by_the_user():
     x = random((5, 100), "fp32", 1, 0.9, 1.1)
     mean, var, total = (np.zeros(5, np.float32) for _ in range(3))

@@ -133,8 +133,10 @@ static std::string text(const FoundReduction &reduction) {
                      std::to_string(reduction.dim) + ": ";
   if (reduction.converts) return text + "after a conversion to another layout" + reduction.split;
   return text + countText(reduction.elements, "element") + " in each thread, " +
-         (reduction.steps ? countText(reduction.shuffles, "shuffle") + " in " + countText(reduction.steps, "step") : "no shuffles") + ", " +
-         (reduction.warps > 1 ? std::to_string(reduction.warps) + " warps exchange through shared memory" : "within one warp") +
+         (reduction.shuffles ? countText(reduction.shuffles, "shuffle") + " in " + countText(reduction.steps, "step")
+          : reduction.steps  ? "lanes combined by redux"
+                             : "no shuffles") +
+         ", " + (reduction.warps > 1 ? std::to_string(reduction.warps) + " warps exchange through shared memory" : "within one warp") +
          reduction.split;
 }
 

@@ -137,14 +137,7 @@ void Explainer::Impl::seeReduction(tt::ReduceOp reduce) {
   if (plan) {
     auto count = [](auto mask) { return int64_t(1) << std::popcount(mask); };
     found.elements = count(plan->registerMask), found.steps = std::popcount(plan->laneMask), found.warps = count(plan->warpMask);
-    int64_t registers = layout.registersPerThread() / found.elements;
-    bool halves = reductionSteps(reduce)->halves;
-    if (halves && !plan->warpMask) found.shuffles = registers; // every lane gets all results
-    for (int64_t step = 0; step < found.steps; ++step) {
-      if (halves) registers = std::max<int64_t>(1, registers / 2);
-      found.shuffles += registers;
-    }
-    found.shuffles *= static_cast<int64_t>(reduce.getSrcs().size());
+    found.shuffles = reductionSteps(reduce)->shuffles;
   }
   found.split = splitText(reduce);
   reductions.push_back(std::move(found));

@@ -1,14 +1,18 @@
 #include "gpu/schedule/shared_memory/reduction_steps.h"
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/shared_memory/scratch.h"
-#include "gpu/tiles/arg_reduction.h"
 #include "gpu/ttg/element_sizes.h"
+#include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/ttg.h"
 #include "support/gpu_hardware.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <bit>
+#include <numeric>
 
 using namespace mlir;
 
@@ -20,11 +24,14 @@ static int64_t operationsOf(tt::ReduceOp op) {
   return llvm::range_size(op.getCombineOp().front().without_terminator());
 }
 
-bool isCommutative(tt::ReduceOp op) {
+/// True if the operation combines two values by one commutative operation.
+static bool isCommutative(tt::ReduceOp op) {
   Block &region = op.getCombineOp().front();
   Operation &first = region.front();
   return region.getNumArguments() == 2 && operationsOf(op) == 1 && first.hasTrait<OpTrait::IsCommutative>() &&
-         llvm::equal(first.getOperands(), region.getArguments()) && region.getTerminator()->getOperands() == first.getResults();
+         (llvm::equal(first.getOperands(), region.getArguments()) ||
+          llvm::equal(llvm::reverse(first.getOperands()), region.getArguments())) &&
+         region.getTerminator()->getOperands() == first.getResults();
 }
 
 /// Lane bits that hold copies.
@@ -35,31 +42,56 @@ static uint64_t copiesIn(const Layout &layout) {
   return mask;
 }
 
-/// The cost of combining lanes in so many steps, and of giving all lanes all results after recursive halving.
-static int64_t laneCost(tt::ReduceOp op, int64_t registers, int64_t steps, bool halves) {
-  constexpr int64_t selects = 2; // of what is sent and kept, or of what is first and second
-  int64_t values = static_cast<int64_t>(op.getSrcs().size()), operations = operationsOf(op);
-  int64_t exchange = values * shuffleCost, choice = halves || !isCommutative(op) ? values * selects : 0, cost = 0;
-  if (halves) cost += dependentShuffleLatency + registers * exchange;
-  for (int64_t step = 0; step < steps; ++step) {
-    if (halves && registers > 1)
-      registers /= 2;
-    else if (halves && isCommutative(op))
-      choice = 0;
-    cost += registers * (exchange + choice + operations);
+/// The instruction that combines an i32 of each lane of the mask, if these are all lanes of a warp.
+static std::optional<ptx::Redux> reduxOf(tt::ReduceOp op, uint64_t laneMask) {
+  std::optional<GpuTarget> target = ttg::targetOf(op);
+  if (!target || !target->redux || laneMask != allLanes || !isCommutative(op) ||
+      !getElementTypeOrSelf(op.getSrcs().front().getType()).isInteger(32))
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation &, std::optional<ptx::Redux>>(op.getCombineOp().front().front())
+      .Case<arith::AddIOp>([](auto) { return ptx::Redux::add; })
+      .Case<arith::MaxSIOp>([](auto) { return ptx::Redux::max; })
+      .Case<arith::MinSIOp>([](auto) { return ptx::Redux::min; })
+      .Case<arith::MaxUIOp>([](auto) { return ptx::Redux::umax; })
+      .Case<arith::MinUIOp>([](auto) { return ptx::Redux::umin; })
+      .Case<arith::AndIOp>([](auto) { return ptx::Redux::and_; })
+      .Case<arith::OrIOp>([](auto) { return ptx::Redux::or_; })
+      .Case<arith::XOrIOp>([](auto) { return ptx::Redux::xor_; })
+      .Default([](Operation &) { return std::nullopt; });
+}
+
+/// The registers that a lane exchanges in each step.
+static llvm::SmallVector<int64_t> exchangedRegisters(const ReductionPlan &plan, bool halves) {
+  llvm::SmallVector<int64_t> exchanged;
+  int64_t registers = plan.result.registersPerThread();
+  for (int64_t step = 0; step < std::popcount(plan.laneMask); ++step)
+    exchanged.push_back(halves && registers > 1 ? registers /= 2 : registers);
+  return exchanged;
+}
+
+/// The cost of combining lanes, and of giving all lanes all results after recursive halving.
+static int64_t laneCost(tt::ReduceOp op, const ReductionPlan &plan, bool isSymmetric, bool halves) {
+  int64_t values = static_cast<int64_t>(op.getSrcs().size()), registers = plan.result.registersPerThread();
+  int64_t exchange = values * shuffleCost, cost = halves ? dependentShuffleLatency + registers * exchange : 0;
+  for (int64_t exchanged : exchangedRegisters(plan, halves)) {
+    bool selects = !isSymmetric || exchanged < registers; // what is sent and what is kept, or what is first and what is second
+    cost += exchanged * (exchange + (selects ? 2 * values : 0) + operationsOf(op));
+    registers = exchanged;
   }
   return cost;
 }
 
-/// True if one instruction may reduce a register over all lanes.
-static bool isOneInstruction(tt::ReduceOp op, const ReductionPlan &plan) {
-  return plan.laneMask == allLanes && isCommutative(op) && getElementTypeOrSelf(op.getSrcs()[0].getType()).isInteger(32);
+static bool paysToHalve(tt::ReduceOp op, const ReductionPlan &plan, bool isSymmetric) {
+  if (plan.result.registersPerThread() == 1 || !plan.laneMask) return false;
+  return plan.warpMask || laneCost(op, plan, isSymmetric, true) < laneCost(op, plan, isSymmetric, false);
 }
 
-static bool paysToHalve(tt::ReduceOp op, const ReductionPlan &plan) {
-  int64_t registers = plan.result.registersPerThread(), steps = std::popcount(plan.laneMask);
-  if (registers == 1 || !steps || plan.result.freeMask(Axis::reg) || isOneInstruction(op, plan)) return false;
-  return plan.warpMask || laneCost(op, registers, steps, true) < laneCost(op, registers, steps, false);
+static int64_t shufflesOf(tt::ReduceOp op, const ReductionSteps &steps) {
+  if (steps.redux) return 0;
+  llvm::SmallVector<int64_t> exchanged = exchangedRegisters(steps.plan, steps.recursiveHalving);
+  bool allGetAll = steps.recursiveHalving && !steps.plan.warpMask;
+  int64_t registers = std::accumulate(exchanged.begin(), exchanged.end(), allGetAll ? steps.plan.result.registersPerThread() : 0);
+  return registers * static_cast<int64_t>(op.getSrcs().size());
 }
 
 /// Adds a first dimension that runs along no bit yet.
@@ -74,23 +106,18 @@ static Layout withParts(Layout layout, int64_t parts) {
 static void planParts(tt::ReduceOp op, ReductionSteps &steps, const Layout &wanted) {
   int64_t bits = std::popcount(steps.plan.warpMask), parts = int64_t(1) << bits;
   uint32_t part = uint32_t(1) << wanted.elementBits();
-  steps.written = withParts(steps.result, parts);
-  for (int64_t warp = 0, next = 0; warp < steps.written.bits(Axis::warp); ++warp)
-    if (steps.plan.warpMask >> warp & 1) steps.written.basesOf(Axis::warp)[static_cast<size_t>(warp)] = part << next++;
-  bool isShared = steps.inWarps || parts * operationsOf(op) >= minCombinedOperations;
-  steps.result = isShared && !steps.inWarps && !wanted.freeMask(Axis::reg) ? wanted.withRegistersInLanes(copiesIn(wanted)) : wanted;
-  steps.read = withParts(steps.result, parts);
+  steps.writtenLayout = withParts(steps.result, parts);
+  for (int64_t warp = 0, next = 0; warp < steps.writtenLayout.bits(Axis::warp); ++warp)
+    if (steps.plan.warpMask >> warp & 1) steps.writtenLayout.basesOf(Axis::warp)[static_cast<size_t>(warp)] = part << next++;
+  bool isShared = steps.argInWarps || parts * operationsOf(op) >= minCombinedOperations;
+  steps.result = isShared && !steps.argInWarps ? wanted.withRegistersInLanes(copiesIn(wanted)) : wanted;
+  steps.readLayout = withParts(steps.result, parts);
   uint64_t copies = isShared ? copiesIn(steps.result) : 0;
   int64_t next = 0;
   for (int64_t lane = 0; lane < laneBits && next < bits; ++lane)
-    if (copies >> lane & 1) {
-      steps.read.basesOf(Axis::lane)[static_cast<size_t>(lane)] = part << next++;
-      steps.partLanes |= uint64_t(1) << lane;
-    }
-  for (; next < bits; ++next) {
-    steps.partRegisters |= uint64_t(1) << steps.read.bits(Axis::reg);
-    steps.read.basesOf(Axis::reg).push_back(part << next);
-  }
+    if (copies >> lane & 1) steps.readLayout.basesOf(Axis::lane)[static_cast<size_t>(lane)] = part << next++;
+  for (; next < bits; ++next)
+    steps.readLayout.basesOf(Axis::reg).push_back(part << next);
 }
 
 std::optional<ReductionSteps> reductionSteps(tt::ReduceOp op) {
@@ -100,21 +127,41 @@ std::optional<ReductionSteps> reductionSteps(tt::ReduceOp op) {
   std::optional<ReductionPlan> plan = reductionPlan(steps.source, dim);
   if (!plan) return std::nullopt;
   steps.plan = *plan;
-  steps.inWarps = copiesIn(plan->result) == allLanes && argReduction(op);
-  steps.halves = !steps.inWarps && paysToHalve(op, *plan);
-  steps.result = steps.halves ? plan->result.withRegistersInLanes(plan->laneMask) : plan->result;
-  if (plan->warpMask) {
-    Type type = op->getResult(0).getType();
-    bool isTile = isa<RankedTensorType>(type) && (!steps.inWarps || copiesIn(ttg::layoutOf(type)) == allLanes);
-    planParts(op, steps, isTile ? ttg::layoutOf(type) : plan->result);
-  }
+  std::optional<ArgReduction> arg = argReduction(op);
+  steps.isSymmetric = arg ? arg->isSymmetric : isCommutative(op);
+  if (copiesIn(plan->result) == allLanes) steps.argInWarps = arg;
+  steps.redux = reduxOf(op, plan->laneMask);
+  steps.recursiveHalving = !steps.argInWarps && !steps.redux && paysToHalve(op, *plan, steps.isSymmetric);
+  steps.shuffles = shufflesOf(op, steps);
+  steps.result = steps.recursiveHalving ? plan->result.withRegistersInLanes(plan->laneMask) : plan->result;
+  if (!plan->warpMask) return steps;
+  Type type = op->getResult(0).getType();
+  bool isTile = isa<RankedTensorType>(type) && (!steps.argInWarps || copiesIn(ttg::layoutOf(type)) == allLanes);
+  planParts(op, steps, isTile ? ttg::layoutOf(type) : plan->result);
+  std::optional<ReductionPlan> partPlan = reductionPlan(steps.readLayout, 0);
+  if (!partPlan) return std::nullopt;
+  steps.partPlan = *partPlan;
+  steps.partRedux = reduxOf(op, partPlan->laneMask);
   return steps;
+}
+
+std::optional<std::string> verifyReduction(const ReductionSteps &steps) {
+  if (!steps.source.isSurjective() || !steps.result.isSurjective()) return "a result is not computed";
+  if (!steps.plan.warpMask) return {};
+  if (steps.writtenLayout.shape != steps.readLayout.shape) return "other partial values are read than written";
+  if (!steps.writtenLayout.isSurjective()) return "a partial value is not written";
+  std::optional<ReductionPlan> written = reductionPlan(steps.writtenLayout, 0);
+  if (!written || written->registerMask || written->laneMask || written->warpMask != steps.plan.warpMask)
+    return "two warps write one partial value";
+  if (!steps.readLayout.isSurjective() || steps.partPlan.warpMask) return "a thread does not read all partial values";
+  if (steps.partPlan.result != steps.result) return "a thread reads partial values of other results";
+  return {};
 }
 
 std::vector<int64_t> partialOffsets(tt::ReduceOp op, const ReductionSteps &steps) {
   std::vector<int64_t> offsets = {0};
   for (Value source : op.getSrcs()) {
-    int64_t bytes = elementCount(steps.written.shape) * ttg::memoryBits(source.getType()) / 8;
+    int64_t bytes = elementCount(steps.writtenLayout.shape) * ttg::memoryBits(source.getType()) / 8;
     offsets.push_back((offsets.back() + bytes + maxAccessBytes - 1) / maxAccessBytes * maxAccessBytes);
   }
   return offsets;

@@ -10,8 +10,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -200,27 +198,6 @@ static LogicalResult combineLanePairs(ThreadContext &t, Block &region, bool isSy
   return success();
 }
 
-constexpr uint64_t allLaneBits = (uint64_t(1) << laneBits) - 1;
-
-/// The redux instruction that implements the region for a whole warp: one operation on i32. Nothing for other regions.
-static std::optional<ptx::Redux> reduxOf(Block &region) {
-  if (region.getNumArguments() != 2 || !region.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(region, 2)) return std::nullopt;
-  Operation &op = region.front();
-  if (op.getNumResults() != 1 || region.getTerminator()->getOperand(0) != op.getResult(0) || op.getNumOperands() != 2 ||
-      op.getOperand(0) == op.getOperand(1) || llvm::any_of(op.getOperands(), [](Value value) { return !isa<BlockArgument>(value); }))
-    return std::nullopt;
-  return llvm::TypeSwitch<Operation &, std::optional<ptx::Redux>>(op)
-      .Case<arith::AddIOp>([](auto) { return ptx::Redux::add; })
-      .Case<arith::MaxSIOp>([](auto) { return ptx::Redux::max; })
-      .Case<arith::MinSIOp>([](auto) { return ptx::Redux::min; })
-      .Case<arith::MaxUIOp>([](auto) { return ptx::Redux::umax; })
-      .Case<arith::MinUIOp>([](auto) { return ptx::Redux::umin; })
-      .Case<arith::AndIOp>([](auto) { return ptx::Redux::and_; })
-      .Case<arith::OrIOp>([](auto) { return ptx::Redux::or_; })
-      .Case<arith::XOrIOp>([](auto) { return ptx::Redux::xor_; })
-      .Default([](Operation &) { return std::nullopt; });
-}
-
 Value reducePair(ThreadContext &t, ptx::Redux kind, Value a, Value b) {
   switch (kind) {
   case ptx::Redux::add: return arith::AddIOp::create(t.b, a, b);
@@ -242,15 +219,8 @@ Value reduceWarp(ThreadContext &t, ptx::Redux kind, Value value) {
   return value;
 }
 
-/// Combines lanes by one redux, or by a butterfly for each bit. After that, all of the lanes hold the result. `halves`: recursive halving,
-/// as long as a lane has several registers.
+/// Combines lanes by a butterfly for each bit of the mask. `halves`: recursive halving, as long as a lane has several registers.
 static LogicalResult reduceLanes(ThreadContext &t, Block &region, bool isSymmetric, uint64_t laneMask, bool halves, HeldTiles &held) {
-  std::optional<ptx::Redux> redux = laneMask == allLaneBits && !halves ? reduxOf(region) : std::nullopt;
-  if (redux) {
-    for (ThreadValues &values : held)
-      values = {reduceWarp(t, *redux, values.front())};
-    return success();
-  }
   for (int64_t bit = 0; bit < laneBits; ++bit) {
     if (!(laneMask >> bit & 1)) continue;
     bool halvesNow = halves && held.size() > 1;
@@ -283,15 +253,15 @@ static LogicalResult exchangePartials(ThreadContext &t, tt::ReduceOp op, const R
     ThreadValues values;
     for (const ThreadValues &operands : held)
       values.push_back(operands[i]);
-    shared.push_back(optimalScratch(steps.written, steps.read, ttg::memoryBits(memoryType(values.front().getType()))).shared);
+    shared.push_back(optimalScratch(steps.writtenLayout, steps.readLayout, ttg::memoryBits(memoryType(values.front().getType()))).shared);
     Value start = arith::AddIOp::create(t.b, base, t.i32(offsets[i]));
-    if (failed(storeTile(t, op, start, steps.written, shared.back(), values, /*stmatrix=*/false, Value()))) return failure();
+    if (failed(storeTile(t, op, start, steps.writtenLayout, shared.back(), values, /*stmatrix=*/false, Value()))) return failure();
   }
   ctaBarrier(t);
-  HeldTiles read(static_cast<size_t>(steps.read.registersPerThread()));
+  HeldTiles read(static_cast<size_t>(steps.readLayout.registersPerThread()));
   for (size_t i = 0; i < count; ++i) {
     Value start = arith::AddIOp::create(t.b, base, t.i32(offsets[i]));
-    FailureOr<ThreadValues> values = loadTile(t, op, start, steps.read, shared[i], held.front()[i].getType());
+    FailureOr<ThreadValues> values = loadTile(t, op, start, steps.readLayout, shared[i], held.front()[i].getType());
     if (failed(values)) return failure();
     for (auto [reg, value] : llvm::enumerate(*values))
       read[reg].push_back(value);
@@ -303,22 +273,23 @@ static LogicalResult exchangePartials(ThreadContext &t, tt::ReduceOp op, const R
 static LogicalResult lowerReduce(ThreadContext &t, tt::ReduceOp op) {
   std::optional<ReductionSteps> steps = reductionSteps(op);
   if (!steps) return bug(op, "no layout was found for it");
-  const ReductionPlan &plan = steps->plan;
+  if (std::optional<std::string> error = verifyReduction(*steps)) return bug(op, "invalid plan: " + *error);
   Block &region = op.getCombineOp().front();
   FailureOr<HeldTiles> held = heldIn(t, op, op.getSrcs(), steps->source);
   if (failed(held)) return failure();
-  std::optional<ArgReduction> pick = argReduction(op);
-  bool isSymmetric = pick ? pick->isSymmetric : isCommutative(op);
-  auto reduce = [&](uint64_t registerMask, uint64_t laneMask, bool halves) {
-    if (steps->inWarps) {
-      argReduceInWarps(t, *pick, !op->getResult(0).use_empty(), registerMask, *held);
+  auto reduce = [&](const ReductionPlan &plan, std::optional<ptx::Redux> redux, bool halves) -> LogicalResult {
+    if (steps->argInWarps) {
+      argReduceInWarps(t, *steps->argInWarps, !op->getResult(0).use_empty(), plan.registerMask, *held);
       return success();
     }
-    return success(succeeded(reduceRegisters(t, region, registerMask, *held)) &&
-                   succeeded(reduceLanes(t, region, isSymmetric, laneMask, halves, *held)));
+    if (failed(reduceRegisters(t, region, plan.registerMask, *held))) return failure();
+    if (!redux) return reduceLanes(t, region, steps->isSymmetric, plan.laneMask, halves, *held);
+    for (ThreadValues &values : *held)
+      values = {reduceWarp(t, *redux, values.front())};
+    return success();
   };
-  if (failed(reduce(plan.registerMask, plan.laneMask, steps->halves))) return failure();
-  if (plan.warpMask && (failed(exchangePartials(t, op, *steps, *held)) || failed(reduce(steps->partRegisters, steps->partLanes, false))))
+  if (failed(reduce(steps->plan, steps->redux, steps->recursiveHalving))) return failure();
+  if (steps->plan.warpMask && (failed(exchangePartials(t, op, *steps, *held)) || failed(reduce(steps->partPlan, steps->partRedux, false))))
     return failure();
   return setInLayouts(t, op, *held, steps->result);
 }

@@ -295,7 +295,7 @@ static LogicalResult checkPartitions(tt::FuncOp function, int64_t warps) {
       if (own == warps) continue;
       std::string number = std::to_string(own), ofKernel = std::to_string(warps);
       WalkResult walk = partition.walk([&](Operation *op) -> WalkResult {
-        if (llvm::none_of(op->getResults(), isTile)) return WalkResult::advance();
+        if (llvm::none_of(op->getResults(), isTile) && llvm::none_of(op->getOperands(), isTile)) return WalkResult::advance();
         return refuse(op, Diag::notOnGpus,
                       {"a tile in a partition of " + number + " warps, of a kernel of " + ofKernel + " warps",
                        "give the partition num_warps(" + ofKernel + ")"});
