@@ -3,6 +3,7 @@
 # RUN: tilewright compile %s --kernel sums --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,64' | FileCheck %s --check-prefix=CPU
 # RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,*fp32:16,i32,1024' | FileCheck %s
 # RUN: tilewright compile %s --kernel shifts --num-warps 4 --target cpu:avx2 --emit asm --signature '*fp32:16,*fp32:16,i32,1024' | FileCheck %s --check-prefix=CPU
+# RUN: tilewright compile %s --kernel powers --num-warps 4 --target cuda:sm_90a --emit ptx --signature '*fp32:16,i32,1024' | FileCheck %s --check-prefix=POWERS
 
 import triton
 import triton.language as tl
@@ -28,3 +29,13 @@ def shifts(x, y, n, SIZE: tl.constexpr):
         first = tl.minimum(first >> 1, first)
         offset = (offset + n) >> 1
     tl.store(y + i, tl.load(x + offset % 32 + first // 64, mask=i < n, other=0.0))
+
+
+# POWERS: st.global
+@triton.jit
+def powers(y, n, SIZE: tl.constexpr):
+    weight = tl.full([SIZE], 1.0, tl.float32)
+    for _ in range(n):
+        for _ in tl.static_range(64):
+            weight = weight * weight
+    tl.store(y + tl.arange(0, SIZE), weight)

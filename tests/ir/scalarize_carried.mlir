@@ -131,3 +131,23 @@ tt.func @weights(%n: i32, %out: tensor<8x!tt.ptr<f32>>, %mask: tensor<8xi1>, %fi
   }
   tt.return %r#0 : tensor<8xf32>
 }
+
+// -----
+
+// == an operand that is used twice becomes one scalar; two tiles change places
+// CHECK-LABEL: @shared_operands
+// CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) -> (f32, f32)
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[A]], %[[A]] : f32
+// CHECK: %[[FOURTH:.*]] = arith.mulf %[[SQUARE]], %[[SQUARE]] : f32
+// CHECK-NOT: arith.mulf {{.*}} : f32
+// CHECK: scf.yield %[[B]], %[[FOURTH]] : f32, f32
+tt.func @shared_operands(%n: i32) -> tensor<8xf32> {
+  %two = arith.constant dense<2.0> : tensor<8xf32>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%a = %two, %b = %one) -> (tensor<8xf32>, tensor<8xf32>) : i32 {
+    %square = arith.mulf %a, %a : tensor<8xf32>
+    %fourth = arith.mulf %square, %square : tensor<8xf32>
+    scf.yield %b, %fourth : tensor<8xf32>, tensor<8xf32>
+  }
+  tt.return %r#0 : tensor<8xf32>
+}

@@ -1,6 +1,8 @@
 // Launch guards: evaluation, and conversion to numbers.
 #include "support/launch_guards.h"
 
+#include "support/guard_checks.h"
+
 #include <gtest/gtest.h>
 
 using namespace tilewright;
@@ -122,6 +124,31 @@ TEST(SignedSlots, AreAsWideAsTheirTypes) {
   EXPECT_EQ(int64_t(found[2]), 40000 - 65536);
   EXPECT_EQ(found[3], slots[3]);
   EXPECT_EQ(found[4], slots[4]);
+}
+
+// A driver's answer about an address is that of one launch: the memory may be freed and allocated anew.
+TEST(GuardChecks, SizesAreFoundAtEachLaunch) {
+  const LaunchGuard disjoint[] = {{"a and b do not overlap", {}, 0, 0, 0, 1}};
+  const SlotKind kinds[] = {SlotKind::pointer, SlotKind::pointer};
+  const uint64_t slots[] = {0x1000, 0x2000};
+  GuardChecks checks;
+  int64_t allocated = 0x1000;
+  int asked = 0;
+  auto fails = [&](llvm::ArrayRef<int64_t> given) {
+    auto findBytes = [&](llvm::MutableArrayRef<int64_t> bytes) {
+      ++asked;
+      for (int64_t &size : bytes)
+        if (size == 0) size = allocated;
+    };
+    return checks.failedBy({disjoint, kinds, {1, 1, 1}, slots, given}, findBytes, [](auto, auto &) {}) != nullptr;
+  };
+  EXPECT_FALSE(fails({}));
+  allocated = 0x2000;
+  EXPECT_TRUE(fails({}));
+  EXPECT_EQ(asked, 2);
+  EXPECT_FALSE(fails({0x1000, 0x1000}));
+  EXPECT_FALSE(fails({0x1000, 0x1000}));
+  EXPECT_EQ(asked, 3); // given sizes decide
 }
 
 } // namespace

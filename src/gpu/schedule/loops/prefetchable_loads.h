@@ -11,8 +11,8 @@ Result<void> checkPrefetch(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf:
 /// Checks that a load of a tile to registers can run ahead in its loop.
 Result<void> checkRegisterPrefetch(tt::LoadOp load, mlir::scf::ForOp loop);
 
-/// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's. With tcgen05, warp_specialize=True asks for two
-/// at least, with which the producer warp and that of the MMAs run at the same time.
+/// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's. With tcgen05, warp_specialize=True asks for
+/// two at least, with which the producer warp and that of the MMAs run at the same time.
 int64_t requestedStages(mlir::scf::ForOp loop, ttg::ConfigAttr config);
 /// Finds the loads of the loop that may run ahead, and the operands of MMAs that threads compute.
 LoopLoads findPrefetchableLoads(mlir::scf::ForOp loop, const GpuTarget &target);
