@@ -126,7 +126,7 @@ TEST(SignedSlots, AreAsWideAsTheirTypes) {
   EXPECT_EQ(found[4], slots[4]);
 }
 
-// A driver's answer about an address is that of one launch: the memory may be freed and allocated anew.
+// A driver's answer about an address is that of one launch: the memory may be freed and allocated again.
 TEST(GuardChecks, SizesAreFoundAtEachLaunch) {
   const LaunchGuard disjoint[] = {{"a and b do not overlap", {}, 0, 0, 0, 1}};
   const SlotKind kinds[] = {SlotKind::pointer, SlotKind::pointer};
