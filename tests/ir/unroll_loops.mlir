@@ -50,6 +50,22 @@ tt.func @known(%p: !tt.ptr<i32>, %n: i32) {
 
 // -----
 
+// == the groups of six iterations over all numbers of a type: the last group starts at 2^30, and would end beyond 2^31
+// CHECK-LABEL: @limits
+// CHECK: scf.for %{{.*}} = %c-2147483648_i32 to %c1073741824_i32 step %c1610612736_i32
+// CHECK: scf.for %{{.*}} = %c1073741824_i32 to %c2147483647_i32 step %c805306368_i32
+tt.func @limits(%p: !tt.ptr<i32>) {
+  %low = arith.constant -2147483648 : i32
+  %high = arith.constant 2147483647 : i32
+  %step = arith.constant 805306368 : i32
+  scf.for %i = %low to %high step %step : i32 {
+    tt.store %p, %i : !tt.ptr<i32>
+  } {tt.loop_unroll_factor = 2 : i32}
+  tt.return
+}
+
+// -----
+
 // == a factor of one or zero has no effect
 // CHECK-LABEL: @once
 // CHECK-COUNT-1: tt.store

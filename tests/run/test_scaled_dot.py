@@ -246,7 +246,7 @@ def test_both_operands_made_in_a_loop(kinds, m, n, depth, warps, low, high, nan)
 
 
 @triton.jit
-def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, MASKED: tl.constexpr):
+def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, OTHER: tl.constexpr):
     m, n, k, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, BLOCK), tl.arange(0, BLOCK // 32)
     rows = m[:, None] < M
     acc = tl.zeros((128, N), tl.float32)
@@ -254,8 +254,8 @@ def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, B
         a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :], mask=rows, other=0)
         b = tl.load(b_ptr + n[None, :] * K + (start + k)[:, None])
         at = scale_ptr + m[:, None] * stride + (start // 32 + groups)[None, :]
-        if MASKED:
-            scale = tl.load(at, mask=rows & (start // 32 + groups < K // 32 - 1)[None, :], other=7)
+        if OTHER is not None:
+            scale = tl.load(at, mask=rows & (start // 32 + groups < K // 32 - 1)[None, :], other=OTHER)
         else:
             scale = tl.load(at, mask=rows, other=0)
         acc = tl.dot_scaled(a, scale, "e4m3", b, None, "bf16", acc)
@@ -263,18 +263,18 @@ def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, B
 
 
 @pytest.mark.parametrize("depth, gap", [(320, 0), (512, 0), (256, 3), (256, 8), (64, 0)])
-@pytest.mark.parametrize("masked", [False, True])
-def test_scales_of_rows_that_begin_anywhere(depth, gap, masked):
-    """On GPUs, a word of memory contains the scales of several iterations."""
-    rows, n, groups = 100, 32, depth // 32
+@pytest.mark.parametrize("other", [None, 7, 143])
+def test_scales_of_rows_that_begin_anywhere(depth, gap, other):
+    """On GPUs, a word of memory contains the scales of several iterations. A mask may give scales that fp16 does not have."""
+    rows, n, groups = 100, 256, depth // 32
     a, a_bits = numbers((rows, depth), "e4m3", 1)
     b, _ = numbers((n, depth), "bf16", 2)
     scale = exponents(rows, groups + gap, 120, 130)
     c = np.zeros((rows, n), np.float32)
-    rows_kernel[(1,)](a_bits, scale, b, c, rows, depth, groups + gap, N=n, BLOCK=64, MASKED=masked)
+    rows_kernel[(1,)](a_bits, scale, b, c, rows, depth, groups + gap, N=n, BLOCK=64, OTHER=other)
     used = scale[:, :groups].copy()
-    if masked:
-        used[:, -1] = 7
+    if other is not None:
+        used[:, -1] = other
     x = upcast(a, used, 32, ml_dtypes.bfloat16)
     agree(c, wide(x) @ wide(b).T, np.abs(wide(x)) @ np.abs(wide(b)).T)
 

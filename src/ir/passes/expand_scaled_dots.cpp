@@ -190,7 +190,8 @@ private:
   }
 
   /// Returns the scale as 0 or a power of two that is a normal number of fp16, larger for small numbers. Records how far its exponent is
-  /// above the smallest one. The exponent 0, which fp16 cannot represent, counts as far above. A mask disables scales and numbers together.
+  /// above the smallest one. The exponent 0, which fp16 cannot represent, counts as far above, except where a mask gives it: the scale is 0
+  /// there.
   Value narrowScale(Value scale, bool small) {
     Type word = b.getI32Type();
     int64_t smallest = small ? minExponent - smaller : minExponent;
@@ -198,7 +199,8 @@ private:
     Value zero = constant(exponent, word, 0), below = constant(exponent, word, smallest - 1);
     Value above = arith::SubIOp::create(b, exponent, constant(exponent, word, smallest));
     auto load = scale.getDefiningOp<tt::LoadOp>();
-    if (load && load.getMask()) above = arith::SelectOp::create(b, load.getMask(), above, zero);
+    if (load && load.getMask() && (!load.getOther() || matchPattern(load.getOther(), m_Zero())))
+      above = arith::SelectOp::create(b, load.getMask(), above, zero);
     exponents.push_back(above);
     Value biased = arith::SubIOp::create(b, arith::MaxUIOp::create(b, exponent, below), below);
     Value bits = arith::ShLIOp::create(b, biased, constant(exponent, word, 10));

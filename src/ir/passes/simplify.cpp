@@ -157,7 +157,8 @@ template <typename Add> struct AddToDot : OpRewritePattern<Add> {
   LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
     for (auto [product, addend] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       auto dot = product.template getDefiningOp<tt::DotOp>();
-      if (!dot || !dot->hasOneUse() || !isZeroTile(dot.getC()) || dot.getMaxNumImpreciseAcc() != 0) continue;
+      if (!dot || !dot->hasOneUse() || dot->getBlock() != op->getBlock() || !isZeroTile(dot.getC()) || dot.getMaxNumImpreciseAcc() != 0)
+        continue;
       auto sum = tt::DotOp::create(rewriter, dot.getLoc(), dot.getType(), dot.getA(), dot.getB(), addend, dot.getInputPrecision(),
                                    dot.getMaxNumImpreciseAcc());
       sum->setDiscardableAttrs(dot->getDiscardableAttrDictionary());

@@ -38,9 +38,14 @@ Value endOfGroups(ImplicitLocOpBuilder &b, scf::ForOp loop, int64_t factor) {
   Value fits = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, loop.getStep(), constant(longest));
   whole = b.createOrFold<arith::SelectOp>(fits, whole, constant(0));
   Value end = b.createOrFold<arith::AddIOp>(low, b.createOrFold<arith::MulIOp>(whole, loop.getStep()));
-  Value isBeyond = b.createOrFold<arith::CmpIOp>(before, end, low);
+  // The last group starts at a number of the type. Its end may be beyond.
   Value group = b.createOrFold<arith::MulIOp>(loop.getStep(), constant(factor));
-  return b.createOrFold<arith::SelectOp>(isBeyond, b.createOrFold<arith::SubIOp>(end, group), end);
+  Value start = b.createOrFold<arith::SubIOp>(end, group);
+  llvm::APInt largest = loop.getUnsignedCmp() ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits);
+  Value left = b.createOrFold<arith::SubIOp>(constant(largest.getSExtValue()), start);
+  Value isBeyond = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, left, group);
+  Value isAny = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, whole, constant(0));
+  return b.createOrFold<arith::SelectOp>(b.createOrFold<arith::AndIOp>(isAny, isBeyond), start, end);
 }
 
 /// Appends `factor` - 1 copies of the body to it. Each copy uses the values that the previous copy would have yielded.

@@ -11,6 +11,7 @@
 #include "gpu/schedule/staging/stageable.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/copied_boxes.h"
+#include "support/gpu_hardware.h"
 #include "support/target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,6 +53,7 @@ ttg::StoreSharedOp tileBefore(ttg::DescriptorLoadOp row, ArrayRef<ttg::Descripto
 /// Stores rows of numbers next to a tile that arrives before them, so that they share its barrier and its wait. Their buffers are in use
 /// for a longer time then, for which shared memory must suffice. With tcgen05, other warps wait for rows than for tiles.
 void joinRows(tt::FuncOp function, ArrayRef<ttg::DescriptorLoadOp> loads, const GpuTarget &target) {
+  if (target.tcgen05) return;
   SmallVector<std::pair<ttg::StoreSharedOp, ttg::StoreSharedOp>> rows; // and tiles
   SmallVector<DeeperBuffer> buffers;
   for (ttg::DescriptorLoadOp load : loads) {
@@ -61,12 +63,10 @@ void joinRows(tt::FuncOp function, ArrayRef<ttg::DescriptorLoadOp> loads, const 
     rows.emplace_back(storeOf(load), tile);
     buffers.push_back({alloc, 1, load->getParentOp()});
   }
-  if (target.tcgen05 || SharedPlanner(function).plan(buffers).bytes > target.sharedBytes) return;
-  for (auto [row, tile] : rows) {
-    row->moveAfter(tile);
-    Operation *alloc = row.getBuffer().getDefiningOp();
-    if (alloc->getBlock() == tile->getBlock() && !alloc->isBeforeInBlock(tile)) alloc->moveBefore(tile);
-  }
+  int64_t barriers = mbarrierBytes * static_cast<int64_t>(loads.size());
+  if (rows.empty() || SharedPlanner(function).plan(buffers).bytes + barriers > target.sharedBytes) return;
+  for (auto [row, tile] : rows)
+    row->moveAfter(tile); // copyFirst moves the buffer
 }
 
 CopyGroup groupOf(ttg::DescriptorLoadOp load, ArrayRef<ttg::DescriptorLoadOp> loads) {
