@@ -12,6 +12,7 @@
 #include "gpu/tiles/axis_info.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/address/indices.h"
+#include "tile_context.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Parser/Parser.h"
@@ -120,18 +121,6 @@ const std::pair<const char *, bool (*)(int64_t a, int64_t b, uint64_t ua, uint64
     {"uge", [](int64_t, int64_t, uint64_t a, uint64_t b) { return a >= b; }},
     {"eq", [](int64_t a, int64_t b, uint64_t, uint64_t) { return a == b; }},
 };
-
-MLIRContext &testContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    tt::registerDialects(registry);
-    registry.insert<ttg::TTGDialect>();
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
 
 /// A function of a pointer and the two scalars, in which expressions become operations.
 class Kernel {

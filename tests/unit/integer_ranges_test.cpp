@@ -5,6 +5,7 @@
 #include "ir/address/divisibility.h"
 #include "ir/address/indices.h"
 #include "ir/passes.h"
+#include "tile_context.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -51,17 +52,6 @@ const Meaning meanings[] = {
 int64_t apply(const Meaning &meaning, int64_t x, int64_t y, int64_t bits) {
   uint64_t mask = llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(bits));
   return static_cast<int64_t>(meaning.apply(uint64_t(x) & mask, uint64_t(y) & mask, x, y, bits));
-}
-
-MLIRContext &testContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    tt::registerDialects(registry);
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
 }
 
 /// A function of the integers %a and %b, multiples of 4 and 8 if `areMultiples`, and of %c of one bit.

@@ -21,8 +21,8 @@ using namespace tilewright;
 
 namespace {
 
-/// Returns the scalar that all elements of `tile` equal, or null. May create scalar operations at the insertion point, so `tile` must be
-/// visible there.
+/// Tiles whose elements all equal one scalar, without any loop's help. `get` may create operations at the insertion point, where the tile
+/// must be visible.
 class Uniform {
 public:
   static bool is(Value tile) {
