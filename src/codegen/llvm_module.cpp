@@ -3,6 +3,7 @@
 #include "codegen/llvm_module.h"
 
 #include "codegen/debug_info.h"
+#include "codegen/fatal_errors.h"
 #include "codegen/float16_calls.h"
 #include "codegen/line_scopes.h"
 #include "codegen/stack_arguments.h"
@@ -50,6 +51,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 using namespace llvm;
 
@@ -119,17 +121,23 @@ static std::unique_ptr<TargetMachine> createMachine(const CodeGenerator &generat
   return machine;
 }
 
-/// Returns null, with the reason in `error`, if this build of LLVM has no back end for the generator. A target machine has tables of its
-/// CPU's features; creating them takes a twentieth of a small kernel's compile time. So each thread keeps the last one. It accumulates
-/// the names of compiled functions, so it is replaced from time to time, like contexts.
+namespace {
+struct CachedMachine {
+  std::string key;
+  std::shared_ptr<TargetMachine> machine;
+  int64_t uses = 0;
+};
+} // namespace
+
+/// A target machine has tables of its CPU's features; creating them takes a twentieth of a small kernel's compile time. So each thread
+/// keeps the last one.
+static thread_local CachedMachine lastMachine;
+
+/// Returns null, with the reason in `error`, if this build of LLVM has no back end for the generator. A machine accumulates the names of
+/// compiled functions, so it is replaced from time to time, like contexts.
 static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator, bool fuse, std::string &error) {
-  struct CachedMachine {
-    std::string key;
-    std::shared_ptr<TargetMachine> machine;
-    int64_t uses = 0;
-  };
   constexpr int64_t maxUses = 64;
-  thread_local CachedMachine last;
+  CachedMachine &last = lastMachine;
   std::string key =
       join_items("|", generator.triple.str(), generator.cpu, generator.features, fuse ? "fused" : "", debugInfoIsOn() ? "lines" : "");
   if (last.key != key || !last.machine || last.uses == maxUses) last = {std::move(key), createMachine(generator, fuse, error)};
@@ -202,6 +210,17 @@ static void accessBfloatsAsIntegers(Function &function) {
   }
 }
 
+/// Compares bf16 as fp32, which is exact. LLVM 22's code generation for SVE cannot select comparisons of longer vectors of bf16.
+static void compareBfloatsAsFloats(Function &function) {
+  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+    auto compare = dyn_cast<FCmpInst>(&instruction);
+    if (!compare || !compare->getOperand(0)->getType()->getScalarType()->isBFloatTy()) continue;
+    IRBuilder<> b(compare);
+    for (Use &operand : compare->operands())
+      operand = b.CreateFPExt(operand, operand->getType()->getWithNewType(b.getFloatTy()));
+  }
+}
+
 static void cleanUp(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -234,6 +253,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
     passes.run(function, functions);
     if (machine.getTargetTriple().isX86()) storeSingleElements(function);
     if (!machine.getTargetTriple().isNVPTX()) accessBfloatsAsIntegers(function);
+    if (machine.getTargetTriple().isAArch64()) compareBfloatsAsFloats(function);
   }
 }
 
@@ -321,6 +341,17 @@ static void keepVariables(Module &module) {
   }
 }
 
+static std::optional<std::string> optimizeAndEmit(Module &module, TargetMachine &machine, const CodeGenerator &generator, CodeKind kind) {
+  for (Function &function : module)
+    generator.prepare(function);
+  if (llvmOptimizes()) cleanUp(module, machine);
+  for (Function &function : module)
+    if (!function.isDeclaration()) generator.finish(function);
+  if (machine.getTargetTriple().isX86()) defineFloat16Calls(module, machine);
+  if (kind == CodeKind::llvm) return textOf(module);
+  return emitFile(module, machine, kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile);
+}
+
 std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &generator, CodeKind kind) {
   std::string error;
   std::shared_ptr<TargetMachine> machine = machineFor(generator, module->hasAttr(fusionAttribute), error);
@@ -328,10 +359,10 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
     refuse(module, Diag::noBackend, {generator.triple.str(), error});
     return std::nullopt;
   }
-  LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<CollectErrors>(error));
+  auto context = std::make_unique<LLVMContext>();
+  context->setDiagnosticHandler(std::make_unique<CollectErrors>(error));
   if (debugInfoIsOn()) addLineScopes(module, generator.triple.starts_with("nvptx"));
-  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context, "kernel");
+  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, *context, "kernel");
   if (!translated) return std::nullopt; // the translation has reported the error
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
@@ -340,16 +371,21 @@ std::optional<std::string> generate(mlir::ModuleOp module, const CodeGenerator &
     return std::nullopt;
   }
   if (debugInfoIsOn() && !generator.triple.starts_with("nvptx")) keepVariables(*translated);
-  for (Function &function : *translated)
-    generator.prepare(function);
-  if (llvmOptimizes()) cleanUp(*translated, *machine);
-  for (Function &function : *translated)
-    if (!function.isDeclaration()) generator.finish(function);
-  if (machine->getTargetTriple().isX86()) defineFloat16Calls(*translated, *machine);
-  if (kind == CodeKind::llvm) return textOf(*translated);
-  auto type = kind == CodeKind::assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
-  std::optional<std::string> code = emitFile(*translated, *machine, type);
-  if (code && error.empty()) return code;
+  std::optional<std::string> code;
+  std::optional<std::string> fatal = fatalErrorOf([&] { code = optimizeAndEmit(*translated, *machine, generator, kind); });
+  if (!fatal && code && error.empty()) return code;
+  if (fatal) { // LLVM may still refer to these
+    translated.release();
+    context.release();
+    new std::shared_ptr<TargetMachine>(std::move(machine));
+    lastMachine = {};
+    if (generator.fallback) {
+      CodeGenerator simpler = generator;
+      simpler.prepare = std::exchange(simpler.fallback, nullptr);
+      return generate(module, simpler, kind);
+    }
+    error = StringRef(*fatal).split('\n').first;
+  }
   refuse(module, Diag::codeRefused, {error.empty() ? "LLVM has no emitter for this kind of file" : error});
   return std::nullopt;
 }

@@ -26,6 +26,8 @@ struct CodeGenerator {
   std::optional<llvm::CodeModel::Model> model;   ///< none: the target's default
   std::function<void(llvm::Function &)> prepare; ///< for each function, before optimization
   void (*finish)(llvm::Function &);              ///< for each function with a body, after optimization
+  /// In place of `prepare`, if LLVM cannot compile the functions otherwise; may be null.
+  std::function<void(llvm::Function &)> fallback = {};
 };
 
 /// Translates a module of LLVM dialect functions to LLVM IR and optimizes it: common address arithmetic, dead code, loop-invariant

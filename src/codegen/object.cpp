@@ -33,6 +33,8 @@ void allowFpFusion(mlir::ModuleOp module) {
   module->setAttr(fusionAttribute, mlir::UnitAttr::get(module.getContext()));
 }
 
+constexpr int64_t sveUnit = 16; // bytes that every SVE register has
+
 static void initializeTargets() {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
@@ -46,13 +48,14 @@ static void initializeTargets() {
   LLVMInitializeAArch64AsmParser();
 }
 
-/// Omits unwind tables: the functions that a kernel calls do not throw.
-static void prepare(const CpuTarget &target, Function &function) {
+/// Omits unwind tables: the functions that a kernel calls do not throw. `scalableBytes` is the least size of an SVE register, 0 without
+/// SVE.
+static void prepare(const CpuTarget &target, int64_t scalableBytes, Function &function) {
   function.setDoesNotThrow();
   if (!target.tuneCpu.empty()) function.addFnAttr("tune-cpu", target.tuneCpu);
-  constexpr unsigned unit = 16, most = 16; // bytes that a register has at least, and times that at most
-  if (target.scalableBytes)
-    function.addFnAttr(Attribute::getWithVScaleRangeArgs(function.getContext(), static_cast<unsigned>(target.scalableBytes) / unit, most));
+  constexpr unsigned most = 16; // times the smallest register
+  if (scalableBytes)
+    function.addFnAttr(Attribute::getWithVScaleRangeArgs(function.getContext(), static_cast<unsigned>(scalableBytes / sveUnit), most));
 }
 
 void registerCpuBackend() {
@@ -62,8 +65,11 @@ void registerCpuBackend() {
 
 std::optional<std::string> generateCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
   registerCpuBackend();
-  CodeGenerator generator{tripleOf(target.isa), target.cpu, target.features, CodeModel::Small, {}, [](Function &) {}};
-  generator.prepare = [&](Function &function) { prepare(target, function); };
+  CodeGenerator generator{tripleOf(target.isa), target.cpu, target.features, CodeModel::Small, {}, [](Function &) {}, {}};
+  generator.prepare = [&](Function &function) { prepare(target, target.scalableBytes, function); };
+  // LLVM 22 cannot select SVE instructions for some operations on vectors of a fixed size, such as truncations to half a register of NEON.
+  // If registers may have any size, it splits such vectors into those of NEON.
+  if (target.scalableBytes > sveUnit) generator.fallback = [&](Function &function) { prepare(target, sveUnit, function); };
   return generate(module, generator, kind);
 }
 
