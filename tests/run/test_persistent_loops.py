@@ -35,6 +35,34 @@ def test_matmul(M, N, K, programs):
 
 
 @triton.jit
+def while_kernel(a_ptr, b_ptr, out_ptr, tiles, K, programs, TRANSPOSED: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.constexpr):
+    """One operand is copied by TMA, the other by threads, in a `while` loop over tiles."""
+    tile = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    while tile < tiles:
+        rows = tile * BLOCK + tl.arange(0, BLOCK)
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for start in tl.range(0, K, STEP):
+            k = start + tl.arange(0, STEP)
+            b_at = columns[None, :] * K + k[:, None] if TRANSPOSED else k[:, None] * BLOCK + columns[None, :]
+            acc = tl.dot(tl.load(a_ptr + rows[:, None] * K + k[None, :]), tl.load(b_ptr + b_at), acc)
+        tl.store(out_ptr + rows[:, None] * BLOCK + columns[None, :], acc)
+        tile += programs
+
+
+@pytest.mark.parametrize("stages", [2, 3, 5])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("tiles, K, programs", [(1, 64, 1), (5, 64, 2), (3, 192, 1), (4, 0, 2)])
+def test_while(tiles, K, programs, transposed, stages):
+    rng = np.random.default_rng(tiles + K)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((tiles * 64, K), (K, 64)))
+    out = np.full((tiles * 64, 64), np.nan, np.float32)
+    in_memory = np.ascontiguousarray(b.T) if transposed else b
+    while_kernel[(programs,)](a, in_memory, out, tiles, K, programs, transposed, BLOCK=64, STEP=32, num_warps=4, num_stages=stages)
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@triton.jit
 def triangle_kernel(a_ptr, out_ptr, n, programs, BLOCK: tl.constexpr):
     """out[i] = the sum over j <= i of a[i, j] @ a[i, j]: the number of steps depends on the tile's number."""
     offs = tl.arange(0, BLOCK)

@@ -12,6 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+
 using namespace tilewright;
 using namespace tilewright::address;
 
@@ -74,6 +77,74 @@ const FailedGuards nothing;
 static_assert(std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards &, GridLimits>);
 static_assert(!std::is_constructible_v<Indices, tt::FuncOp, FailedGuards, GridLimits>, "a set that does not outlive it is refused");
 static_assert(!std::is_constructible_v<Indices, tt::FuncOp, const FailedGuards, GridLimits>, "a set that does not outlive it is refused");
+
+/// Tiles of 4x2 in two loops: the address is a + outer * strides[0] + inner * strides[1] + i * strides[2] + j * strides[3].
+struct StridedLoops {
+  std::array<int64_t, 4> strides, counts; // counts[0]: none if the kernel does not know it
+  bool isCounted;
+
+  std::string text() const {
+    auto constant = [](const std::string &name, int64_t value) { return name + " = arith.constant " + std::to_string(value) + " : i32\n"; };
+    auto tile = [](const std::string &name, int64_t value) {
+      return name + " = arith.constant dense<" + std::to_string(value) + "> : tensor<4x2xi32>\n";
+    };
+    return constant("%zero", 0) + constant("%step", 3) + constant("%one", 1) + constant("%most", counts[0] * 3 - 1) +
+           constant("%inner_most", counts[1]) + constant("%s0", strides[0]) + constant("%s1", strides[1]) + tile("%s2", strides[2]) +
+           tile("%s3", strides[3]) +
+           "%i = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>\n"
+           "%j = tt.make_range {start = 0 : i32, end = 2 : i32} : tensor<2xi32>\n"
+           "%rows = tt.expand_dims %i {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>\n"
+           "%cols = tt.expand_dims %j {axis = 0 : i32} : tensor<2xi32> -> tensor<1x2xi32>\n"
+           "%all_rows = tt.broadcast %rows : tensor<4x1xi32> -> tensor<4x2xi32>\n"
+           "%all_cols = tt.broadcast %cols : tensor<1x2xi32> -> tensor<4x2xi32>\n"
+           "%row_part = arith.muli %all_rows, %s2 : tensor<4x2xi32>\n"
+           "%col_part = arith.muli %all_cols, %s3 : tensor<4x2xi32>\n"
+           "%inside = arith.addi %row_part, %col_part : tensor<4x2xi32>\n"
+           "%pid = tt.get_program_id x : i32\n"
+           "%start = tt.addptr %a, %pid : !tt.ptr<f16>, i32\n"
+           "scf.for %outer = %zero to " +
+           std::string(isCounted ? "%most" : "%m") +
+           " step %step : i32 {\n scf.for %inner = %zero to %inner_most step %one : i32 {\n"
+           "%o = arith.muli %outer, %s0 : i32\n %n = arith.muli %inner, %s1 : i32\n %at = arith.addi %o, %n : i32\n"
+           "%moved = tt.addptr %start, %at : !tt.ptr<f16>, i32\n"
+           "%base = tt.splat %moved : !tt.ptr<f16> -> tensor<4x2x!tt.ptr<f16>>\n"
+           "%p = tt.addptr %base, %inside : tensor<4x2x!tt.ptr<f16>>, tensor<4x2xi32>\n"
+           "%x = tt.load %p : tensor<4x2x!tt.ptr<f16>>\n tt.store %p, %x : tensor<4x2x!tt.ptr<f16>>\n}\n}";
+  }
+
+  /// Whether equal addresses belong to equal elements, by enumeration; `outerCount` iterations of the outer loop.
+  bool areDistinct(int64_t outerCount) const {
+    std::map<int64_t, int64_t> elements;
+    for (int64_t outer = 0; outer < outerCount; ++outer)
+      for (int64_t inner = 0; inner < counts[1]; ++inner)
+        for (int64_t element = 0; element < 8; ++element) {
+          int64_t address = 3 * outer * strides[0] + inner * strides[1] + element / 2 * strides[2] + element % 2 * strides[3];
+          if (elements.try_emplace(address, element).first->second != element) return false;
+        }
+    return true;
+  }
+};
+
+TEST(Indices, ElementsOfIterationsAreDistinct) {
+  int64_t proven = 0, distinct = 0;
+  for (bool isCounted : {true, false})
+    for (int64_t outer : {0, 1, 8, -3, 16})
+      for (int64_t inner : {0, 2, -8, 24})
+        for (int64_t row : {0, 1, 2, -12})
+          for (int64_t col : {1, 4, 48, -96}) {
+            StridedLoops loops{{outer, inner, row, col}, {2, 3, 4, 2}, isCounted};
+            Kernel kernel(loops.text());
+            auto store = kernel.first<tt::StoreOp>();
+            Indices indices(kernel.function(), nothing, cudaGridLimits);
+            mlir::Operation *loop = store->getParentOp()->getParentOp();
+            bool found = indices.hasDistinctElements(store.getPtr(), loop), really = loops.areDistinct(isCounted ? 2 : 40);
+            EXPECT_TRUE(!found || really) << outer << " " << inner << " " << row << " " << col << " " << isCounted;
+            proven += found;
+            distinct += really;
+          }
+  EXPECT_GT(proven, distinct / 3); // others need more than an order of the strides
+  EXPECT_LT(distinct, 640);
+}
 
 TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {
   Kernel kernel("%p = tt.get_program_id x : i32\n %x = arith.muli %p, %s : i32\n %w = arith.extsi %x : i32 to i64\n"

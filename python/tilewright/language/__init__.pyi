@@ -349,7 +349,7 @@ class range(base_value):
     - num_stages: the depth of the software pipeline on a GPU: the number of iterations whose loads are in flight.
     - loop_unroll_factor: unrolls this many iterations into one. A remainder loop without a pipeline follows.
     - disable_licm: accepted for compatibility. Loop-invariant code is always hoisted.
-    - flatten, disallow_acc_multi_buffer: accepted for compatibility. Persistent loops prefetch the next tile without a hint; the other hint is for hardware that is not supported.
+    - flatten, disallow_acc_multi_buffer: accepted for compatibility. Persistent loops prefetch the next tile without a hint, and the compiler decides how many accumulators tensor memory holds.
     - warp_specialize: True requests a producer warp for copies, from Hopper on. On Blackwell, the loop then has two stages at least. Without it, the compiler decides.
     - early_exit: True allows `break`, `continue` and `return` in the loop, an extension of Triton.
 

@@ -92,6 +92,8 @@ public:
 
   /// True if the value is the same in all iterations of a loop.
   bool isInvariant(const Polynomial &value, mlir::Operation *loop);
+  /// True if elements of a tile of pointers have equal addresses only if they are the same element, also in different iterations of `loop`.
+  bool hasDistinctElements(mlir::Value pointers, mlir::Operation *loop);
   /// True if all factors are arguments of the kernel.
   bool isOfArguments(const Polynomial &value) const;
   bool isArgument(int64_t atom) const { return atom < numArguments; }
@@ -147,6 +149,12 @@ private:
 
   ElementKey keyOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims) const;
   static Extents extentsOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
+  /// A part of an address that is a multiple of `stride`: between 0 and `count` - 1 times, if the count is known.
+  struct Digit {
+    int64_t stride;
+    std::optional<int64_t> count;
+  };
+  std::optional<Digit> digitOf(const Term &term, const Extents &extents, mlir::Operation *loop);
   std::optional<Polynomial> withIterations(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
   bool isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high);

@@ -5,7 +5,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -191,6 +193,49 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   }
   if (isa<RankedTensorType>(value.getType())) return Failure{"its pointers come from " + op->getName().getStringRef().str()};
   return Pointer{value, {}};
+}
+
+/// A coordinate of the tile, or the index of an iteration of `loop` or of a loop in it.
+std::optional<Indices::Digit> Indices::digitOf(const Term &term, const Extents &extents, Operation *loop) {
+  if (term.dim >= 0 && !term.factors.empty()) return std::nullopt;
+  if (term.dim >= 0) return Digit{term.coefficient, extents[static_cast<size_t>(term.dim)]};
+  if (term.factors.size() != 1 || isArgument(term.factors[0])) return std::nullopt;
+  const Atom atom = atomAt(term.factors[0]); // a copy, because scalar() may create atoms
+  if ((atom.kind != Kind::iteration && atom.kind != Kind::induction) || !loop->isAncestor(atom.loop)) return std::nullopt;
+  auto counted = cast<scf::ForOp>(atom.loop);
+  Polynomial lower = scalar(counted.getLowerBound()), upper = scalar(counted.getUpperBound());
+  std::optional<int64_t> step = scalar(counted.getStep()).constant(), length = (upper - lower).constant();
+  if (bitsOf(counted.getInductionVar().getType()) > 32 || !step || *step <= 0 || !isInvariant(lower, loop)) return std::nullopt;
+  Digit digit{term.coefficient, std::nullopt};
+  if (atom.kind == Kind::induction && llvm::MulOverflow(term.coefficient, *step, digit.stride)) return std::nullopt;
+  if (length) digit.count = llvm::divideCeilSigned(*length, *step);
+  return digit;
+}
+
+// Addresses are numbers whose digits are the coordinates and the iterations. They are distinct if each digit's stride is larger than all
+// that the digits below it can add up to.
+bool Indices::hasDistinctElements(Value pointers, Operation *loop) {
+  constexpr int64_t largest = int64_t(1) << 30; // the product with a number of 32 bits cannot wrap around
+  Result<Pointer> pointer = this->pointer(pointers, ownDims(pointers));
+  if (!pointer || !isInvariant(opaque(pointer->base), loop)) return false;
+  Extents extents = extentsOf(pointers, ownDims(pointers));
+  int64_t missing = llvm::count_if(extents, [](int64_t extent) { return extent > 1; });
+  SmallVector<Digit> digits;
+  for (const Term &term : pointer->offset.terms) {
+    if (term.dim < 0 && isInvariant(Polynomial(term), loop)) continue; // the same in all iterations
+    std::optional<Digit> digit = digitOf(term, extents, loop);
+    if (!digit || digit->stride <= -largest || digit->stride >= largest) return false;
+    digits.push_back({std::abs(digit->stride), digit->count});
+    if (term.dim >= 0 && digit->count > 1) --missing;
+  }
+  llvm::sort(digits, [](const Digit &a, const Digit &b) { return a.stride < b.stride; });
+  int64_t below = 0; // the largest number of the digits so far
+  for (const Digit &digit : digits) {
+    if (digit.stride <= below) return false;
+    if (!digit.count && &digit != &digits.back()) return false;
+    below += digit.stride * std::max<int64_t>(digit.count.value_or(1) - 1, 0);
+  }
+  return missing == 0;
 }
 
 //===---------------------------------------------------------------------------------------------------------------- masks

@@ -113,15 +113,13 @@ private:
 
   /// A loop's entry is reached from before it and from its own end.
   void repeat(scf::ForOp loop, PendingAccesses &state) {
-    for (PendingAccess &each : state)
-      enter(loop, each.access);
+    enter(loop.getBody(), state);
     PendingAccesses entry = state;
     for (size_t before = size_t(-1); before != entry.size();) {
       before = entry.size();
       state = entry;
       run(*loop.getBody(), state);
-      for (PendingAccess &each : state)
-        advance(loop, each.access);
+      advance(loop.getBody(), state);
       join(entry, state);
     }
     state = std::move(entry);
@@ -129,13 +127,15 @@ private:
   }
 
   void repeat(scf::WhileOp loop, PendingAccesses &state) {
+    enter(loop.getAfterBody(), state);
     PendingAccesses entry = state;
     for (size_t before = size_t(-1); before != entry.size();) {
       before = entry.size();
       state = entry;
-      run(loop.getBefore().front(), state);
+      run(*loop.getBeforeBody(), state);
       PendingAccesses again = state;
-      run(loop.getAfter().front(), again);
+      run(*loop.getAfterBody(), again);
+      advance(loop.getAfterBody(), again);
       join(entry, again);
     }
     leave(loop, state);
@@ -147,22 +147,31 @@ private:
     return found->second;
   }
 
-  /// Names stages by the counter of the loop in its first iteration, if the loop has one for this buffer.
-  void enter(scf::ForOp loop, SharedAccess &access) {
+  /// Names stages by the counter of the loop in its first iteration, where the loop has one for this buffer.
+  void enter(Block *body, PendingAccesses &state) {
+    for (PendingAccess &each : state)
+      if (BlockArgument counter = counterIn(body, each.access)) rename(each.access, counter, carriedValues(counter).first);
+  }
+
+  /// The counter of the loop by which it names stages of this buffer; null if there is none.
+  BlockArgument counterIn(Block *body, const SharedAccess &access) {
     auto alloc = dyn_cast<ttg::AllocOp>(access.owner);
-    if (!alloc) return;
+    if (!alloc) return {};
     for (Operation *user : alloc.getResult().getUsers()) {
       auto stage = dyn_cast<ttg::StageOp>(user);
-      if (!stage || !loop->isAncestor(stage)) continue;
+      if (!stage || !body->getParentOp()->isAncestor(stage)) continue;
       BlockArgument counter = stagesNamed(stage.getIndex(), access.stages.bits.getBitWidth()).counter;
-      if (counter && counter.getOwner() == loop.getBody()) return rename(access, counter, loop.getTiedLoopInit(counter)->get());
+      if (counter && counter.getOwner() == body) return counter;
     }
+    return {};
   }
 
   /// Names stages by the counter of the next iteration.
-  void advance(scf::ForOp loop, SharedAccess &access) {
-    BlockArgument counter = access.stages.counter;
-    if (counter && counter.getOwner() == loop.getBody()) rename(access, counter, loop.getTiedLoopYieldedValue(counter)->get());
+  void advance(Block *body, PendingAccesses &state) {
+    for (PendingAccess &each : state) {
+      BlockArgument counter = each.access.stages.counter;
+      if (counter && counter.getOwner() == body) rename(each.access, counter, carriedValues(counter).second);
+    }
   }
 
   /// Names stages by `counter`, which is `value` now.

@@ -17,6 +17,17 @@ bool SharedAccess::overlaps(const SharedAccess &other) const {
   return owner != other.owner || stages.counter != other.stages.counter || stages.bits.intersects(other.stages.bits);
 }
 
+std::pair<Value, Value> carriedValues(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument != loop.getInductionVar())
+    return {loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()};
+  auto loop = dyn_cast<scf::WhileOp>(parent);
+  if (!loop || argument.getOwner() != loop.getAfterBody()) return {};
+  auto passed = dyn_cast<BlockArgument>(loop.getConditionOp().getArgs()[argument.getArgNumber()]);
+  if (!passed || passed.getOwner() != loop.getBeforeBody()) return {};
+  return {loop.getInits()[passed.getArgNumber()], loop.getYieldOp().getOperand(passed.getArgNumber())};
+}
+
 /// The value of a loop that an index is computed from; null if there is none.
 static BlockArgument counterOf(Value index) {
   SmallVector<Value> pending{index};
@@ -25,8 +36,7 @@ static BlockArgument counterOf(Value index) {
     Value value = pending.pop_back_val();
     if (value.getType() != index.getType() || !seen.insert(value).second) continue;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (loop && argument != loop.getInductionVar()) return argument;
+      if (carriedValues(argument).first) return argument;
     } else if (Operation *op = value.getDefiningOp(); isa<arith::AddIOp, arith::SubIOp, arith::SelectOp>(op)) {
       llvm::append_range(pending, op->getOperands());
     }

@@ -46,6 +46,10 @@ std::optional<llvm::SmallVector<SharedAccess>> sharedAccessesOf(mlir::Operation 
 /// True if the operation's lowering has a barrier of all threads that hold tiles, before its own accesses.
 bool hasBarrierInside(mlir::Operation *op);
 
+/// What an argument of a loop's body is in the first iteration and, seen from any iteration, in the next; null if the loop does not carry
+/// it.
+std::pair<mlir::Value, mlir::Value> carriedValues(mlir::BlockArgument argument);
+
 /// The stages that `index` may name in a circular buffer of `depth` stages.
 StageSet stagesOf(mlir::Value index, unsigned depth);
 

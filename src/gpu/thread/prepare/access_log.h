@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 struct GlobalAccess {
   mlir::Value pointer;
   bool writes = false;
-  bool changes = false;                ///< it belongs to another iteration, which accessed other elements
+  bool changes = false;                ///< it belongs to another iteration, in which other threads may have accessed these addresses
   std::optional<tt::RMWOp> blind = {}; ///< an atomic operation with an unused result; operations of the same kind may overtake it
   mlir::Value base = {};               ///< the kernel argument that the pointer is derived from; null if unknown
 };

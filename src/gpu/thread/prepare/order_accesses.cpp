@@ -74,7 +74,8 @@ namespace {
 
 class AccessOrder {
 public:
-  AccessOrder(tt::FuncOp kernel, bool isCluster) : kernel(kernel), isCluster(isCluster), b(kernel.getContext()) {
+  AccessOrder(tt::FuncOp kernel, bool isCluster)
+      : kernel(kernel), isCluster(isCluster), failedGuards(ttg::failedGuardsOf(kernel)), b(kernel.getContext()) {
     kernel.walk([&](ttg::TmaStoreOp store) { tmaStores.push_back(store); });
   }
 
@@ -112,6 +113,7 @@ private:
 
   void visitLoop(Operation *loop) {
     waitBefore(loop);
+    orderLoop(loop);
     AccessLog::Mark before = log.mark();
     expectIteration(loop);
     for (Region &region : loop->getRegions())
@@ -170,14 +172,40 @@ private:
     return isSynchronized;
   }
 
+  /// Inserts a barrier before the loop if an access in it must not overtake one before the loop. In the loop, each iteration would wait.
+  /// A result that one thread shares with the others has its own barriers in each iteration.
+  void orderLoop(Operation *loop) {
+    loop->walk([&](Operation *op) {
+      std::optional<GlobalAccess> access = accessOf(op);
+      return access && scratchBytes(op) == 0 && orderAfterLog(*access, loop) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  }
+
   /// Adds the accesses of the loop's body to the log, as if an earlier iteration had made them.
   void expectIteration(Operation *loop) {
+    DenseMap<Value, bool> changes; // by pointers
     loop->walk([&](Operation *op) {
       std::optional<GlobalAccess> access = accessOf(op);
       if (!access || !mayBeOvertaken(op)) return;
-      access->changes = loop->isAncestor(access->pointer.getParentBlock()->getParentOp());
+      auto [known, isNew] = changes.try_emplace(access->pointer);
+      if (isNew) known->second = mayChange(access->pointer, loop);
+      access->changes = known->second;
       log.add(*access);
     });
+  }
+
+  /// True if an element of the tile of pointers may have an address that another element had in an earlier iteration.
+  bool mayChange(Value pointer, Operation *loop) {
+    if (!loop->isAncestor(pointer.getParentBlock()->getParentOp())) return false;
+    bool isWritten = llvm::any_of(pointer.getUsers(), [](Operation *user) {
+      std::optional<GlobalAccess> access = accessOf(user);
+      return access && access->writes;
+    });
+    if (!isWritten || !isExclusive(pointer) || isCluster) return true; // the answer would not matter
+    address::Indices trial(kernel, failedGuards, cudaGridLimits);
+    if (!trial.hasDistinctElements(pointer, loop)) return true;
+    ttg::relyOn(kernel, trial.guards());
+    return false;
   }
 
   /// True if later stores must be ordered after the access. Asynchronous copies of the same CTA need no order: its threads wait for their
@@ -293,6 +321,7 @@ private:
 
   tt::FuncOp kernel;
   bool isCluster;
+  address::FailedGuards failedGuards;
   OpBuilder b;
   AccessLog log;                                      // since the last barrier
   DenseMap<std::pair<Value, Value>, NoAlias> noAlias; // by pairs of kernel arguments: a kernel may have thousands of accesses
