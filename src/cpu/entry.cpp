@@ -14,7 +14,7 @@
 #include "cpu/lower.h"
 #include "cpu/operations.h"
 #include "cpu/panel_cache.h"
-#include "ir/modulo_to_mask.h"
+#include "ir/passes.h"
 #include "ir/refusal.h"
 #include "ir/slots.h"
 

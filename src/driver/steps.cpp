@@ -16,6 +16,7 @@
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/tiles/tma/tensor_map.h"
 #include "gpu/ttg/ttg.h"
+#include "ir/element_functions.h"
 #include "ir/newer_text.h"
 #include "ir/passes.h"
 #include "ir/refusal.h"
@@ -44,11 +45,11 @@ static bool takeWarps(Compilation &c) {
 
 static LogicalResult emitKernel(Compilation &c) {
   c.module = c.request.kernel.emit(*c.context, c.request.args, c.options, c.diagnostics);
-  if (c.module && !takeWarps(c)) return failure();
+  if (!c.module || !takeWarps(c)) return failure();
   bool overlaps = c.options.backend == "cuda" && c.options.capability >= 90;
-  if (c.module) tt::expandGridDependencies(*c.module, overlaps);
+  tt::expandGridDependencies(*c.module, overlaps);
   c.isVerified = c.request.kernel.function() && c.options.overrideText.empty(); // by the front end
-  return success(c.module.get() != nullptr);
+  return tt::checkElementFunctions(*c.module);
 }
 
 static LogicalResult link(Compilation &c) {

@@ -4,11 +4,15 @@
 #include "support/launch_guards.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/LogicalResult.h"
+
+#include <vector>
 
 namespace mlir {
 class ImplicitLocOpBuilder;
 class ModuleOp;
+class Operation;
 class Type;
 class Value;
 } // namespace mlir
@@ -63,17 +67,28 @@ llvm::LogicalResult simplify(mlir::ModuleOp module);
 /// The same. Returns true if a fixed point is reached.
 bool simplifyAll(mlir::ModuleOp module);
 
-/// Replaces a loop-carried tile that advances by a uniform amount in each iteration by its start plus one carried scalar.
+/// Replaces comparisons of tiles that hold for all elements, whatever the launch: of ranges, constants and loops with constant bounds. A
+/// following simplify() drops the masks.
+///   before: for %i = 0 to 128 step 8 { %mask = (splat %i + range 8) < 128 ... }
+///   after:  %mask = true
+llvm::LogicalResult foldComparisons(mlir::ModuleOp module);
+
+/// Replaces a tile that each iteration of a loop, or a branch, moves by equal amounts by its start plus one scalar. A tile whose elements
+/// are all equal becomes a scalar, too.
 ///   before: iter_args(%p = %start) { ... yield (tt.addptr %p, splat %step) }
 ///   after:  iter_args(%d = 0) { %p = tt.addptr %start, splat %d ... yield (%d + %step) }
 /// The scalar for pointers is always i64. The scalar for integer tiles has their element type. A following simplify() adds it to the base:
 /// addptr (splat (addptr %base, %d)), %offsets.
 llvm::LogicalResult scalarizeCarried(mlir::ModuleOp module);
 
-/// Replaces comparisons of tiles that hold for all elements, whatever the launch: of ranges, constants and loops with constant bounds. A
-/// following simplify() drops the masks.
-///   before: for %i = 0 to 128 step 8 { %mask = (splat %i + range 8) < 128 ... }
-///   after:  %mask = true
-llvm::LogicalResult foldComparisons(mlir::ModuleOp module);
+/// True if an operation of another dialect keeps the position of each element along a dimension.
+using KeepsPosition = llvm::function_ref<bool(mlir::Operation *, int64_t dim)>;
+/// Replaces a modulo in the addresses of a dot's operand by a mask, if rows from the divisor on are never stored. Then addresses are
+/// affine.
+///   before: %r = (%x + range) % %m     %a = tt.load (%base + %r * %stride + ...)               tt.store %c, mask: %x + range < %m
+///   after:  %r = %x + range            %a = tt.load (%base + %r * %stride + ...), mask: %r < %m, other: 0
+/// Returns the guards that this relies on, none of which is in `failedGuards`. No launch has a larger grid than `limits`.
+std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const llvm::StringSet<> &failedGuards, const GridLimits &limits,
+                                      KeepsPosition keepsPosition);
 
 } // namespace tilewright

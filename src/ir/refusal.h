@@ -1,8 +1,7 @@
 // How a pass reports an error. There are two ways:
 //
-//   refuse(op, Diag::descriptorReduceType, {"min", "f64"})     the kernel uses an unsupported feature: a row of diagnostics.def, at its
-//   line bug(op, "a load without a layout")                         the compiler violates an invariant: reported as a bug, with pass and
-//   operation
+//   refuse(op, Diag::descriptorReduceType, {"min", "f64"})    the kernel uses an unsupported feature: a row of diagnostics.def, at its line
+//   bug(op, "a load without a layout")                        the compiler violates an invariant: a bug, with pass and operation
 //
 // Both use MLIR's diagnostics, so that passes remain plain functions on a module. The row and its arguments are metadata of the diagnostic.
 #pragma once

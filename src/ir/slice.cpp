@@ -11,7 +11,13 @@ namespace tilewright::tt {
 
 static SmallVector<Value> sourcesOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned number = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      if (argument.getOwner() == loop.getAfterBody()) return {loop.getConditionOp().getArgs()[number]};
+      return {loop.getInits()[number], loop.getYieldOp().getOperand(number)};
+    }
+    auto loop = dyn_cast<scf::ForOp>(parent);
     if (!loop) return {};
     if (argument == loop.getInductionVar()) return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
     return {loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()};
@@ -19,6 +25,7 @@ static SmallVector<Value> sourcesOf(Value value) {
   unsigned number = cast<OpResult>(value).getResultNumber();
   Operation *op = value.getDefiningOp();
   if (auto loop = dyn_cast<scf::ForOp>(op)) return {loop.getInitArgs()[number], loop.getYieldedValues()[number]};
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) return {loop.getConditionOp().getArgs()[number]};
   if (auto branch = dyn_cast<scf::IfOp>(op)) return {branch.thenYield().getOperand(number), branch.elseYield().getOperand(number)};
   return SmallVector<Value>(op->getOperands());
 }
@@ -43,6 +50,28 @@ bool reaches(Value value, function_ref<Search(OpOperand &)> visit) {
       if (result == Search::follow) seen.insert_range(use.getOwner()->getResults());
     }
   return false;
+}
+
+SmallVector<Value> receiversOf(OpOperand &operand) {
+  Operation *op = operand.getOwner(), *parent = op->getParentOp();
+  unsigned number = operand.getOperandNumber();
+  auto carriedBy = [](scf::ForOp loop, unsigned index) -> SmallVector<Value> {
+    return {loop.getRegionIterArg(index), loop.getResult(index)};
+  };
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    unsigned bounds = loop.getNumControlOperands();
+    return number < bounds ? SmallVector<Value>() : carriedBy(loop, number - bounds);
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) return {loop.getBeforeArguments()[number]};
+  if (isa<scf::ConditionOp>(op)) {
+    auto loop = cast<scf::WhileOp>(parent);
+    if (number == 0) return {};
+    return {loop.getAfterArguments()[number - 1], loop.getResult(number - 1)};
+  }
+  if (!isa<scf::YieldOp>(op)) return {};
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) return carriedBy(loop, number);
+  if (auto loop = dyn_cast<scf::WhileOp>(parent)) return {loop.getBeforeArguments()[number]};
+  return {parent->getResult(number)};
 }
 
 Value cloneAs(OpBuilder &b, Operation *op, ValueRange operands, Type type) {

@@ -11,7 +11,7 @@ namespace tilewright::tt {
 enum class Search { found, skip, follow };
 
 /// Searches the values that `values` are computed from, themselves first, each once. Follows the operands of operations, the bounds of
-/// induction variables, the initial and the next values of what scf.for carries, and what both sides of an scf.if yield.
+/// induction variables, the initial and the next values of what loops carry, and what both sides of an scf.if yield. Not conditions.
 bool dependsOn(mlir::ValueRange values, llvm::function_ref<Search(mlir::Value)> visit);
 
 /// Searches the uses of the value, and those of the results of operations that it follows. A yield has no results.
@@ -23,6 +23,10 @@ template <typename... Ops> mlir::Value lookThrough(mlir::Value value) {
     value = op->getOperand(0);
   return value;
 }
+
+/// Returns the values that get this operand of a loop, a branch or their terminators: what an scf.for or scf.while carries, and results.
+/// None get a condition or a bound.
+mlir::SmallVector<mlir::Value> receiversOf(mlir::OpOperand &operand);
 
 /// Clones an operation with one result, for other operands and another type of its result. A constant has the type's shape.
 mlir::Value cloneAs(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, mlir::Type type);

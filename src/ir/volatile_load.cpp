@@ -3,7 +3,6 @@
 #include "ir/address/indices.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -21,7 +20,7 @@ static Value writtenBy(Operation *op) {
 
 bool mayChangeMeanwhile(LoadOp load) {
   if (isVolatileLoad(load)) return true;
-  if (!isa_and_nonnull<scf::WhileOp>(load->getParentOfType<LoopLikeOpInterface>().getOperation())) return false;
+  if (load->getParentOfType<MapElementwiseOp>() || !load->getParentOfType<scf::WhileOp>()) return false;
   Value base = address::baseArgument(load.getPtr());
   // Loaded pointers: a grouped GEMM reads a table of pointers in such a loop, and stores through one of them.
   bool mayBeWritten = load.getCache() == CacheModifier::CG;

@@ -9,7 +9,7 @@ namespace tilewright::tt {
 bool isVolatileLoad(LoadOp load);
 
 /// True if loads of one address by two threads may return different values. The program must then load each element once. Such a load is
-/// volatile, or it is in a `while` loop and the kernel stores to its memory.
+/// volatile, or a `while` loop repeats it and the kernel stores to its memory. Each thread makes the loads of a mapped function's elements.
 bool mayChangeMeanwhile(LoadOp load);
 
 } // namespace tilewright::tt

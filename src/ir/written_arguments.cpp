@@ -6,6 +6,7 @@
 // The result is conservative: every value computed from an address counts as an address.
 
 #include "ir/written_arguments.h"
+#include "ir/slice.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,10 +56,12 @@ private:
   void follow(OpOperand &use) {
     Operation *op = use.getOwner();
     unsigned index = use.getOperandNumber();
-    if (readsMemory(op) || isa<scf::IfOp>(op)) return;
+    if (readsMemory(op)) return;
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && index < loop.getNumControlOperands()) return add(loop.getInductionVar());
+    for (Value receiver : tt::receiversOf(use))
+      add(receiver);
+    if (isa<scf::SCFDialect>(op->getDialect())) return;
     if (op->hasTrait<OpTrait::IsTerminator>()) return followExit(op, index);
-    if (auto loop = dyn_cast<scf::ForOp>(op)) return index < 3 ? add(loop.getInductionVar()) : carry(loop, index - 3);
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) return add(loop.getBeforeArguments()[index]);
     if (auto call = dyn_cast<tt::CallOp>(op))
       if (auto callee = SymbolTable::lookupNearestSymbolFrom<tt::FuncOp>(op, call.getCalleeAttr())) return add(callee.getArgument(index));
     for (Value result : op->getResults())
@@ -69,23 +72,11 @@ private:
           add(argument);
   }
 
-  void carry(scf::ForOp loop, unsigned index) {
-    add(loop.getRegionIterArg(index));
-    add(loop.getResult(index));
-  }
-
-  /// Follows a value that leaves its block.
+  /// Follows a value that a branch, a return or a function of elements passes on.
   void followExit(Operation *exit, unsigned index) {
     Operation *parent = exit->getParentOp();
     if (auto branch = dyn_cast<BranchOpInterface>(exit)) {
       if (std::optional<BlockArgument> target = branch.getSuccessorBlockArgument(index)) add(*target);
-    } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-      carry(loop, index);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
-      if (isa<scf::YieldOp>(exit)) return add(loop.getBeforeArguments()[index]);
-      if (index == 0) return; // the condition
-      add(loop.getAfterArguments()[index - 1]);
-      add(loop.getResult(index - 1));
     } else if (auto function = dyn_cast<tt::FuncOp>(parent)) {
       // The value is a result of the calls of this function.
       if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, function->getParentOp()))

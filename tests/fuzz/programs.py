@@ -28,6 +28,7 @@ def rounding(dtype, count):
 class Tile:
     def __init__(self, name, dtype, size=0.0, error=0.0, exact=True):
         self.name, self.dtype, self.size, self.error, self.exact = name, dtype, size, error, exact
+        self.is_equal = False  # all elements are made from the same scalars
 
     @property
     def is_float(self):
@@ -39,6 +40,7 @@ class Generator:
         self.rng, self.products, self.any_size, self.scaled = random.Random(seed), products or scaled, any_size, scaled
         self.lines, self.depth, self.names = [], 1, 0
         self.tiles, self.conditions, self.inputs, self.outputs = [], [], [], []
+        self.slots = []  # the tiles that the loops and branches around the current statement carry
         while True:
             rank = self.rng.choice([1, 1, 2, 2, 2, 2, 3])
             self.shape = [self.rng.choice([1, 2, 4, 8, 16, 16, 32, 64, 128] if rank < 3 else [1, 2, 4, 8, 16]) for _ in range(rank)]
@@ -589,7 +591,9 @@ class Generator:
         """New values for the carried tiles, computed from the block's own tiles."""
         texts = []
         for slot in slots:
-            if slot.is_float:
+            if (slot.is_equal or not slot.is_float) and self.chance(0.7 if slot.is_equal else 0.2):
+                texts.append(self.equal_move(slot, slots))
+            elif slot.is_float:
                 x, sx, ex, _ = self.floating(slot.dtype)
                 if sx > 8 or ex > slot.error + 1e-2:
                     x = slot.name
@@ -605,6 +609,15 @@ class Generator:
                                               f"{a} - {self.spread(f'tl.max({slot.name}, {axis})', axis)}", f"tl.where({self.condition()}, {peer}, {a})"]))
         return [f"({text}).to(tl.{slot.dtype})" for text, slot in zip(texts, slots)]
 
+    def equal_move(self, slot, slots):
+        """Changes all elements of a tile by the same scalars."""
+        if slot.is_float:
+            peer = self.rng.choice([s.name for s in slots if s.is_equal and s.dtype == slot.dtype])
+            return self.rng.choice([f"{slot.name} * 0.5 + 1", f"{peer}", f"{slot.name} * 0.5 + {peer} * 0.25", f"tl.full({self.shape_text()}, 2, tl.{slot.dtype})"])
+        step = self.rng.choice(["3", "low", "iterations", "pid", "(pid + 1) * low"])
+        peer = self.rng.choice([s.name for s in slots if s.is_equal and not s.is_float] or [step])
+        return self.rng.choice([f"{slot.name} + {step}", f"{slot.name} - {step}", f"{slot.name} + {peer}", f"{slot.name} + {peer} - 5"])
+
     def assign(self, slots):
         texts = self.update(slots)
         if self.chance(0.5) and len(slots) > 1:
@@ -616,8 +629,17 @@ class Generator:
     def carried(self):
         slots = []
         for _ in range(self.rng.choice([1, 1, 2, 2, 3])):
+            if self.slots and self.chance(0.4):
+                outer = self.rng.choice(self.slots)
+                slots += [outer] if outer not in slots else []
+                continue
             dtype = self.rng.choice(["int32", "int32", "int32", "int8", "int64", "uint16", "float32", "float32", "float16"])
-            if dtype.startswith("f"):
+            if self.chance(0.25):
+                start = self.rng.choice(["2", "1"] if dtype.startswith("f") else ["2", "low", "pid"])
+                slots.append(self.add(f"tl.zeros({self.shape_text()}, tl.{dtype}) + {start}", dtype, 8.0, 0.05, not dtype.startswith("f")))
+                self.line(f"{slots[-1].name} = {slots[-1].name}.to(tl.{dtype})")
+                slots[-1].is_equal = True
+            elif dtype.startswith("f"):
                 x, size, error, _ = self.floating(dtype)
                 if size > 8:
                     x, error = f"tl.full({self.shape_text()}, 0.5, tl.{dtype})", 0.0
@@ -625,6 +647,14 @@ class Generator:
             else:
                 slots.append(self.add(f"{self.integer(dtype)} ^ {self.rng.randint(0, 9)}", dtype))
         return slots
+
+    def body(self, slots, statements):
+        outer, self.slots = self.slots, self.slots + [slot for slot in slots if slot not in self.slots]
+        for _ in range(self.rng.randint(0, statements)):
+            self.statement()
+        self.slots = outer
+        if slots:
+            self.assign(slots)
 
     def make_loop(self):
         if self.depth > 2:
@@ -642,9 +672,7 @@ class Generator:
             self.line(f"for {count} in range(iterations):")
         saved = list(self.tiles), list(self.conditions)
         self.depth += 1
-        for _ in range(self.rng.randint(0, 3)):
-            self.statement()
-        self.assign(slots)
+        self.body(slots, 3)
         if self.chance(0.3):
             self.assign(slots)
         if form == 0:
@@ -660,9 +688,7 @@ class Generator:
         for side in range(2):
             saved = list(self.tiles), list(self.conditions)
             self.depth += 1
-            for _ in range(self.rng.randint(0, 2)):
-                self.statement()
-            self.assign(slots)
+            self.body(slots, 2)
             self.depth -= 1
             self.tiles, self.conditions = saved
             if side == 1 or self.chance(0.5):

@@ -5,6 +5,7 @@ it. Threads with separate loads could leave a loop at different iterations, and 
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="masked"' | FileCheck %s --check-prefixes=SCALAR,VOLATILE
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="global"' | FileCheck %s --check-prefixes=SCALAR,GLOBAL
 # RUN: tilewright compile %s --kernel lookback --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,HOW="other"' | FileCheck %s --check-prefix=OTHER
+# RUN: tilewright compile %s --kernel nested --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,count=i32' | FileCheck %s --check-prefix=NESTED
 # RUN: tilewright compile %s --kernel tiles --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,SIZE=32' | FileCheck %s --check-prefix=COPIES
 # RUN: tilewright compile %s --kernel tiles --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32,SIZE=128' | FileCheck %s --check-prefix=NONE
 # RUN: tilewright compile %s --kernel waits --target cuda:sm_90a --emit ptx --signature 'flags=*i32,out=*i32' | FileCheck %s --check-prefix=WAITS
@@ -51,6 +52,22 @@ def lookback(flags, out, HOW: tl.constexpr):
         total += flag
         at = tl.where(flag == 2, -1, at - 1)
     tl.store(out + pid, total)
+
+
+# The loop around the load repeats it, too.
+# NESTED: @[[FIRST:%p[0-9]+]] ld.global.b32 [[FOUND:%r[0-9]+]]
+# NESTED: @[[FIRST]] st.shared.b32 [{{.*}}], [[FOUND]];
+# NESTED: bar.sync 0
+# NESTED: ld.shared.b32
+@triton.jit
+def nested(flags, out, count):
+    tl.store(flags + tl.program_id(0), 1)
+    seen = 0
+    while seen < count:
+        seen = 0
+        for i in range(count):
+            seen += tl.load(flags + i)
+    tl.store(out, seen)
 
 
 # Each of four warps holds the tile: the first one loads it.

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --pad-tiles -split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --pad-tiles -split-input-file -verify-diagnostics | FileCheck %s
 
 // ---- accesses are masked, and the tiles grow
 // CHECK-LABEL: tt.func public @copy
@@ -83,5 +83,45 @@ tt.func public @shapes(%x: tensor<96xf32>) -> (tensor<3x32xf32>, tensor<32x3xf32
 tt.func public @plain(%p: tensor<64x!tt.ptr<f32>>) {
   // CHECK-NEXT: tt.load %{{[^,]*}} : tensor<64x!tt.ptr<f32>>
   %x = tt.load %p : tensor<64x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+// ---- operations that have side effects and no mask are refused
+tt.func public @swap(%p: tensor<96x!tt.ptr<i32>>, %v: tensor<96xi32>) attributes {tt.any_size} {
+  // expected-error @+1 {{'tt.atomic_cas' does not support a tile of tensor<96x!tt.ptr<i32>>, which has a size that is not a power of 2}}
+  %0 = tt.atomic_cas relaxed, gpu, %p, %v, %v : (tensor<96x!tt.ptr<i32>>, tensor<96xi32>, tensor<96xi32>) -> tensor<96xi32>
+  tt.return
+}
+
+// -----
+
+tt.func public @descriptor(%d: !tt.tensordesc<tensor<96xf32>>, %i: i32, %v: tensor<96xf32>) attributes {tt.any_size} {
+  // expected-error @+1 {{'tt.descriptor_store' does not support a tile of tensor<96xf32>, which has a size that is not a power of 2}}
+  tt.descriptor_store %d[%i], %v : !tt.tensordesc<tensor<96xf32>>, tensor<96xf32>
+  tt.return
+}
+
+// -----
+
+tt.func public @assembly(%v: tensor<96xi32>) attributes {tt.any_size} {
+  // expected-error @+1 {{'tt.elementwise_inline_asm' does not support a tile of tensor<96xi32>, which has a size that is not a power of 2}}
+  %0 = tt.elementwise_inline_asm "nop" {constraints = "=r,r", packed_element = 1 : i32, pure = false} %v : tensor<96xi32> -> tensor<96xi32>
+  tt.return
+}
+
+// -----
+
+// ---- a loop may carry a tile, and store it in its body
+// CHECK-LABEL: tt.func public @loop
+tt.func public @loop(%p: tensor<96x!tt.ptr<i32>>, %v: tensor<96xi32>, %n: i32) attributes {tt.any_size} {
+  // CHECK: scf.for {{.*}} -> (tensor<128xi32>)
+  %r = scf.for %i = %n to %n step %n iter_args(%a = %v) -> (tensor<96xi32>) : i32 {
+    // CHECK: tt.store %{{.*}}, %{{.*}}, %{{.*}} : tensor<128x!tt.ptr<i32>>
+    tt.store %p, %a : tensor<96x!tt.ptr<i32>>
+    %b = arith.addi %a, %a : tensor<96xi32>
+    scf.yield %b : tensor<96xi32>
+  }
   tt.return
 }

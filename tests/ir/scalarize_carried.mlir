@@ -151,3 +151,101 @@ tt.func @shared_operands(%n: i32) -> tensor<8xf32> {
   }
   tt.return %r#0 : tensor<8xf32>
 }
+
+// -----
+
+// == equal elements in a loop in a loop, which a branch and a loop's result pass on; the tile beside them has a loaded part
+// CHECK-LABEL: @equal_in_nested_loops
+// CHECK: scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}, %[[V:.*]] = %{{.*}}) -> (f32, tensor<8xf32>)
+// CHECK: scf.for {{.*}} iter_args(%[[INNER:.*]] = %[[OUTER]], %{{.*}} = %[[V]]) -> (f32, tensor<8xf32>)
+// CHECK: %[[BRANCH:.*]] = scf.if %{{.*}} -> (f32)
+// CHECK: arith.addf %[[INNER]], %{{.*}} : f32
+// CHECK: scf.yield %[[BRANCH]], %{{.*}} : f32, tensor<8xf32>
+// CHECK: tt.splat %{{.*}} : f32 -> tensor<8xf32>
+tt.func @equal_in_nested_loops(%n: i32, %go: i1, %p: tensor<8x!tt.ptr<f32>>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%a = %one, %v = %one) -> (tensor<8xf32>, tensor<8xf32>) : i32 {
+    %s:2 = scf.for %j = %n to %n step %n iter_args(%b = %a, %w = %v) -> (tensor<8xf32>, tensor<8xf32>) : i32 {
+      %c = scf.if %go -> tensor<8xf32> {
+        %d = arith.addf %b, %one : tensor<8xf32>
+        scf.yield %d : tensor<8xf32>
+      } else {
+        scf.yield %b : tensor<8xf32>
+      }
+      %x = tt.load %p : tensor<8x!tt.ptr<f32>>
+      %y = arith.addf %x, %b : tensor<8xf32>
+      scf.yield %c, %y : tensor<8xf32>, tensor<8xf32>
+    }
+    scf.yield %s#0, %s#1 : tensor<8xf32>, tensor<8xf32>
+  }
+  tt.return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// == equal elements in a while loop, whose condition passes them on in another order
+// CHECK-LABEL: @equal_in_while
+// CHECK: scf.while (%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) : (f32, i32) -> (i32, f32)
+// CHECK: scf.condition(%{{.*}}) %[[B]], %[[A]] : i32, f32
+// CHECK: ^bb0(%[[C:.*]]: i32, %[[D:.*]]: f32):
+// CHECK: %[[E:.*]] = arith.addf %[[D]], %{{.*}} : f32
+// CHECK: scf.yield %[[E]], %[[C]] : f32, i32
+tt.func @equal_in_while(%flag: !tt.ptr<i1>, %p: tensor<8x!tt.ptr<i32>>, %start: i32) -> tensor<8xf32> {
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %number = tt.splat %start : i32 -> tensor<8xi32>
+  %r:2 = scf.while (%a = %one, %b = %number) : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xi32>, tensor<8xf32>) {
+    %go = tt.load %flag : !tt.ptr<i1>
+    scf.condition(%go) %b, %a : tensor<8xi32>, tensor<8xf32>
+  } do {
+  ^bb0(%c: tensor<8xi32>, %d: tensor<8xf32>):
+    tt.store %p, %c : tensor<8x!tt.ptr<i32>>
+    %e = arith.addf %d, %one : tensor<8xf32>
+    scf.yield %e, %c : tensor<8xf32>, tensor<8xi32>
+  }
+  tt.return %r#1 : tensor<8xf32>
+}
+
+// -----
+
+// == a branch moves the pointers of a loop by different amounts
+// CHECK-LABEL: @branch
+// CHECK: scf.for {{.*}} iter_args(%[[D:.*]] = %c0_i64) -> (i64)
+// CHECK: %[[B:.*]] = scf.if %{{.*}} -> (i64)
+// CHECK: %[[S:.*]] = arith.addi %c0_i64{{.*}}, %{{.*}} : i64
+// CHECK: scf.yield %[[S]] : i64
+// CHECK: scf.yield %c0_i64{{.*}} : i64
+// CHECK: %[[N:.*]] = arith.addi %[[D]], %[[B]] : i64
+// CHECK: scf.yield %[[N]] : i64
+tt.func @branch(%start: tensor<8x!tt.ptr<f32>>, %n: i32, %go: i1) {
+  %one = arith.constant dense<1> : tensor<8xi32>
+  %r = scf.for %i = %n to %n step %n iter_args(%p = %start) -> (tensor<8x!tt.ptr<f32>>) : i32 {
+    %v = tt.load %p : tensor<8x!tt.ptr<f32>>
+    tt.store %p, %v : tensor<8x!tt.ptr<f32>>
+    %q = scf.if %go -> tensor<8x!tt.ptr<f32>> {
+      %t = tt.addptr %p, %one : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+      scf.yield %t : tensor<8x!tt.ptr<f32>>
+    } else {
+      scf.yield %p : tensor<8x!tt.ptr<f32>>
+    }
+    scf.yield %q : tensor<8x!tt.ptr<f32>>
+  }
+  tt.return
+}
+
+// -----
+
+// == the tile that one loop carries is the offset of another: it moves by equal amounts, but its elements differ
+// CHECK-LABEL: @offset_that_moves
+// CHECK: scf.for {{.*}} -> (i32, tensor<8x!tt.ptr<f32>>)
+tt.func @offset_that_moves(%start: tensor<8x!tt.ptr<f32>>, %n: i32) {
+  %range = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+  %one = arith.constant dense<1> : tensor<8xi32>
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%o = %range, %p = %start) -> (tensor<8xi32>, tensor<8x!tt.ptr<f32>>) : i32 {
+    %v = tt.load %p : tensor<8x!tt.ptr<f32>>
+    tt.store %p, %v : tensor<8x!tt.ptr<f32>>
+    %q = tt.addptr %p, %o : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %next = arith.addi %o, %one : tensor<8xi32>
+    scf.yield %next, %q : tensor<8xi32>, tensor<8x!tt.ptr<f32>>
+  }
+  tt.return
+}

@@ -155,3 +155,32 @@ def test_functions_methods_and_rules_by_name(rule):
     np.testing.assert_array_equal(out[0], smaller(x, np.float32(0.5)))
     np.testing.assert_allclose(out[1], larger(np.exp(x), np.float32(1)), rtol=1e-5)
     np.testing.assert_array_equal(out[2], (x > 0) & (x < 1))
+
+
+@triton.jit
+def gathered(a, pointer):
+    if a % 2 == 0:
+        a += tl.load(pointer)
+    return a
+
+
+@triton.jit
+def ordered_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    total = tl.zeros((N,), tl.int32)
+    for step in range(3):
+        total += tl.map_elementwise(gathered, i, x_ptr + (N - 1 - i))
+        tl.store(x_ptr + i, i * 10 + step)
+    tl.store(x_ptr + i, i)
+    total += tl.map_elementwise(gathered, i, x_ptr + (N - 1 - i))
+    tl.store(out_ptr + i, total)
+
+
+@pytest.mark.parametrize("size", [16, 128, 1024])
+def test_loads_of_a_mapped_function_are_in_program_order(size):
+    """Each element is loaded by another thread than the one that stores it."""
+    i = np.arange(size, dtype=np.int32)
+    x, out = i % 7, np.zeros(size, np.int32)
+    loaded = (i % 7)[::-1] + (i * 10)[::-1] + (i * 10 + 1)[::-1] + i[::-1]
+    ordered_kernel[(1,)](x, out, N=size)
+    np.testing.assert_array_equal(out, 4 * i + np.where(i % 2 == 0, loaded, 0))

@@ -1,5 +1,5 @@
-// Finds the kernel argument from which a pointer is computed. The analysis follows address arithmetic, shape operations and loops that only
-// advance a pointer. A pointer that was loaded, or selected from two, has no base.
+// Finds the kernel argument from which a pointer is computed. The analysis follows address arithmetic, shape operations, mapped functions
+// and loops that only advance a pointer. A pointer that was loaded, or selected from two, has no base.
 //     %p = addptr (splat %a) %offsets; scf.for iter_args(%q = %p) { ... yield (addptr %q, %step) }     %q, the loop's result: %a
 #include "ir/address/indices.h"
 
@@ -35,6 +35,10 @@ BlockArgument baseArgument(Value pointer) {
     if (auto argument = dyn_cast<BlockArgument>(pointer)) {
       Operation *parent = argument.getOwner()->getParentOp();
       if (isa<tt::FuncOp>(parent)) return argument;
+      if (auto map = dyn_cast<tt::MapElementwiseOp>(parent)) {
+        pointer = map.getSrcs()[argument.getArgNumber() / map.getPack()];
+        continue;
+      }
       auto loop = dyn_cast<scf::ForOp>(parent);
       if (!loop || argument == loop.getInductionVar()) return {};
       if (!onlyMoves(loop.getTiedLoopYieldedValue(argument)->get(), argument)) return {};

@@ -11,6 +11,7 @@
 #include "ir/refusal.h"
 #include "ir/scaled_dot.h"
 #include "ir/slice.h"
+#include "ir/volatile_load.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -243,7 +244,7 @@ scf::ForOp repeatableLoop(tt::DotScaledOp op) {
   for (Operation &each : loop.getBody()->without_terminator()) {
     auto load = dyn_cast<tt::LoadOp>(each);
     dots += isa<tt::DotScaledOp>(each);
-    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !load.getIsVolatile()))) return {};
+    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !tt::isVolatileLoad(load)))) return {};
   }
   return dots == 1 ? loop : scf::ForOp();
 }
@@ -272,7 +273,7 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumption
     if (&each == loop) continue;
     auto load = dyn_cast<tt::LoadOp>(each);
     auto store = dyn_cast<tt::StoreOp>(each);
-    if (load && !load.getIsVolatile())
+    if (load && !tt::isVolatileLoad(load))
       loads.push_back(load);
     else if (store)
       stores.push_back(store);

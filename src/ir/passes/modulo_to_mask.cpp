@@ -5,7 +5,8 @@
 // would gather the elements one by one if a tile extends beyond the tensor. The pass drops the modulo if each row of the loaded tile only
 // reaches the same row of stored tiles. Every store must mask rows from M on. The index x must not be negative, so that the modulo
 // changes nothing below M. The pass proves this, or a launch guard checks it.
-#include "ir/modulo_to_mask.h"
+#include "ir/address/indices.h"
+#include "ir/passes.h"
 #include "ir/slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,9 +39,9 @@ struct Wraparound {
   Indices &indices;
 };
 
-class Dropper {
+class ModuloToMask {
 public:
-  Dropper(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits, KeepsPosition keepsPosition)
+  ModuloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits, KeepsPosition keepsPosition)
       : function(function), failedGuards(failedGuards), limits(limits), keepsPosition(keepsPosition) {}
 
   std::vector<LaunchGuard> run() {
@@ -100,15 +101,15 @@ private:
   bool staysInRow(Value loaded, const Wraparound &wrap) {
     llvm::SetVector<std::pair<Value, int64_t>> reached;
     reached.insert({loaded, wrap.dim});
-    bool product = false;
+    bool reachesDot = false;
     for (size_t i = 0; i < reached.size(); ++i) {
       auto [value, dim] = reached[i];
       for (OpOperand &use : value.getUses()) {
-        product |= isa<tt::DotOp>(use.getOwner());
+        reachesDot |= isa<tt::DotOp>(use.getOwner());
         if (!follow(use, dim, wrap, reached)) return false;
       }
     }
-    return product;
+    return reachesDot;
   }
 
   /// Follows the rows of a used tile to its users. Returns false if rows may mix or may be stored.
@@ -223,9 +224,9 @@ private:
 
 } // namespace
 
-std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const address::FailedGuards &failedGuards, const GridLimits &limits,
+std::vector<LaunchGuard> moduloToMask(tt::FuncOp function, const llvm::StringSet<> &failedGuards, const GridLimits &limits,
                                       KeepsPosition keepsPosition) {
-  return Dropper(function, failedGuards, limits, keepsPosition).run();
+  return ModuloToMask(function, failedGuards, limits, keepsPosition).run();
 }
 
 } // namespace tilewright

@@ -261,10 +261,9 @@ LogicalResult guard(Operation *op) {
       .Case([&](tt::AtomicCASOp) { return refuseTile(op, tile, "use another atomic, which has a mask, or a size that is a power of 2"); })
       .Case([&](tt::PrintOp) { return refuseTile(op, tile, "print a tile whose size is a power of 2, or a reduction of this one"); })
       .Default([&](Operation *other) {
-        bool hasExternalEffects = isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(other) && !isPure(other);
-        return hasExternalEffects
-                   ? refuseTile(other, tile, "assembly or a library function with side effects needs sizes that are powers of 2")
-                   : success();
+        bool hasEffects = !other->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(other);
+        return hasEffects ? refuseTile(other, tile, "an operation that has side effects and no mask needs sizes that are powers of 2")
+                          : success();
       });
 }
 
@@ -367,9 +366,10 @@ LogicalResult padTypes(Operation *op) {
       llvm::for_each(block.getArguments(), pad);
   if (llvm::none_of(op->getResultTypes(), [](Type type) { return isUneven(type); })) return success();
   llvm::for_each(op->getResults(), pad);
+  for (Type result : op->getResultTypes())
+    if (auto tile = tileOf(result); tile && tile.getNumElements() > tt::maxTileElements)
+      return refuse(op, Diag::tileTooLarge, {mlirText(tile), std::to_string(tt::maxTileElements)});
   auto type = tileOf(op->getResult(0).getType());
-  if (type && type.getNumElements() > tt::maxTileElements)
-    return refuse(op, Diag::tileTooLarge, {mlirText(type), std::to_string(tt::maxTileElements)});
   if (auto range = dyn_cast<tt::MakeRangeOp>(op)) {
     range->setAttr(tt::validExtentName, Builder(op->getContext()).getDenseI64ArrayAttr(range.getEnd() - range.getStart()));
     range.setEnd(range.getStart() + static_cast<uint32_t>(type.getNumElements()));

@@ -3,11 +3,13 @@
 //   before: %r = scf.for ... iter_args(%p = %start) { ... scf.yield (tt.addptr %p, tt.splat %step) }
 //   after:  %d = scf.for ... iter_args(%m = 0)      { %p = tt.addptr %start, tt.splat %m ... scf.yield (%m + %step) }
 //           %r = tt.addptr %start, tt.splat %d
-// A carried tile whose elements are all equal, as the weight of Welford's algorithm, becomes a scalar, too:
+// The scalar of an integer tile has the tile's element type, so it wraps around as the tile does. The scalar of pointers is i64. Steps are
+// extended before they are added, as in tt.addptr, so the sum may exceed the type of a step. Inner loops and branches go first and leave
+// chains again.
+//
+// A tile whose elements are all equal, as the weight of Welford's algorithm, becomes a scalar, too, in loops and branches of any nesting:
 //   before: scf.for ... iter_args(%w = dense<0.0>) { ... scf.yield (arith.addf %w, dense<1.0>) }
 //   after:  scf.for ... iter_args(%w = 0.0)        { ... scf.yield (arith.addf %w, 1.0) }        tt.splat %w where the tile was used
-// The scalar of an integer tile has the tile's element type, so it wraps around as the tile does. The scalar of pointers is i64. Steps are
-// extended before they are added, as in tt.addptr, so the sum may exceed the type of a step. Inner loops go first and leave chains again.
 #include "ir/passes.h"
 #include "ir/slice.h"
 #include "ir/tt.h"
@@ -21,236 +23,75 @@ using namespace tilewright;
 
 namespace {
 
-/// Tiles whose elements all equal one scalar, without any loop's help. `get` may create operations at the insertion point, where the tile
-/// must be visible.
-class Uniform {
-public:
-  static bool is(Value tile) {
-    DenseElementsAttr constant;
-    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
-    Operation *op = tile.getDefiningOp();
-    if (!op || op->getNumResults() != 1) return false;
-    if (isa<tt::SplatOp>(op)) return true;
-    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return is(op->getOperand(0));
-    return isScalarizable(op) && llvm::all_of(op->getOperands(), [](Value v) { return !isa<RankedTensorType>(v.getType()) || is(v); });
-  }
-
-  static Value get(OpBuilder &b, Value tile) {
-    if (!isa<RankedTensorType>(tile.getType())) return tile;
-    DenseElementsAttr constant;
-    if (matchPattern(tile, m_Constant(&constant)))
-      return arith::ConstantOp::create(b, tile.getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>()));
-    Operation *op = tile.getDefiningOp();
-    if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
-    if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return get(b, op->getOperand(0));
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(get(b, operand));
-    OperationState state(op->getLoc(), op->getName());
-    state.addOperands(operands);
-    state.addTypes(getElementTypeOrSelf(tile.getType()));
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    return b.create(state)->getResult(0);
-  }
-
-private:
-  static bool isScalarizable(Operation *op) {
-    return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op);
-  }
-};
-
-/// One step of a chain: the carried tile plus or minus a uniform offset.
-struct Move {
-  Value offset;
-  bool minus;
-};
-
-/// Returns the moves from `carried` to `next`, or null if they are not a chain of moves inside `body`.
-std::optional<SmallVector<Move>> chainOf(Value carried, Value next, Block *body) {
-  SmallVector<Move> moves;
-  for (Value at = next; at != carried;) {
-    Operation *op = at.getDefiningOp();
-    if (!op || op->getBlock() != body) return std::nullopt;
-    if (auto add = dyn_cast<tt::AddPtrOp>(op); add && Uniform::is(add.getOffset())) {
-      moves.push_back({add.getOffset(), false});
-      at = add.getPtr();
-    } else if (auto sub = dyn_cast<arith::SubIOp>(op); sub && Uniform::is(sub.getRhs())) {
-      moves.push_back({sub.getRhs(), true});
-      at = sub.getLhs();
-    } else if (auto sum = dyn_cast<arith::AddIOp>(op); sum && Uniform::is(sum.getRhs())) {
-      moves.push_back({sum.getRhs(), false});
-      at = sum.getLhs();
-    } else if (sum && Uniform::is(sum.getLhs())) {
-      moves.push_back({sum.getLhs(), false});
-      at = sum.getRhs();
-    } else {
-      return std::nullopt;
-    }
-  }
-  return moves;
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
 }
 
-bool canMove(Type type) {
-  auto tile = dyn_cast<RankedTensorType>(type);
-  return tile && (tile.getElementType().isInteger() || isa<tt::PointerType>(tile.getElementType()));
+bool isSplat(Value tile) {
+  DenseElementsAttr constant;
+  return tile.getDefiningOp<tt::SplatOp>() || (matchPattern(tile, m_Constant(&constant)) && constant.isSplat());
 }
 
-/// Returns the type of the carried scalar.
-Type distanceType(Type tile) {
-  Type element = getElementTypeOrSelf(tile);
-  return isa<tt::PointerType>(element) ? IntegerType::get(element.getContext(), 64) : element;
-}
-
-Value zeroDistance(OpBuilder &b, Location loc, Type tile) {
-  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(distanceType(tile), 0));
-}
-
-/// Returns `start` moved by the scalar `distance`, and the operation that reads `distance`.
-std::pair<Value, Operation *> movedTile(OpBuilder &b, Location loc, Value start, Value distance) {
-  auto type = cast<RankedTensorType>(start.getType());
-  auto splat = tt::SplatOp::create(b, loc, tt::withElement(type, distance.getType()), distance);
-  if (isa<tt::PointerType>(type.getElementType())) return {tt::AddPtrOp::create(b, loc, start.getType(), start, splat), splat};
-  return {arith::AddIOp::create(b, loc, start, splat), splat};
-}
-
-/// Returns the distance after one more iteration.
-Value nextDistance(OpBuilder &b, Value distance, ArrayRef<Move> moves) {
-  for (const Move &move : llvm::reverse(moves)) {
-    Location loc = move.offset.getLoc();
-    Value step = Uniform::get(b, move.offset);
-    if (step.getType() != distance.getType()) step = arith::ExtSIOp::create(b, loc, distance.getType(), step);
-    distance =
-        move.minus ? arith::SubIOp::create(b, loc, distance, step).getResult() : arith::AddIOp::create(b, loc, distance, step).getResult();
-  }
-  return distance;
-}
-
-/// Replaces the tile `carried` (a block argument or a loop's result) by the distance. Its users then read `start` moved by the distance.
-void replaceByDistance(OpBuilder &b, Value carried, Value start) {
-  carried.setType(distanceType(start.getType()));
-  auto [tile, splat] = movedTile(b, carried.getLoc(), start, carried);
-  carried.replaceAllUsesExcept(tile, splat);
-}
-
-/// True if the distance can represent all moves. It cannot represent steps wider than i64.
-bool fits(Type tile, ArrayRef<Move> moves) {
-  int64_t width = distanceType(tile).getIntOrFloatBitWidth();
-  return llvm::all_of(moves,
-                      [&](const Move &move) { return getElementTypeOrSelf(move.offset.getType()).getIntOrFloatBitWidth() <= width; });
-}
-
-void scalarize(scf::ForOp loop) {
-  Operation *yield = loop.getBody()->getTerminator();
-  for (auto [index, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
-    Value start = loop.getInitArgs()[index];
-    if (!canMove(arg.getType())) continue;
-    std::optional<SmallVector<Move>> moves = chainOf(arg, yield->getOperand(index), loop.getBody());
-    if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
-    OpBuilder b(loop);
-    loop.getInitArgsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
-    b.setInsertionPointToStart(loop.getBody());
-    replaceByDistance(b, arg, start);
-    b.setInsertionPoint(yield);
-    yield->setOperand(index, nextDistance(b, arg, *moves));
-    b.setInsertionPointAfter(loop);
-    replaceByDistance(b, loop.getResult(index), start);
-  }
-}
-
-/// Handles a while loop whose condition passes the tile unchanged: argument before -> argument after -> chain -> argument before.
-void scalarize(scf::WhileOp loop) {
-  scf::ConditionOp condition = loop.getConditionOp();
-  scf::YieldOp yield = loop.getYieldOp();
-  for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
-    if (!canMove(arg.getType())) continue;
-    SmallVector<int64_t> positions;
-    for (auto [position, value] : llvm::enumerate(condition.getArgs()))
-      if (value == arg) positions.push_back(position);
-    if (positions.size() != 1) continue;
-    int64_t passed = positions.front();
-    BlockArgument after = loop.getAfterArguments()[passed];
-    std::optional<SmallVector<Move>> moves = chainOf(after, yield.getOperand(index), loop.getAfterBody());
-    if (!moves || moves->empty() || !fits(arg.getType(), *moves)) continue;
-    Value start = loop.getInits()[index];
-    OpBuilder b(loop);
-    loop.getInitsMutable()[index].assign(zeroDistance(b, loop.getLoc(), start.getType()));
-    b.setInsertionPointToStart(loop.getBeforeBody());
-    replaceByDistance(b, arg, start);
-    condition.getArgsMutable()[passed].assign(arg);
-    b.setInsertionPointToStart(loop.getAfterBody());
-    replaceByDistance(b, after, start);
-    b.setInsertionPoint(yield);
-    yield->setOperand(index, nextDistance(b, after, *moves));
-    b.setInsertionPointAfter(loop);
-    replaceByDistance(b, loop.getResult(passed), start);
-  }
+bool isControlFlow(Operation *op) {
+  return isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op);
 }
 
 /// True if the elements of the operation's result are equal where those of its operands are.
 bool keepsEqual(Operation *op) {
   if (isa<tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp>(op)) return true;
-  return op->hasTrait<OpTrait::Elementwise>() && isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && isPure(op) &&
-         op->getNumResults() == 1 && op->getNumOperands() != 0;
+  return op->hasTrait<OpTrait::Elementwise>() && !isa<tt::ElementwiseInlineAsmOp>(op) && isPure(op) && op->getNumResults() == 1 &&
+         op->getNumOperands() != 0;
 }
 
-SmallVector<OpOperand *> yieldedIn(scf::IfOp branch, OpResult result) {
-  unsigned index = result.getResultNumber();
-  return {&branch.thenYield()->getOpOperand(index), &branch.elseYield()->getOpOperand(index)};
-}
-
-/// Finds tiles whose elements are all equal, if those of some carried tiles are.
-class EqualElements {
+/// The tiles whose elements are all equal. Differences spread from loads, ranges and the like to what is computed from them, and through
+/// what loops carry and branches return. Tiles that they do not reach are equal in every iteration.
+class EqualTiles {
 public:
-  explicit EqualElements(const DenseSet<Value> &carried) : carried(carried) {}
-
-  bool are(Value tile) {
-    if (!isa<RankedTensorType>(tile.getType()) || carried.contains(tile)) return true;
-    auto known = answers.find(tile);
-    if (known != answers.end()) return known->second;
-    bool answer = areResultsOf(tile);
-    return answers[tile] = answer;
+  explicit EqualTiles(Operation *root) {
+    SmallVector<Value> open;
+    auto add = [&](Value value, bool mayBeEqual) {
+      if (isTile(value) && mayBeEqual) tiles.insert(value);
+      if (isTile(value) && !mayBeEqual) open.push_back(value);
+    };
+    root->walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        add(result, isControlFlow(op) || keepsEqual(op) || isSplat(result));
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            add(argument, isControlFlow(op));
+    });
+    auto spread = [&](Value value) {
+      if (tiles.erase(value)) open.push_back(value);
+    };
+    while (!open.empty())
+      for (OpOperand &use : open.pop_back_val().getUses()) {
+        if (keepsEqual(use.getOwner())) spread(use.getOwner()->getResult(0));
+        llvm::for_each(tt::receiversOf(use), spread);
+      }
   }
+
+  /// Knows the tiles at its construction, and all splats.
+  bool contains(Value tile) const { return tiles.contains(tile) || isSplat(tile); }
 
 private:
-  bool areResultsOf(Value tile) {
-    DenseElementsAttr constant;
-    if (matchPattern(tile, m_Constant(&constant))) return constant.isSplat();
-    Operation *op = tile.getDefiningOp();
-    if (!op) return false;
-    if (isa<tt::SplatOp>(op)) return true;
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return llvm::all_of(yieldedIn(branch, cast<OpResult>(tile)), [&](OpOperand *yielded) { return are(yielded->get()); });
-    return keepsEqual(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return are(operand); });
-  }
-
-  const DenseSet<Value> &carried;
-  DenseMap<Value, bool> answers;
+  DenseSet<Value> tiles;
 };
 
-/// Computes the scalars that all elements of tiles equal, each where its tile is defined.
+/// Computes the scalars that all elements of equal tiles have, each where its tile is defined.
 class EqualScalars {
 public:
   Value of(Value tile) {
-    if (!isa<RankedTensorType>(tile.getType())) return tile;
-    auto known = made.find(tile);
-    if (known != made.end()) return known->second;
+    if (!isTile(tile)) return tile;
+    if (auto known = made.find(tile); known != made.end()) return known->second;
     Value scalar = make(tile);
     return made[tile] = scalar;
-  }
-
-  /// Makes the value (a block argument or a result), which has become a scalar, a tile for its users.
-  void makeScalar(OpBuilder &b, Value tile) {
-    auto type = cast<RankedTensorType>(tile.getType());
-    tile.setType(type.getElementType());
-    auto splat = tt::SplatOp::create(b, tile.getLoc(), type, tile);
-    tile.replaceAllUsesExcept(splat, splat);
   }
 
 private:
   Value make(Value tile) {
     Operation *op = tile.getDefiningOp();
     if (auto splat = dyn_cast<tt::SplatOp>(op)) return splat.getSrc();
-    if (auto branch = dyn_cast<scf::IfOp>(op)) return ofBranch(branch, cast<OpResult>(tile));
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
     DenseElementsAttr constant;
@@ -262,62 +103,174 @@ private:
     return op->hasTrait<OpTrait::Elementwise>() ? tt::cloneAs(b, op, operands, getElementTypeOrSelf(tile.getType())) : operands.front();
   }
 
-  Value ofBranch(scf::IfOp branch, OpResult result) {
-    for (OpOperand *yielded : yieldedIn(branch, result))
-      yielded->set(of(yielded->get()));
-    OpBuilder b(branch->getContext());
-    b.setInsertionPointAfter(branch);
-    makeScalar(b, result);
-    return result;
-  }
-
   DenseMap<Value, Value> made;
 };
 
-/// Returns the carried tiles whose elements are all equal in each iteration.
-SmallVector<BlockArgument> equalTiles(scf::ForOp loop) {
-  DenseSet<Value> equal;
-  EqualElements outside(equal);
-  SmallVector<BlockArgument> tiles;
-  for (BlockArgument arg : loop.getRegionIterArgs())
-    if (isa<RankedTensorType>(arg.getType()) && outside.are(loop.getTiedLoopInit(arg)->get())) tiles.push_back(arg);
-  for (bool changed = true; changed;) {
-    equal = DenseSet<Value>(llvm::from_range, tiles);
-    EqualElements inside(equal);
-    size_t before = tiles.size();
-    llvm::erase_if(tiles, [&](BlockArgument arg) { return !inside.are(loop.getTiedLoopYieldedValue(arg)->get()); });
-    changed = tiles.size() != before;
+/// Makes scalars of the equal tiles that loops carry and branches return.
+void scalarizeEqual(Operation *root, const EqualTiles &equal, EqualScalars &scalars) {
+  SetVector<Value> passed;
+  SmallVector<OpOperand *> sources;
+  root->walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      for (Value receiver : tt::receiversOf(operand))
+        if (equal.contains(receiver)) passed.insert(receiver), sources.push_back(&operand);
+  });
+  for (Value tile : passed) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    OpBuilder b(root->getContext());
+    b.setInsertionPointAfterValue(tile);
+    tile.setType(type.getElementType());
+    auto splat = tt::SplatOp::create(b, tile.getLoc(), type, tile);
+    tile.replaceAllUsesExcept(splat, splat);
   }
-  return tiles;
+  for (OpOperand *source : sources)
+    source->set(scalars.of(source->get()));
 }
 
-void scalarizeEqual(scf::ForOp loop) {
-  SmallVector<BlockArgument> tiles = equalTiles(loop);
-  EqualScalars scalars;
-  for (BlockArgument arg : tiles) {
-    OpOperand *init = loop.getTiedLoopInit(arg);
-    init->set(scalars.of(init->get()));
-    OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
-    scalars.makeScalar(b, arg);
-    b.setInsertionPointAfter(loop);
-    scalars.makeScalar(b, loop.getTiedLoopResult(arg));
+/// A tile that is another one plus or minus equal tiles.
+struct Chain {
+  struct Move {
+    Value offset;
+    bool minus;
+  };
+  Value start;
+  SmallVector<Move> moves; // the last one first
+};
+
+/// Replaces tiles that move by equal amounts: carried by loops, and returned by branches.
+class Mover {
+public:
+  Mover(const EqualTiles &equal, EqualScalars &scalars) : equal(equal), scalars(scalars) {}
+
+  void scalarize(scf::ForOp loop) {
+    for (auto [index, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+      OpOperand *init = loop.getTiedLoopInit(arg), *next = loop.getTiedLoopYieldedValue(arg);
+      Chain chain = chainOf(next->get(), loop.getBody());
+      if (!canMove(chain, arg)) continue;
+      Value start = init->get();
+      OpBuilder b(loop);
+      init->set(noDistance(b, start));
+      replaceByDistance(arg, start);
+      next->set(moved(loop.getBody(), arg, chain));
+      replaceByDistance(loop.getResult(unsigned(index)), start);
+    }
   }
-  for (BlockArgument arg : tiles) {
-    OpOperand *yielded = loop.getTiedLoopYieldedValue(arg);
-    yielded->set(scalars.of(yielded->get()));
+
+  /// Handles a while loop whose condition passes the tile unchanged: argument before -> argument after -> chain -> argument before.
+  void scalarize(scf::WhileOp loop) {
+    scf::ConditionOp condition = loop.getConditionOp();
+    for (auto [index, arg] : llvm::enumerate(loop.getBeforeArguments())) {
+      auto passed = llvm::find(condition.getArgs(), arg);
+      if (passed == condition.getArgs().end() || llvm::count(condition.getArgs(), arg) != 1) continue;
+      auto position = static_cast<unsigned>(std::distance(condition.getArgs().begin(), passed));
+      BlockArgument after = loop.getAfterArguments()[position];
+      OpOperand &init = loop->getOpOperand(unsigned(index)), &next = loop.getYieldOp()->getOpOperand(unsigned(index));
+      Chain chain = chainOf(next.get(), loop.getAfterBody());
+      if (!canMove(chain, after)) continue;
+      Value start = init.get();
+      OpBuilder b(loop);
+      init.set(noDistance(b, start));
+      replaceByDistance(arg, start);
+      condition.getArgsMutable()[position].assign(arg);
+      replaceByDistance(after, start);
+      next.set(moved(loop.getAfterBody(), after, chain));
+      replaceByDistance(loop.getResult(position), start);
+    }
   }
-}
+
+  /// Handles a branch that moves one tile by different amounts.
+  void scalarize(scf::IfOp branch) {
+    for (OpResult result : branch.getResults()) {
+      unsigned index = result.getResultNumber();
+      OpOperand &yes = branch.thenYield()->getOpOperand(index), &no = branch.elseYield()->getOpOperand(index);
+      Chain chains[] = {chainOf(yes.get(), branch.thenBlock()), chainOf(no.get(), branch.elseBlock())};
+      Value start = chains[0].start;
+      bool moves = canMove(chains[0], start) || canMove(chains[1], start);
+      if (!moves || chains[1].start != start || !fits(chains[0]) || !fits(chains[1])) continue;
+      OpBuilder b(branch);
+      Value none = noDistance(b, start);
+      yes.set(moved(branch.thenBlock(), none, chains[0]));
+      no.set(moved(branch.elseBlock(), none, chains[1]));
+      replaceByDistance(result, start);
+    }
+  }
+
+private:
+  /// Follows the moves inside `body` back from `next`.
+  Chain chainOf(Value next, Block *body) const {
+    Chain chain{next, {}};
+    while (Operation *op = chain.start.getDefiningOp()) {
+      if (op->getBlock() != body || !isa<tt::AddPtrOp, arith::AddIOp, arith::SubIOp>(op) || !isTile(chain.start)) break;
+      bool isSecond = equal.contains(op->getOperand(1));
+      if (!isSecond && !(isa<arith::AddIOp>(op) && equal.contains(op->getOperand(0)))) break;
+      chain.moves.push_back({op->getOperand(isSecond ? 1 : 0), isa<arith::SubIOp>(op)});
+      chain.start = op->getOperand(isSecond ? 0 : 1);
+    }
+    return chain;
+  }
+
+  /// Returns the type of the carried scalar.
+  static Type distanceType(Type tile) {
+    Type element = getElementTypeOrSelf(tile);
+    return isa<tt::PointerType>(element) ? IntegerType::get(element.getContext(), 64) : element;
+  }
+
+  /// True if the distance can represent all moves. It cannot represent steps wider than i64.
+  static bool fits(const Chain &chain) {
+    int64_t width = distanceType(chain.start.getType()).getIntOrFloatBitWidth();
+    return llvm::all_of(
+        chain.moves, [&](const Chain::Move &move) { return getElementTypeOrSelf(move.offset.getType()).getIntOrFloatBitWidth() <= width; });
+  }
+
+  static bool canMove(const Chain &chain, Value start) { return chain.start == start && !chain.moves.empty() && fits(chain); }
+
+  static Value noDistance(OpBuilder &b, Value start) {
+    return arith::ConstantOp::create(b, start.getLoc(), b.getIntegerAttr(distanceType(start.getType()), 0));
+  }
+
+  /// Returns the distance after the moves of a chain, at the end of its block.
+  Value moved(Block *block, Value distance, const Chain &chain) {
+    OpBuilder b(block->getTerminator());
+    Type type = distance.getType();
+    for (const Chain::Move &move : llvm::reverse(chain.moves)) {
+      Location loc = move.offset.getLoc();
+      Value step = scalars.of(move.offset);
+      if (step.getType() != type) step = arith::ExtSIOp::create(b, loc, type, step);
+      Operation *next =
+          move.minus ? arith::SubIOp::create(b, loc, type, distance, step) : arith::AddIOp::create(b, loc, type, distance, step);
+      distance = next->getResult(0);
+    }
+    return distance;
+  }
+
+  /// Replaces a tile (a block argument or a result) by the distance. Its users then read `start` moved by the distance.
+  static void replaceByDistance(Value tile, Value start) {
+    auto type = cast<RankedTensorType>(start.getType());
+    OpBuilder b(type.getContext());
+    b.setInsertionPointAfterValue(tile);
+    tile.setType(distanceType(type));
+    auto splat = tt::SplatOp::create(b, tile.getLoc(), tt::withElement(type, tile.getType()), tile);
+    bool isPointer = isa<tt::PointerType>(type.getElementType());
+    Operation *sum = isPointer ? tt::AddPtrOp::create(b, tile.getLoc(), type, start, splat)
+                               : arith::AddIOp::create(b, tile.getLoc(), type, start, splat);
+    tile.replaceUsesWithIf(sum->getResult(0), [&](OpOperand &use) { return use.getOwner() != splat; });
+  }
+
+  const EqualTiles &equal;
+  EqualScalars &scalars;
+};
 
 } // namespace
 
 LogicalResult tilewright::scalarizeCarried(ModuleOp module) {
-  module.walk([](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      scalarize(loop);
-      scalarizeEqual(loop);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      scalarize(loop);
-    }
+  EqualTiles equal(module);
+  EqualScalars scalars;
+  scalarizeEqual(module, equal, scalars);
+  Mover mover(equal, scalars);
+  module.walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) mover.scalarize(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) mover.scalarize(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.getNumResults() != 0) mover.scalarize(branch);
   });
   return success();
 }

@@ -93,6 +93,7 @@ private:
         .Case([&](scf::IfOp branch) { visitBranch(branch); })
         .Case([&](ttg::WarpSpecializeOp partitions) { visitPartitions(partitions); })
         .Case<tt::LoadOp, tt::StoreOp, ttg::CopyAsyncOp>([&](auto access) { visitAccess(access); })
+        .Case([&](tt::MapElementwiseOp map) { map.walk([&](tt::LoadOp load) { orderAccess(load, map); }); })
         .Case<tt::AtomicRMWOp, tt::AtomicCASOp>([&](auto atomic) {
           orderAtomic(atomic, atomic);
           sharesResults(atomic);

@@ -1,7 +1,7 @@
 // Runs ir/passes/modulo_to_mask.cpp on each kernel.
-#include "ir/modulo_to_mask.h"
 #include "gpu/passes.h"
 #include "gpu/ttg/ttg.h"
+#include "ir/passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
