@@ -246,7 +246,7 @@ def test_both_operands_made_in_a_loop(kinds, m, n, depth, warps, low, high, nan)
 
 
 @triton.jit
-def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, OTHER: tl.constexpr):
+def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, BLOCK: tl.constexpr, OTHER: tl.constexpr, B: tl.constexpr):
     m, n, k, groups = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, BLOCK), tl.arange(0, BLOCK // 32)
     rows = m[:, None] < M
     acc = tl.zeros((128, N), tl.float32)
@@ -258,20 +258,21 @@ def rows_kernel(a_ptr, scale_ptr, b_ptr, c_ptr, M, K, stride, N: tl.constexpr, B
             scale = tl.load(at, mask=rows & (start // 32 + groups < K // 32 - 1)[None, :], other=OTHER)
         else:
             scale = tl.load(at, mask=rows, other=0)
-        acc = tl.dot_scaled(a, scale, "e4m3", b, None, "bf16", acc)
+        acc = tl.dot_scaled(a, scale, "e4m3", b, None, B, acc)
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc, mask=rows)
 
 
 @pytest.mark.parametrize("depth, gap", [(320, 0), (512, 0), (256, 3), (256, 8), (64, 0)])
-@pytest.mark.parametrize("other", [None, 7, 143])
-def test_scales_of_rows_that_begin_anywhere(depth, gap, other):
-    """On GPUs, a word of memory contains the scales of several iterations. A mask may give scales that fp16 does not have."""
+@pytest.mark.parametrize("other, partner", [(None, "bf16"), (7, "bf16"), (None, "e4m3"), (7, "e4m3"), (143, "e4m3")])
+def test_scales_of_rows_that_begin_anywhere(depth, gap, other, partner):
+    """On GPUs, a word of memory contains the scales of several iterations. Numbers of 8 bits are multiplied in fp16 if it holds all of them times
+    their scales. A mask may give scales that it does not hold."""
     rows, n, groups = 100, 256, depth // 32
     a, a_bits = numbers((rows, depth), "e4m3", 1)
-    b, _ = numbers((n, depth), "bf16", 2)
+    b, b_bits = numbers((n, depth), partner, 2)
     scale = exponents(rows, groups + gap, 120, 130)
     c = np.zeros((rows, n), np.float32)
-    rows_kernel[(1,)](a_bits, scale, b, c, rows, depth, groups + gap, N=n, BLOCK=64, OTHER=other)
+    rows_kernel[(1,)](a_bits, scale, b_bits, c, rows, depth, groups + gap, N=n, BLOCK=64, OTHER=other, B=partner)
     used = scale[:, :groups].copy()
     if other is not None:
         used[:, -1] = other

@@ -322,6 +322,12 @@ TEST(SharedAccess, matrices) {
         EXPECT_EQ(plan->conflicts, span == 0 ? 28 : 0);
         simulateMatrix(*plan, layout, shared);
         EXPECT_TRUE(stmatrixPlan(layout, shared));
+        if (layout == b)
+          for (const MatrixPlan::Instruction &instruction : plan->instructions) { // 16 elements along K, 16 columns of a warp
+            Dims first = coordinatesOf(b.shape, b.apply(instruction.firstRegister, 0, 0));
+            Dims last = coordinatesOf(b.shape, b.apply(instruction.firstRegister + 7, 0, 0));
+            EXPECT_EQ(last, Dims({first[0] + 9, first[1] + 16}));
+          }
       }
     }
   SharedLayout words = SharedLayout::swizzled({64, 32}, 32, 128, rows), bytes = SharedLayout::swizzled({64, 128}, 8, 128, rows);

@@ -65,7 +65,9 @@ public:
   /// Accumulators of mma.sync m16n8 (32-bit). The last two dimensions are M and N, one before them is a batch. Warp bits: M's, then N's.
   static Layout mmaAccumulator(const Dims &shape, int64_t warpsM, int64_t warpsN);
   /// Operands of mma.sync: which 0 = A [.., M, K], 1 = B [.., K, N]. A thread holds kWidth adjacent elements along K: 32 / bits for the
-  /// instruction (tf32: 1). Warps of the other dimension hold copies. Warp bits are those of mmaAccumulator.
+  /// instruction (tf32: 1). Warps of the other dimension hold copies. Warp bits are those of mmaAccumulator. Registers of B repeat along N
+  /// once, then along K: an ldmatrix of 16-bit elements reads 16 columns for one step along K. ptxas multiplies all columns of a step
+  /// before the next step, so no words wait for that.
   static Layout mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int64_t warpsN, int64_t kWidth);
   /// Scales [rows, groups] of A (which 0, a row for each of M) or B (1, of N) of mma.sync with block scales. Row r of an instruction is in
   /// lane 4 * (r % 8) + r / 8 and the lane two after it. A thread holds all groups of its rows. Warp bits are those of mmaAccumulator.

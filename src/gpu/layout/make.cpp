@@ -114,6 +114,7 @@ Layout Layout::mmaOperand(const Dims &shape, int64_t which, int64_t warpsM, int6
   } else {
     maker.copies(Axis::warp, warpsM);
     maker.take(Axis::warp, outer, warpsN);
+    maker.take(Axis::reg, outer, 2); // of 16 columns, one ldmatrix reads what two MMAs of the same depth multiply
   }
   return maker.rest(repeatOrder(shape, inner, outer));
 }
