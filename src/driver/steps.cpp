@@ -359,6 +359,8 @@ constexpr Step steps[] = {
      "give the dequantization of a dot's operand to a warpgroup of its own"},
     {"stage-tma-transfers", Machine::gpu, gpu::stageTmaTransfers, nullptr, "ttg.descriptor_store",
      "give each transfer through a tensor map a buffer in shared memory"},
+    {"delay-dots", Machine::gpu, gpu::delayDots, nullptr, "",
+     "delay dots by mma.sync to where fewer registers are live"},
     {"pair-ctas", Machine::gpu, gpu::pairCtas, nullptr, "",
      "let the two CTAs of a cluster multiply together, each with half of the second operand (cta_group::2)"},
     {"cancel-launches", Machine::gpu, gpu::cancelLaunches, nullptr, "",

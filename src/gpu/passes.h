@@ -72,6 +72,10 @@ llvm::LogicalResult partitionDequantize(mlir::ModuleOp module);
 /// TMA can fill, in the same block; and no ttg.descriptor_store is left.
 llvm::LogicalResult stageTmaTransfers(mlir::ModuleOp module);
 
+/// Moves a dot by mma.sync that only the next iteration needs after arithmetic that follows it, but not past the next dot: in loops whose
+/// threads do not hold whole operands, if fewer registers are live there and shared memory suffices.
+llvm::LogicalResult delayDots(mlir::ModuleOp module);
+
 /// Lets the two CTAs of a cluster multiply together, on targets with tcgen05, if the kernel only multiplies in loops whose second operand
 /// is the same in both, and if that pays. Sets `paired` of its MMAs, whose second operand then has half of the columns.
 llvm::LogicalResult pairCtas(mlir::ModuleOp module);

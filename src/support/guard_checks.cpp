@@ -25,39 +25,37 @@ FailedGuardNames GuardChecks::failedBy(const Question &launch, llvm::function_re
                                        llvm::function_ref<void(llvm::ArrayRef<uint64_t>, std::vector<std::string> &)> breakMore) {
   // A thread that does not get the lock checks for itself. In a child process the lock may stay held forever.
   std::unique_lock<std::mutex> held(lock, std::try_to_lock);
-  llvm::MutableArrayRef<Checked> known = held ? llvm::MutableArrayRef<Checked>(checked) : llvm::MutableArrayRef<Checked>();
-  bool numbersHold = false;
-  for (const Checked &before : known) {
-    if (before.grid != launch.grid || !haveSameNumbers(launch.slots, before.slots, launch.kinds)) continue;
-    if (before.isWhole && launch.slots == llvm::ArrayRef<uint64_t>(before.slots) && launch.bytes == llvm::ArrayRef<int64_t>(before.bytes))
-      return before.broken;
-    numbersHold |= before.numbersHold;
-  }
+  auto isSame = [&](const Launch &other) {
+    return other.grid == launch.grid && launch.slots == llvm::ArrayRef<uint64_t>(other.slots) &&
+           launch.bytes == llvm::ArrayRef<int64_t>(other.bytes);
+  };
+  if (const Launch *same = held ? launches.find(isSame) : nullptr) return same->failed;
+  auto hasSameNumbers = [&](const Numbers &other) {
+    return other.grid == launch.grid && haveSameNumbers(launch.slots, other.slots, launch.kinds);
+  };
+  bool areKnown = held && numbers.find(hasSameNumbers), numbersHold = true;
   InlineVector<uint64_t, 32> integers(launch.slots);
   extendBySign(integers, launch.kinds);
   InlineVector<int64_t, 32> bytes(launch.bytes);
   bytes.resize(launch.slots.size(), 0);
   InlineVector<int64_t, 32> given(bytes);
   findBytes(bytes);
-  std::vector<std::string> broken;
-  Checked fresh;
-  fresh.grid = launch.grid;
-  fresh.slots = InlineVector<uint64_t, 16>(launch.slots);
-  fresh.bytes = InlineVector<int64_t, 16>(launch.bytes);
-  fresh.numbersHold = true;
-  fresh.isWhole = llvm::ArrayRef<int64_t>(bytes) == llvm::ArrayRef<int64_t>(given);
+  std::vector<std::string> failed;
   for (const LaunchGuard &guard : launch.guards) {
     bool sameForNumbers = isOfNumbers(guard, launch.kinds);
-    if ((sameForNumbers && numbersHold) || holds(guard, {integers, bytes, launch.grid})) continue;
-    if (sameForNumbers) fresh.numbersHold = false;
-    broken.push_back(guard.name);
+    if ((sameForNumbers && areKnown) || holds(guard, {integers, bytes, launch.grid})) continue;
+    if (sameForNumbers) numbersHold = false;
+    failed.push_back(guard.name);
   }
-  breakMore(integers, broken);
-  for (const Checked &before : known)
-    if (before.broken && *before.broken == broken) fresh.broken = before.broken;
-  if (!fresh.broken && !broken.empty()) fresh.broken = std::make_shared<const std::vector<std::string>>(std::move(broken));
-  if (held) checked[next++ % checked.size()] = fresh;
-  return fresh.broken;
+  breakMore(integers, failed);
+  const FailedGuardNames *known = held ? names.find([&](const FailedGuardNames &other) { return *other == failed; }) : nullptr;
+  FailedGuardNames result = known ? *known : failed.empty() ? nullptr : std::make_shared<const std::vector<std::string>>(std::move(failed));
+  if (!held) return result;
+  if (result && !known) names.add(result);
+  if (numbersHold && !areKnown) numbers.add({launch.grid, InlineVector<uint64_t, 16>(launch.slots)});
+  if (llvm::ArrayRef<int64_t>(bytes) == llvm::ArrayRef<int64_t>(given))
+    launches.add({launch.grid, InlineVector<uint64_t, 16>(launch.slots), InlineVector<int64_t, 16>(launch.bytes), result});
+  return result;
 }
 
 } // namespace tilewright

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace tilewright {
 
@@ -31,18 +32,38 @@ public:
                             llvm::function_ref<void(llvm::ArrayRef<uint64_t> integers, std::vector<std::string> &names)> breakMore);
 
 private:
-  /// A checked launch. Some kernels alternate between two or three tensors.
-  struct Checked {
-    std::array<int64_t, 3> grid{};
+  /// The last few of something.
+  template <typename T> class Recent {
+  public:
+    template <typename Predicate> const T *find(Predicate predicate) const {
+      for (const std::optional<T> &each : items)
+        if (each && predicate(*each)) return &*each;
+      return nullptr;
+    }
+    const T &add(T item) { return items[next++ % items.size()].emplace(std::move(item)); }
+
+  private:
+    std::array<std::optional<T>, 4> items; // some kernels alternate between two or three tensors
+    size_t next = 0;
+  };
+
+  /// A launch whose values decide all guards. Sizes that were found are not among them: the next launch may find others.
+  struct Launch {
+    std::array<int64_t, 3> grid;
     InlineVector<uint64_t, 16> slots;
     InlineVector<int64_t, 16> bytes;
-    bool isWhole = false;     // these values decide all guards: no size was found, which may be another one at the next launch
-    bool numbersHold = false; // the guards on the grid and integers, which do not depend on tensors
-    FailedGuardNames broken;
+    FailedGuardNames failed;
   };
+  /// The grid and slots of launches in which all guards that do not depend on tensors hold, whatever the tensors are.
+  struct Numbers {
+    std::array<int64_t, 3> grid;
+    InlineVector<uint64_t, 16> slots;
+  };
+
   std::mutex lock;
-  std::array<Checked, 4> checked;
-  size_t next = 0;
+  Recent<Launch> launches;
+  Recent<Numbers> numbers;
+  Recent<FailedGuardNames> names;
 };
 
 } // namespace tilewright

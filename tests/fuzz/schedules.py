@@ -42,7 +42,7 @@ LIST = re.compile(r"\[[^][<>]*\]")
 WORDS = {"producer": "consumers", "consumers": "producer", "operands": "consumers", "tma": "threads", "threads": "tma", "copy_async": "registers",
          "registers": "tma"}
 OPTIONS = ["cross_tile true", "continues 0", "stores_in_flight true", "stores_per_warp_group true", "registers_for_words 64", "operand_plan <release 0>",
-           "operand_plan <release 2 loads_whole_rows true fences_early true>", "paired true", "reason \"none\""]  # in the order of a loop_schedule
+           "operand_plan <release 2 loads_whole_rows true fences_early true>", "reason \"none\""]  # in the order of a loop_schedule
 FLAGS = [" moves true", " first_warp true", *(f" {option}" for option in OPTIONS)]
 CRASHED, BUG, REFUSED, ACCEPTED, SAME = "crashed", "bug reported", "refused", "accepted", "unchanged"
 

@@ -1,6 +1,6 @@
 """A dot by mma.sync that only the next iteration needs runs when two tiles in f32 are dead, if threads do not hold whole operands.
 
-RUN: tilewright compile %s --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp16:16, i32:16' --target cuda:sm_120a --num-warps 4 --num-stages 2 --until select-tensor-cores | FileCheck %s
+RUN: tilewright compile %s --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp16:16, i32:16' --target cuda:sm_120a --num-warps 4 --num-stages 2 --until delay-dots | FileCheck %s
 CHECK: scf.for
 CHECK: math.exp2
 CHECK-NOT: tt.dot

@@ -13,6 +13,8 @@
 # RUN: FileCheck %s --check-prefix=SCHEDULE < %t.mlir
 # RUN: sed 's/multicast \[2\]/multicast [1]/' %t.mlir > %t.other.mlir && not tilewright opt %t.other.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OTHER
 # SCHEDULE: writers [1, 2] release 2 multicast [2]>
+# RUN: sed "s/ttg.alloc live [a-z_]*/ttg.alloc/" %t.mlir > %t.uses.mlir && not tilewright opt %t.uses.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=USES
+# USES: its schedule is invalid: other CTAs write a buffer whose bytes have another use
 # OTHER: its schedule is invalid: the CTAs of a cluster share a copy, but not its tile
 # One CTA cannot hold these accumulators.
 # RUN: tilewright explain %s --kernel large --target cuda:sm_90a --num-warps 8 --num-stages 3 --signature 'a=*fp16:16,b=*fp16:16,c=*fp16:16,k=i32:16,N=256' | FileCheck %s --check-prefix=LARGE

@@ -15,7 +15,7 @@ RUN:   --target cuda:sm_100a --num-warps 4 --num-ctas 2 --num-stages 2 | FileChe
 
 Each CTA copies its rows of A and of A's scales, half of B's columns, and the scales of all columns.
 
-SCHEDULE: paired true>
+SCHEDULE: #ttg.loop_schedule<
 SCHEDULE-DAG: ttg.descriptor_load {{.*}} : tensor<128x128xi8
 SCHEDULE-DAG: ttg.descriptor_load {{.*}} : tensor<1x1x32x16xi8
 SCHEDULE-DAG: ttg.descriptor_load {{.*}} : tensor<2x1x32x16xi8

@@ -75,6 +75,21 @@
 // RUN: not tilewright opt %t.alone.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: sed 's/distance 1>\]/distance 1>] operand_plan <release 0>/' %t.mlir > %t.plan.mlir
 // RUN: not tilewright opt %t.plan.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: sed 's/<1 : stage 0 order 2 partition consumers>/<1 : stage 0 order 2 partition operands>/' %t.mlir > %t.operands.mlir
+// RUN: not tilewright opt %t.operands.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OPERANDS
+// RUN: sed 's/<3 : stage 2 order 1 partition consumers>/<3 : stage 2 order 1 partition producer>/' %t.mlir > %t.producer.mlir
+// RUN: not tilewright opt %t.producer.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=PRODUCER
+// RUN: sed 's/<3 : stage 2/<3 : stage -9223372036854775808/' %t.mlir > %t.stage.mlir
+// RUN: not tilewright opt %t.stage.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: sed 's/release 2>/release 2 multicast [7]>/' %t.mlir > %t.cluster.mlir
+// RUN: not tilewright opt %t.cluster.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// RUN: sed 's/buffers \[<tma/buffers [<copy_async/' %t.mlir > %t.async.mlir
+// RUN: not tilewright opt %t.async.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=ASYNC
+// OPERANDS: a partition computes an operand without a plan
+// PRODUCER: operation 3 is not of this partition
+// STAGE: no loop has the stage -9223372036854775808
+// CLUSTER: CTAs share a copy that does not fill this buffer
+// ASYNC: operation 1 does not fill this buffer
 // ONE-NOT: ttg.tma_load
 // TWICE: operation 3 is listed twice
 // SHARED: operation 1 fills two buffers

@@ -2,6 +2,7 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/choose_occupancy.h"
 #include "gpu/cost_model/dequantize_partition.h"
+#include "gpu/cost_model/reduction_cost.h"
 #include "gpu/cost_model/registers.h"
 
 #include <gtest/gtest.h>
@@ -98,6 +99,24 @@ TEST(CostModel, AccumulatorsOfACta) {
   EXPECT_TRUE(accumulatorsFit(int64_t(128) * 256 * 32, /*warps=*/8, target));
   EXPECT_FALSE(accumulatorsFit(int64_t(128) * 256 * 32, /*warps=*/4, target));
   EXPECT_FALSE(accumulatorsFit(int64_t(256) * 256 * 32, /*warps=*/8, target));
+}
+
+/// Rows of 16 numbers: a thread has 4 rows, and 4 numbers of each.
+TEST(CostModel, Reductions) {
+  Layout layout = Layout::blocked({32, 16}, {4, 4}, {8, 4}, {1, 1}, {1, 0});
+  ReductionPlan plan = *reductionPlan(layout, 1);
+  EXPECT_EQ(shufflesOf(plan, /*values=*/1, /*halves=*/false), 2 * 4);
+  EXPECT_EQ(shufflesOf(plan, /*values=*/2, /*halves=*/true), 2 * (2 + 1 + 4)); // and all lanes get all results
+  EXPECT_EQ(reductionCost(plan), shuffleCost * 2 * 4);
+  EXPECT_FALSE(paysToHalve(plan, {.values = 1, .operations = 1}));
+  EXPECT_TRUE(paysToHalve(plan, {.values = 1, .operations = 10})); // each of which is done once for two lanes
+  plan = *reductionPlan(Layout::blocked({32, 32}, {4, 4}, {8, 4}, {1, 2}, {1, 0}), 1);
+  EXPECT_EQ(shufflesOf(plan, /*values=*/1, /*halves=*/true), 2 + 1);
+  EXPECT_EQ(reductionCost(plan), shuffleCost * 3 + exchangeCost + wavefrontCost);
+  EXPECT_TRUE(paysToHalve(plan, {}));
+  EXPECT_EQ(partialLoadsCost(plan.result, /*warps=*/2), 4 * 2);
+  EXPECT_EQ(paysToShareParts(/*warps=*/2, {.operations = minCombinedOperations / 2}), true);
+  EXPECT_EQ(paysToShareParts(/*warps=*/2, {.operations = minCombinedOperations / 2 - 1}), false);
 }
 
 TEST(CostModel, AvailableRegisters) {

@@ -149,6 +149,10 @@ TEST(GuardChecks, SizesAreFoundAtEachLaunch) {
   EXPECT_FALSE(fails({0x1000, 0x1000}));
   EXPECT_FALSE(fails({0x1000, 0x1000}));
   EXPECT_EQ(asked, 3); // given sizes decide
+  for (int i = 0; i < 8; ++i)
+    EXPECT_TRUE(fails({}));
+  EXPECT_FALSE(fails({0x1000, 0x1000}));
+  EXPECT_EQ(asked, 11); // launches whose sizes are found do not replace others
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
+#include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
 #include "gpu/schedule/policies/policies.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
@@ -61,6 +62,12 @@ protected:
   void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change) {
     change(doctored);
     EXPECT_FALSE(verify(doctored));
+  }
+
+  void caught(LoopSchedule doctored, llvm::function_ref<void(LoopSchedule &)> change, llvm::StringRef reason) {
+    change(doctored);
+    Result<void> valid = verify(doctored);
+    EXPECT_TRUE(!valid && valid.error() == reason) << (valid ? "" : valid.error());
   }
 
   /// Copies and releases of all circular buffers stand after `op`.
@@ -153,6 +160,8 @@ TEST_F(Schedule, mmasInFlight) {
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
   caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].op, s.shift = 1; });
   caught(good, [](LoopSchedule &s) { s.edges[0].until = s.loop; });
+  caught(good, [](LoopSchedule &s) { s.paired = true; }, "the MMAs of a pair of CTAs have no producer");
+  caught(good, [](LoopSchedule &s) { s.computed.push_back(s.circularBuffers[0].copies[0].store); }, "threads fill a buffer of copies");
 }
 
 /// The last of three MMAs stays in flight until the next iteration's first wait, after which its stages are refilled.
@@ -216,6 +225,38 @@ TEST_F(Schedule, prefetchedMma) {
   caught(good, [](LoopSchedule &s) { s.circularBuffers[1].copyAfter = nullptr, s.circularBuffers[1].releaseAfter = nullptr; });
   caught(good, [](LoopSchedule &s) { moveRefills(s, nullptr); });
   caught(good, [](LoopSchedule &s) { moveRefills(s, s.circularBuffers[0].firstReader); }); // before the values are read
+}
+
+/// Only the first MMA of a chain can run early, and the last one late: the rewriting moves nothing else.
+TEST_F(Schedule, shiftedMmas) {
+  loadAttention("0");
+  LoopSchedule early = schedule(2, /*warpSpecialized=*/false), late = schedule(3, /*warpSpecialized=*/true);
+  mlir::Operation *first = early.shiftedMma, *last = late.shiftedMma;
+  ASSERT_TRUE(early.shift == 1 && late.shift == -1 && first != last);
+  auto mma = mlir::cast<ttg::MmaAsyncOp>(first);
+  auto wait = mlir::cast<ttg::MmaAsyncWaitOp>(first->getNextNode());
+  std::string isOther = "the shifted MMA is not the first one of its chain, or the last one";
+  caught(early, [&](LoopSchedule &s) { s.shiftedMma = last; }, isOther);
+  caught(late, [&](LoopSchedule &s) { s.shiftedMma = first; }, isOther);
+  caught(early, [](LoopSchedule &s) { s.shift = -1; }, "an MMA is shifted for which the partitions of the loop are not made");
+  caught(late, [](LoopSchedule &s) { s.shift = 1; }, "an MMA is shifted for which the partitions of the loop are not made");
+  wait.setPending(1);
+  caught(early, [](LoopSchedule &) {}, "no MMA can be shifted: the first MMA is not waited for alone, where it stands");
+  wait.setPending(0);
+  mlir::OpBuilder b(last);
+  auto copy = mlir::cast<ttg::MmaAsyncOp>(b.clone(*first)); // another reader of the first copies
+  caught(early, [](LoopSchedule &) {}, "no MMA can be shifted: no MMA alone reads the first copies");
+  copy.erase();
+  mlir::Value sum = mma.getC();
+  mma.getCMutable().assign(b.clone(*sum.getDefiningOp())->getResult(0)); // visible at the last MMA only
+  caught(early, [](LoopSchedule &) {}, "no MMA can be shifted: the first MMA adds to what the loop computes");
+  mma.getCMutable().assign(sum);
+  EXPECT_TRUE(verify(early) && verify(late));
+  // Of two stages, the second one only computes.
+  b.setInsertionPointAfter(last->getNextNode());
+  tt::PrintOp::create(b, loop.getLoc(), "", false, last->getNextNode()->getResults(), llvm::ArrayRef<int32_t>{0});
+  EXPECT_TRUE(verify(early));
+  caught(late, [](LoopSchedule &) {}, "no MMA can be shifted: its two stages are not separable");
 }
 
 /// A producer warp fills the stages that the consumers release.
@@ -401,6 +442,45 @@ TEST_F(Schedule, ComputedOperandsWithoutReleasesAreCaught) {
   made.operandPartition = false;
   made.edges.clear();
   EXPECT_EQ(verifyComputed(made).error(), "computed operands without MMAs in flight");
+}
+
+/// Only MMAs after its store read a buffer that gets several stages, and it is one for each iteration.
+TEST_F(Schedule, buffersOfComputedOperands) {
+  loadGemm();
+  LoopSchedule made = schedule(3, /*warpSpecialized=*/false);
+  ttg::StoreSharedOp store = made.circularBuffers.front().copies.front().store;
+  made.computed.push_back(store);
+  EXPECT_TRUE(verifyComputed(made));
+  made.computedStages = 1;
+  EXPECT_EQ(verifyComputed(made).error(), "a single buffer of a computed operand cannot be filled while an MMA reads it");
+  made.computedStages = 2;
+  mlir::OpBuilder b(store->getNextNode());
+  mlir::Operation *second = b.clone(*store);
+  EXPECT_EQ(verifyComputed(made).error(), "a computed operand has no stages: not only MMAs after it use its buffer");
+  second->erase();
+  store.getBuffer().getDefiningOp()->moveBefore(loop);
+  EXPECT_EQ(verifyComputed(made).error(), "a computed operand has no stages: its buffer is not the iteration's");
+}
+
+/// A later loop may continue with circular buffers only if their barriers expect its arrivals.
+TEST_F(Schedule, arrivalsAtEmptyBarriers) {
+  loadGemm();
+  LoopSchedule made = schedule(3, /*warpSpecialized=*/true);
+  ttg::ConfigAttr config = ttg::configOf(function);
+  LoopBuffers buffers = allocateBuffers(function, config, made);
+  EXPECT_TRUE(buffers.fit(made, config));
+  LoopSchedule other = made;
+  other.operandPartition = true;
+  EXPECT_FALSE(buffers.fit(other, config));
+  other = made;
+  other.paired = true;
+  EXPECT_FALSE(buffers.fit(other, config));
+  other = made;
+  other.circularBuffers.front().firstWarp = true;
+  EXPECT_FALSE(buffers.fit(other, config));
+  other = made;
+  other.stages = 2;
+  EXPECT_FALSE(buffers.fit(other, config));
 }
 
 /// The stages that an index computed from bits may name, where a constant `true` is the 1 of a comparison; a chain of selects takes no

@@ -16,11 +16,25 @@ llvm::SetVector<Operation *> loopsWithMmas(tt::FuncOp function) {
   return loops;
 }
 
+SmallVector<ttg::MmaAsyncOp> mmasOf(scf::ForOp loop) {
+  SmallVector<ttg::MmaAsyncOp> mmas;
+  bool all = true;
+  loop.walk([&](ttg::MmaAsyncOp mma) {
+    all &= mma->getBlock() == loop.getBody();
+    mmas.push_back(mma);
+  });
+  return all ? mmas : SmallVector<ttg::MmaAsyncOp>();
+}
+
 llvm::SetVector<Location> locationsOfMmaLoops(tt::FuncOp function) {
   llvm::SetVector<Location> locations;
   for (Operation *loop : loopsWithMmas(function))
     locations.insert(loop->getLoc());
   return locations;
+}
+
+bool hasPairedMmas(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<ttg::MmaAsyncOp>(), [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
 }
 
 bool onlyAccumulates(scf::ForOp loop) {

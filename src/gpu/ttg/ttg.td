@@ -154,7 +154,6 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                 "stores are waited for when their buffer is written again; `storesPerWarpGroup`: each warp group stores the rows that it holds. "
                 "`registersForWords`: registers of a thread that loads of several iterations may take. `operandPlan`: of a partition that "
                 "computes an operand. "
-                "`paired`: the MMAs are those of a pair of CTAs. "
                 "`reason`: shown to users, why there are fewer stages than requested";
   let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$policy, "int64_t":$requested, "int64_t":$indexStage,
                         OptionalArrayRefParameter<"::tilewright::ttg::ScheduledOpAttr">:$ops,
@@ -165,13 +164,12 @@ def TTG_LoopSchedule : TTGAttr<"LoopSchedule", "loop_schedule"> {
                         DefaultValuedParameter<"bool", "false">:$storesPerWarpGroup,
                         DefaultValuedParameter<"int64_t", "0">:$registersForWords,
                         OptionalParameter<"::tilewright::ttg::OperandPlanAttr">:$operandPlan,
-                        DefaultValuedParameter<"bool", "false">:$paired,
                         OptionalParameter<"::mlir::StringAttr">:$reason);
   let assemblyFormat = [{`<` (`policy` $policy^ ` `)? `requested` $requested `index_stage` $indexStage
     (`ops` ` ` `[` $ops^ `]`)? (`buffers` ` ` `[` $buffers^ `]`)? (`edges` ` ` `[` $edges^ `]`)? (`cross_tile` $crossTile^)?
     (`continues` $continues^)? (`stores_in_flight` $storesInFlight^)?
     (`stores_per_warp_group` $storesPerWarpGroup^)?
-    (`registers_for_words` $registersForWords^)? (`operand_plan` $operandPlan^)? (`paired` $paired^)? (`reason` $reason^)? `>`}];
+    (`registers_for_words` $registersForWords^)? (`operand_plan` $operandPlan^)? (`reason` $reason^)? `>`}];
   let extraClassDeclaration = [{
     /// Stages of the circular buffers that copies fill; 1 without any.
     int64_t getStages() const;

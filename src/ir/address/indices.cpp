@@ -246,6 +246,38 @@ static Value castTo(IntegerType wanted, OpBuilder &b, Location location, Value v
   return arith::ExtSIOp::create(b, location, wanted, value);
 }
 
+/// True if operations at the insertion point, which stands before an operation, may use the value.
+static bool isVisible(Value value, const OpBuilder &b) {
+  Operation *inBlock = value.getParentBlock()->findAncestorOpInBlock(*b.getInsertionPoint());
+  Operation *op = value.getDefiningOp();
+  return inBlock && (!op || op->isBeforeInBlock(inBlock));
+}
+
+/// Returns the index of an iteration, which counts from 0.
+static Value iterationOf(scf::ForOp loop, IntegerType type, OpBuilder &b, Location location) {
+  // The distance from the lower bound may be too large for a signed number of this type.
+  Value distance = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
+  Value iteration = arith::DivUIOp::create(b, location, distance, loop.getStep());
+  bool isNarrow = iteration.getType().isInteger() && bitsOf(iteration.getType()) < type.getWidth();
+  return isNarrow ? arith::ExtUIOp::create(b, location, type, iteration).getResult() : castTo(type, b, location, iteration);
+}
+
+/// An operation may stand where its value is not visible: in a loop after its users, or in a branch. Its operands are visible then, because
+/// the value is the same everywhere.
+Value Indices::makeAtom(OpBuilder &b, Location location, const Atom &atom, IntegerType type) {
+  if (atom.kind == Kind::iteration) return iterationOf(cast<scf::ForOp>(atom.loop), type, b, location);
+  if (atom.kind == Kind::value || atom.kind == Kind::induction || isVisible(atom.value, b)) return castTo(type, b, location, atom.value);
+  int64_t bits = bitsOf(atom.value.getType());
+  Value left = make(b, location, atom.left, bits), right = make(b, location, atom.right, bits), made;
+  switch (atom.kind) {
+  case Kind::quotient: made = arith::DivSIOp::create(b, location, left, right); break;
+  case Kind::remainder: made = arith::RemSIOp::create(b, location, left, right); break;
+  case Kind::minimum: made = arith::MinSIOp::create(b, location, left, right); break;
+  default: made = arith::MaxSIOp::create(b, location, left, right); break;
+  }
+  return castTo(type, b, location, made);
+}
+
 Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, int64_t bits) {
   auto type = IntegerType::get(b.getContext(), static_cast<unsigned>(bits));
   auto constant = [&](int64_t number) {
@@ -255,14 +287,7 @@ Value Indices::make(OpBuilder &b, Location location, const Polynomial &value, in
   };
   auto factorOf = [&](int64_t factor) -> Value {
     if (isArgument(factor)) return castTo(type, b, location, function.getArgument(static_cast<unsigned>(factor)));
-    const Atom &atom = atomAt(factor);
-    if (atom.kind != Kind::iteration) return castTo(type, b, location, atom.value);
-    // The distance from the lower bound may be too large for a signed number of this type.
-    auto loop = cast<scf::ForOp>(atom.loop);
-    Value distance = arith::SubIOp::create(b, location, loop.getInductionVar(), loop.getLowerBound());
-    Value iteration = arith::DivUIOp::create(b, location, distance, loop.getStep());
-    bool isNarrow = iteration.getType().isInteger() && bitsOf(iteration.getType()) < bits;
-    return isNarrow ? arith::ExtUIOp::create(b, location, type, iteration).getResult() : castTo(type, b, location, iteration);
+    return makeAtom(b, location, atomAt(factor), type);
   };
   Value sum;
   for (const Term &term : value.terms) {

@@ -85,7 +85,8 @@ public:
   bool assumeNonNegative(const Polynomial &value) { return assume(value, 0, INT64_MAX); }
   /// Proves or assumes that all elements of a tile, or a scalar, are not negative.
   bool assumeNonNegativeElements(mlir::Value value);
-  /// Proves or assumes that no sum or product in the integer, or in the elements of the tile, wraps around.
+  /// Proves or assumes that the integer, or each element of the tile, is the exact result of its sums and products. Those on the way to it
+  /// may wrap around: later ones then undo that.
   bool assumeNoWrapOf(mlir::Value value);
   /// Returns all assumptions so far.
   const std::vector<LaunchGuard> &guards() const { return assumed; }
@@ -101,7 +102,8 @@ public:
   int64_t argumentOf(int64_t atom) const { return atom; }
   /// Returns a divisor of the term in every launch (divisibility.h).
   int64_t divisorOf(const Term &term) const;
-  /// Creates the value (without coordinates) as an integer of 32 or 64 bits, at the insertion point, where all its atoms must be visible.
+  /// Creates the value (without coordinates) as an integer of 32 or 64 bits. At the insertion point, before an operation, the value must be
+  /// that of the kernel's operations: opaque factors and loops of its polynomial must be visible there.
   mlir::Value make(mlir::OpBuilder &b, mlir::Location location, const Polynomial &value, int64_t bits);
   /// Returns "2*stride_am", for messages and for the names of guards.
   std::string text(const Polynomial &value);
@@ -127,6 +129,7 @@ private:
   std::string textOf(const Atom &atom);
   Polynomial atom(Atom atom);
   Polynomial opaque(mlir::Value value) { return atom({Kind::value, value}); }
+  mlir::Value makeAtom(mlir::OpBuilder &b, mlir::Location location, const Atom &atom, mlir::IntegerType type);
   Polynomial opaqueElement(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
   Polynomial elementOrOpaque(mlir::Value value, llvm::ArrayRef<int64_t> dims);
   Polynomial congruent(mlir::Value value);

@@ -17,6 +17,7 @@ struct StageBuffers {
   llvm::SmallVector<mlir::Value> buffers; ///< one for each copy
   mlir::Value full;                       ///< mbarriers at which TMA copies arrive
   mlir::Value empty;                      ///< mbarriers at which readers arrive; set if copies have a producer
+  int64_t arrivals = 0;                   ///< that complete a phase of them
   bool firstWarp = false;                 ///< of the consumers, only the first warp arrives there
   int64_t bytes = 0;                      ///< of an iteration's copies
 };
@@ -30,7 +31,7 @@ struct LoopBuffers {
   /// Returns the empty barriers of copies, each once, and whether only the first warp arrives there.
   llvm::MapVector<mlir::Value, bool> empty() const;
   /// True if the circular buffers are like those that the schedule needs, and have a producer.
-  bool fit(const LoopSchedule &schedule) const;
+  bool fit(const LoopSchedule &schedule, ttg::ConfigAttr config) const;
 };
 
 /// A loop that is being rewritten.
@@ -50,9 +51,6 @@ struct Expansion {
   /// Gives the operation to the producer warp, if the loop has one.
   void assignToProducer(mlir::Operation *op) const;
 };
-
-/// Carries out the schedules of a kernel's loops, as the step pipeline-loops does.
-mlir::LogicalResult pipelineLoops(tt::FuncOp function, ttg::ConfigAttr config);
 
 /// An iteration after its rewriting, but for the next iteration's stage.
 struct ExpandedIteration {

@@ -225,10 +225,10 @@ private:
 
   /// Expands a loop that goes on with the circular buffers of an earlier one.
   FailureOr<LeftBuffers> continueBuffers(LoopSchedule &schedule) {
-    auto before = left.find(idOf(schedule.continues));
-    if (before == left.end() || !before->second.buffers.fit(schedule))
+    auto before = left.extract(idOf(schedule.continues)); // another loop continues with this one's
+    if (!before || !before.mapped().buffers.fit(schedule, config))
       return schedule.loop.emitError("its schedule is invalid: the loop before it does not leave such circular buffers");
-    LeftBuffers own = before->second;
+    LeftBuffers own = std::move(before.mapped());
     FailureOr<StageState> after = expand(schedule, own.buffers, own.state);
     if (failed(after)) return failure();
     Operation *end = schedule.loop->getBlock()->getTerminator(); // of a loop over tiles: the next one begins where this one ends
@@ -246,13 +246,9 @@ private:
 
 } // namespace
 
-LogicalResult pipelineLoops(tt::FuncOp function, ttg::ConfigAttr config) {
-  return Pipeliner(function, config).run();
-}
-
 LogicalResult pipelineLoops(ModuleOp module) {
   return ttg::onKernelsWithLayouts(
-      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return pipelineLoops(function, config); });
+      module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) { return Pipeliner(function, config).run(); });
 }
 
 } // namespace tilewright::gpu

@@ -25,14 +25,19 @@ bool hasAsyncCopies(const LoopSchedule &schedule) {
   return llvm::any_of(schedule.circularBuffers, [](const CircularBuffer &circular) { return !circular.tma; });
 }
 
+/// Returns how many readers release a stage of the circular buffer.
+static int64_t arrivalsAtEmpty(const LoopSchedule &schedule, const CircularBuffer &circular, ttg::ConfigAttr config) {
+  if (schedule.paired) return 1; // the MMAs of a pair release a stage of both CTAs by one commit
+  return (circular.firstWarp ? 1 : config.getWarps()) * config.getCtas() + (schedule.operandPartition ? warpsOfGroup : 0);
+}
+
 /// Allocates the barriers by which consumers and an operand partition release stages.
 static void allocateEmpty(LoopBuffers &made, tt::FuncOp function, ttg::ConfigAttr config, const LoopSchedule &schedule) {
   std::map<std::pair<Operation *, bool>, Value> allocated;
   for (auto [circular, stageBuffers] : llvm::zip(schedule.circularBuffers, made.ofCopies)) {
-    int64_t readers = (circular.firstWarp ? 1 : config.getWarps()) * config.getCtas() + (schedule.operandPartition ? warpsOfGroup : 0);
-    if (schedule.paired) readers = 1; // the MMAs of a pair release a stage of both CTAs by one commit
+    stageBuffers.arrivals = arrivalsAtEmpty(schedule, circular, config);
     Value &empty = allocated[{circular.releaseAfter, circular.firstWarp}];
-    if (!empty) empty = allocBarriers(function, schedule.stages, readers);
+    if (!empty) empty = allocBarriers(function, schedule.stages, stageBuffers.arrivals);
     stageBuffers.empty = empty;
     stageBuffers.firstWarp = circular.firstWarp;
   }
@@ -66,13 +71,14 @@ llvm::MapVector<Value, bool> LoopBuffers::empty() const {
   return barriers;
 }
 
-bool LoopBuffers::fit(const LoopSchedule &schedule) const {
+bool LoopBuffers::fit(const LoopSchedule &schedule, ttg::ConfigAttr config) const {
   auto fitsCopy = [&](Value buffer, Copy copy) {
     bool isSame = buffer.getType() == withDepth(copy.alloc.getType(), schedule.stages);
     return isSame && buffer.getDefiningOp<ttg::AllocOp>().getCopiedExtent() == copy.alloc.getCopiedExtent();
   };
   auto fits = [&](const StageBuffers &own, const CircularBuffer &circular) {
-    return own.empty && own.firstWarp == circular.firstWarp && llvm::equal(own.buffers, circular.copies, fitsCopy);
+    return own.empty && own.firstWarp == circular.firstWarp && own.arrivals == arrivalsAtEmpty(schedule, circular, config) &&
+           llvm::equal(own.buffers, circular.copies, fitsCopy);
   };
   return llvm::equal(ofCopies, schedule.circularBuffers, fits);
 }

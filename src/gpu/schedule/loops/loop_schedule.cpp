@@ -7,6 +7,7 @@
 // an operation (copies, releases) has the even order after it; 0 is the top of the iteration.
 #include "gpu/schedule/loops/loop_schedule.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/operation_ids.h"
 
 #include "gpu/ttg/buffer_accesses.h"
@@ -14,6 +15,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 
+#include <limits>
 #include <set>
 
 using namespace mlir;
@@ -72,8 +74,7 @@ public:
     auto text = [&](StringRef value) { return value.empty() ? StringAttr() : StringAttr::get(context, value); };
     return ttg::LoopScheduleAttr::get(context, text(schedule.policy), schedule.requested, indexStage, ops, buffers,
                                       attributesOf(schedule.edges), schedule.crossTile, continues, schedule.storesInFlight,
-                                      schedule.storesPerWarpGroup, schedule.registersForWords, plan, schedule.paired,
-                                      text(schedule.reason));
+                                      schedule.storesPerWarpGroup, schedule.registersForWords, plan, text(schedule.reason));
   }
 
 private:
@@ -155,7 +156,7 @@ public:
     schedule.storesInFlight = made.getStoresInFlight();
     schedule.storesPerWarpGroup = made.getStoresPerWarpGroup();
     schedule.registersForWords = made.getRegistersForWords();
-    schedule.paired = made.getPaired();
+    schedule.paired = hasPairedMmas(schedule.loop);
     if (std::optional<int64_t> id = made.getContinues()) {
       Operation *before = schedule.loop->getPrevNode();
       while (before && !(before->hasAttr(ttg::idName) && idOf(before) == *id))
@@ -189,20 +190,27 @@ private:
   LogicalResult readOp(ttg::ScheduledOpAttr op) {
     Operation *found = byId.lookup(op.getId());
     if (!found) return fail("the loop has no operation, or several, with the number ") << op.getId();
-    int64_t offset = offsetOf(op);
     if (!scheduled.try_emplace(op.getId(), op).second) return fail("operation ") << op.getId() << " is listed twice";
     schedule.warpSpecialized |= isProducers(op);
-    if (op.getPartition() == ttg::Partition::operands && !made.getOperandPlan())
-      return fail("a partition computes an operand without a plan");
+    bool isOperands = op.getPartition() == ttg::Partition::operands;
+    if (isOperands && !made.getOperandPlan()) return fail("a partition computes an operand without a plan");
+    bool isLoad = isa<tt::LoadOp, ttg::DescriptorLoadOp>(found), isMma = isa<ttg::MmaAsyncOp>(found);
+    if ((isProducers(op) && !isLoad) || isOperands != (ttg::partitionOf(found) == ttg::Partition::operands))
+      return fail("operation ") << op.getId() << " is not of this partition";
     bool isAnchor = op.getPartition() == ttg::Partition::consumers && op.getOrder() % 2 == 1;
     if (isAnchor && !byOrder.try_emplace(op.getOrder(), found).second) return fail("two operations have the order ") << op.getOrder();
-    auto mma = dyn_cast<ttg::MmaAsyncOp>(found);
-    if (!mma || offset == 0) return success();
+    if (!isStage(op.getStage()) || !isStage(made.getIndexStage())) return fail("no loop has the stage ") << op.getStage();
+    int64_t offset = offsetOf(op);
+    if (isProducers(op) ? op.getStage() != 0 : offset != 0 && !isLoad && !isMma)
+      return fail("operation ") << op.getId() << " does not run in this stage";
+    if (!isMma || offset == 0) return success();
     if (schedule.shiftedMma || std::abs(offset) != 1) return fail("at most one MMA can be shifted, by one iteration");
-    schedule.shiftedMma = mma;
+    schedule.shiftedMma = found;
     schedule.shift = offset;
     return success();
   }
+
+  static bool isStage(int64_t stage) { return stage >= 0 && stage <= std::numeric_limits<int32_t>::max(); }
 
   static bool isProducers(ttg::ScheduledOpAttr op) { return op.getPartition() == ttg::Partition::producer; }
   /// What the schedule says of an operation; null if it does not list it.
@@ -220,33 +228,50 @@ private:
     return op->second;
   }
 
+  static bool mayFill(ttg::BufferKind kind, Operation *writer) {
+    switch (kind) {
+    case ttg::BufferKind::threads: return isa_and_nonnull<ttg::StoreSharedOp>(writer);
+    case ttg::BufferKind::tma: return isa_and_nonnull<ttg::DescriptorLoadOp>(writer);
+    case ttg::BufferKind::copy_async:
+    case ttg::BufferKind::registers: return isa_and_nonnull<tt::LoadOp>(writer);
+    }
+    return false;
+  }
+
   LogicalResult readBuffer(ttg::CircularBufferAttr buffer) {
     SmallVector<Operation *> writers;
     for (int64_t id : buffer.getWriters()) {
       Operation *writer = byId.lookup(id);
-      auto store = dyn_cast_or_null<ttg::StoreSharedOp>(writer);
-      bool isStore = store && allocOf(store.getBuffer()), isLoad = isa_and_nonnull<tt::LoadOp, ttg::DescriptorLoadOp>(writer);
-      if (buffer.getKind() == ttg::BufferKind::registers) isLoad = isa_and_nonnull<tt::LoadOp>(writer);
-      if (buffer.getKind() == ttg::BufferKind::threads ? !isStore : !isLoad)
-        return fail("operation ") << id << " does not fill this buffer";
+      if (!mayFill(buffer.getKind(), writer)) return fail("operation ") << id << " does not fill this buffer";
       if (!filling.insert(id).second) return fail("operation ") << id << " fills two buffers";
-      if (isLoad && llvm::is_contained(llvm::make_second_range(byOrder), writer)) // the rewriting replaces it
+      if (!isa<ttg::StoreSharedOp>(writer) && llvm::is_contained(llvm::make_second_range(byOrder), writer)) // the rewriting replaces it
         return fail("operation ") << id << " fills a buffer, so nothing stands after it";
       writers.push_back(writer);
     }
     if (writers.empty()) return fail("a buffer has no writers");
-    if (buffer.getKind() == ttg::BufferKind::threads) {
-      schedule.computedStages = buffer.getDepth();
-      for (Operation *writer : writers)
-        schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
-      return success();
+    if (buffer.getKind() == ttg::BufferKind::tma || buffer.getKind() == ttg::BufferKind::copy_async) return readCopies(buffer, writers);
+    if (buffer.getRelease() != 0 || buffer.getFirstWarp() || !buffer.getMulticast().empty())
+      return fail("only stages that copies fill are released");
+    return buffer.getKind() == ttg::BufferKind::threads ? readComputed(buffer, writers) : readRegisters(buffer, writers);
+  }
+
+  LogicalResult readComputed(ttg::CircularBufferAttr buffer, ArrayRef<Operation *> writers) {
+    if (!schedule.computed.empty() && schedule.computedStages != buffer.getDepth())
+      return fail("buffers of computed operands have the same depth");
+    schedule.computedStages = buffer.getDepth();
+    for (Operation *writer : writers)
+      schedule.computed.push_back(cast<ttg::StoreSharedOp>(writer));
+    return success();
+  }
+
+  LogicalResult readRegisters(ttg::CircularBufferAttr buffer, ArrayRef<Operation *> writers) {
+    for (Operation *writer : writers) {
+      ttg::ScheduledOpAttr load = scheduledOf(idOf(writer));
+      if (!load || isProducers(load) || offsetOf(load) != 1 || buffer.getDepth() != 1)
+        return fail("operation ") << idOf(writer) << " is not loaded one iteration early";
+      schedule.registerLoads.push_back(cast<tt::LoadOp>(writer));
     }
-    if (buffer.getKind() == ttg::BufferKind::registers) {
-      for (Operation *writer : writers)
-        schedule.registerLoads.push_back(cast<tt::LoadOp>(writer));
-      return success();
-    }
-    return readCopies(buffer, writers);
+    return success();
   }
 
   LogicalResult readCopies(ttg::CircularBufferAttr buffer, ArrayRef<Operation *> writers) {
@@ -255,10 +280,12 @@ private:
     circular.tma = buffer.getKind() == ttg::BufferKind::tma;
     circular.firstWarp = buffer.getFirstWarp();
     if (buffer.getDepth() != schedule.stages) return fail("circular buffers of one loop have the same depth");
+    if (!llvm::all_of(buffer.getMulticast(), [&](int64_t id) { return llvm::is_contained(buffer.getWriters(), id); }))
+      return fail("CTAs share a copy that does not fill this buffer");
     for (Operation *load : writers) {
       auto store = load->hasOneUse() ? dyn_cast<ttg::StoreSharedOp>(*load->user_begin()) : ttg::StoreSharedOp();
       auto alloc = store ? store.getBuffer().getDefiningOp<ttg::AllocOp>() : ttg::AllocOp();
-      if (!alloc || isa<ttg::DescriptorLoadOp>(load) != circular.tma) return fail("a load does not feed a buffer of its own");
+      if (!alloc) return fail("a load does not feed a buffer of its own");
       circular.copies.push_back({load, store, alloc, llvm::is_contained(buffer.getMulticast(), idOf(load))});
     }
     if (!findReaders(circular, schedule.loop.getBody())) return fail("the reads of a buffer do not end within an iteration");

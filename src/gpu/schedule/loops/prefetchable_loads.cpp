@@ -4,6 +4,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/program_order.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/element_sizes.h"
@@ -144,12 +145,16 @@ static void mergeAdjacent(LoopLoads &loads) {
   loads.circularBuffers = std::move(merged);
 }
 
-/// True if a buffer is filled in the loop for MMAs alone, which stand after it.
-static bool isForDots(ttg::StoreSharedOp store, ttg::AllocOp alloc) {
-  if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock()) return false;
-  return llvm::all_of(accessesOf(alloc), [&](Operation *access) {
-    return access == store || (isa<ttg::MmaAsyncOp>(access) && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
+Result<void> checkComputedOperand(ttg::StoreSharedOp store) {
+  auto alloc = store.getBuffer().getDefiningOp<ttg::AllocOp>();
+  if (!alloc || alloc.getType().getDepth() != 1 || alloc->getBlock() != store->getBlock())
+    return Failure{"its buffer is not the iteration's"};
+  bool isOfPartition = ttg::partitionOf(store) == ttg::Partition::operands; // which also passes on scales
+  bool isForReaders = llvm::all_of(accessesOf(alloc), [&](Operation *access) {
+    bool reads = isa<ttg::MmaAsyncOp>(access) || (isOfPartition && isa<ttg::LoadSharedOp>(access));
+    return access == store || (reads && access->getBlock() == store->getBlock() && store->isBeforeInBlock(access));
   });
+  return isForReaders ? Result<void>() : Failure{"not only MMAs after it use its buffer"};
 }
 
 int64_t requestedStages(scf::ForOp loop, ttg::ConfigAttr config) {
@@ -172,13 +177,13 @@ LoopLoads findPrefetchableLoads(scf::ForOp loop, const GpuTarget &target) {
       loads.operandPartition = true;
       continue;
     }
-    if (!isLoad && isForDots(store, alloc)) loads.computed.push_back(store);
+    if (!isLoad && checkComputedOperand(store)) loads.computed.push_back(store);
     if (!isLoad || !isa<RankedTensorType>(load->getResult(0).getType()) || !alloc || alloc.getType().getDepth() != 1) continue;
     CircularBuffer circular;
     circular.tma = isa<ttg::DescriptorLoadOp>(load);
     circular.copies.push_back({load, store, alloc});
     Result<void> isPrefetchable = checkPrefetch(load, alloc, loop, target.cpAsync);
-    if (!isPrefetchable && isa<tt::LoadOp>(load) && isForDots(store, alloc)) loads.computed.push_back(store);
+    if (!isPrefetchable && isa<tt::LoadOp>(load) && checkComputedOperand(store)) loads.computed.push_back(store);
     if (!isPrefetchable)
       loads.unpipelined.push_back({load, isPrefetchable.error()});
     else if (!findReaders(circular, circular.copies.front(), body))
@@ -187,7 +192,7 @@ LoopLoads findPrefetchableLoads(scf::ForOp loop, const GpuTarget &target) {
       addCircularBuffer(loads, std::move(circular));
   }
   auto mmas = body->getOps<ttg::MmaAsyncOp>();
-  loads.paired = llvm::any_of(mmas, [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
+  loads.paired = hasPairedMmas(loop);
   if (std::distance(mmas.begin(), mmas.end()) >= minMmasToMergeRows && !target.tcgen05) mergeRows(loads);
   if (!loads.computed.empty()) mergeAdjacent(loads);
   return loads;

@@ -10,6 +10,9 @@ namespace tilewright::gpu {
 Result<void> checkPrefetch(mlir::Operation *load, ttg::AllocOp alloc, mlir::scf::ForOp loop, bool mayCopyAsync);
 /// Checks that a load of a tile to registers can run ahead in its loop.
 Result<void> checkRegisterPrefetch(tt::LoadOp load, mlir::scf::ForOp loop);
+/// Checks that the store's buffer can have several stages: it is one for each iteration, and only MMAs after the store read it. Threads may
+/// also load what an operand partition stores.
+Result<void> checkComputedOperand(ttg::StoreSharedOp store);
 
 /// Returns the number of stages that the loop asks for: its own num_stages, or the kernel's. With tcgen05, warp_specialize=True asks for
 /// two at least, with which the producer warp and that of the MMAs run at the same time.

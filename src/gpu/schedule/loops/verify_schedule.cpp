@@ -6,10 +6,10 @@
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
 #include "gpu/schedule/loops/loop_schedule.h"
 
+#include "gpu/schedule/loops/chained_mmas.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/loops/prefetchable_loads.h"
-#include "gpu/schedule/loops/two_stages.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "gpu/ttg/kernel_target.h"
@@ -36,7 +36,8 @@ static Operation *endOfRead(Operation *access, Operation *inBody) {
 }
 
 /// Every access to a circular buffer's buffers stands between its first reader and the end of its reads.
-static Result<void> verifyReaders(const CircularBuffer &circular, Block *body) {
+static Result<void> verifyReaders(const LoopSchedule &schedule, const CircularBuffer &circular) {
+  Block *body = schedule.body();
   if (circular.copies.empty() || !circular.firstReader || !circular.endOfReads)
     return Failure{"a circular buffer has no copies or no readers"};
   if (circular.firstReader->getBlock() != body || circular.endOfReads->getBlock() != body)
@@ -44,6 +45,7 @@ static Result<void> verifyReaders(const CircularBuffer &circular, Block *body) {
   for (const Copy &copy : circular.copies) {
     ttg::StoreSharedOp store = copy.store;
     ttg::AllocOp alloc = copy.alloc;
+    if (llvm::is_contained(schedule.computed, store)) return Failure{"threads fill a buffer of copies"};
     for (Operation *access : accessesOf(alloc)) {
       if (access == store) continue;
       Operation *inBody = body->findAncestorOpInBlock(*access);
@@ -136,7 +138,8 @@ static Result<void> verifyEdges(const LoopSchedule &schedule) {
     if (!edge.until || edge.until->getBlock() != loop.getBody())
       return Failure{"the MMA in flight is not waited for in the next iteration"};
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(edge.until);
-    if (!wait && edge.until != schedule.edges.back().op) return Failure{"MMAs in flight are not drained by the last of them"};
+    if (!wait && (edge.until != schedule.edges.back().op || edge.until->isBeforeInBlock(mma)))
+      return Failure{"MMAs in flight are not drained by the last of them"};
     bool isDrained = wait && drainingWaitIn(loop) == wait; // a step has split that MMA
     if (!isDrained && !accumulatesInPlace(mma, loop)) return Failure{"an iteration uses the result of its MMA in flight"};
     if (!wait) continue;
@@ -148,22 +151,18 @@ static Result<void> verifyEdges(const LoopSchedule &schedule) {
   return {};
 }
 
-/// The shifted MMA is one that the rewriting can shift: the first reader of a buffer, an iteration early; or the last one of a loop with a
-/// producer, an iteration late, which two warp groups run in turns.
+/// The shifted MMA is one that the rewriting can shift: the first one of a chain, an iteration early; or with a producer the last one, an
+/// iteration late, which two warp groups run in turns.
 static Result<void> verifyShift(const LoopSchedule &schedule) {
   if (!schedule.shiftedMma) return {};
-  if (schedule.shift > 0) {
-    auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == schedule.shiftedMma; };
-    if (schedule.warpSpecialized || llvm::none_of(schedule.circularBuffers, isRead))
-      return Failure{"the shifted MMA is not the first reader of a buffer"};
-    return {};
-  }
-  TwoStages stages(schedule.loop);
-  int64_t warps = ttg::configOf(stages.loop->getParentOfType<tt::FuncOp>()).getWarps();
-  bool isLast = stages.lastMma.getOperation() == schedule.shiftedMma;
-  if (!schedule.warpSpecialized || warps != 2 * warpsOfGroup || !isLast || !stages.areSeparable())
-    return Failure{"the shifted MMA does not end a chain that two warp groups can run in two stages"};
-  return {};
+  if ((schedule.shift < 0) != schedule.warpSpecialized || schedule.operandPartition)
+    return Failure{"an MMA is shifted for which the partitions of the loop are not made"};
+  Result<ttg::MmaAsyncOp> first = firstOfChain(schedule);
+  if (!first) return Failure{"no MMA can be shifted: " + first.error()};
+  Operation *shiftable = schedule.shift > 0 ? *first : lastMmaIn(schedule.body());
+  if (schedule.shiftedMma != shiftable) return Failure{"the shifted MMA is not the first one of its chain, or the last one"};
+  auto isRead = [&](const CircularBuffer &circular) { return circular.tma && circular.firstReader == *first; };
+  return llvm::any_of(schedule.circularBuffers, isRead) ? Result<void>() : Failure{"TMA does not copy what the shifted MMA reads"};
 }
 
 /// The copies can run ahead, and may continue in the enclosing loop, or those of an earlier loop, if the schedule says so.
@@ -178,6 +177,8 @@ static Result<void> verifyCopies(const LoopSchedule &schedule) {
     for (const Copy &copy : circular.copies)
       if (copy.multicast && !(schedule.warpSpecialized && multicastParts(circular, copy, config, schedule.paired)))
         return Failure{"the CTAs of a cluster share a copy, but not its tile"};
+      else if (copy.multicast && std::max(copy.lifetime, ttg::AllocOp(copy.alloc).getLifetime()) == ttg::Lifetime::uses)
+        return Failure{"other CTAs write a buffer whose bytes have another use"};
   for (const Copy &copy : schedule.copies())
     if (Result<void> valid = checkPrefetch(copy.load, copy.alloc, loop, target && target->cpAsync); !valid)
       return Failure{"a load cannot run ahead: " + valid.error()};
@@ -203,6 +204,7 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
   if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
   if (schedule.stages > maxStages) return Failure{"an i32 does not hold the index of a stage"};
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
+  if (schedule.paired && !schedule.warpSpecialized) return Failure{"the MMAs of a pair of CTAs have no producer"};
   for (auto rule : {verifyShift, verifyCopies})
     if (Result<void> valid = rule(schedule); !valid) return valid;
   const CircularBuffer *firstAsync = nullptr; // one commit and one wait serve all circular buffers by cp.async: a group an iteration
@@ -213,7 +215,7 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
       if (firstAsync->distance != circular.distance || firstAsync->copyAfter != circular.copyAfter)
         return Failure{"copies of different iterations are waited for together"};
     }
-    if (Result<void> valid = verifyReaders(circular, schedule.body()); !valid) return valid;
+    if (Result<void> valid = verifyReaders(schedule, circular); !valid) return valid;
     if (Result<void> valid = verifyRefill(schedule, circular); !valid) return valid;
     if (schedule.warpSpecialized && !circular.releaseAfter)
       return Failure{"a stage that a producer fills is not released after an operation"};
@@ -242,8 +244,7 @@ static Result<void> verifyComputedRelease(const LoopSchedule &schedule) {
   for (ttg::StoreSharedOp store : schedule.computed)
     for (Operation *access : accessesOf(allocOf(store.getBuffer()))) {
       if (access == store) continue;
-      Operation *inBody = schedule.body()->findAncestorOpInBlock(*access);
-      Operation *last = inBody ? endOfRead(access, inBody) : nullptr;
+      Operation *last = endOfRead(access, access);
       if (!last && schedule.edges.empty()) return Failure{"an MMA is never waited for"};
       Point end = schedule.edges.empty() || !isa<ttg::MmaAsyncOp>(access) ? Point{0, last} : Point{1, schedule.edges.back().until};
       if (release < end) return Failure{"a stage of a computed operand is released while it is still being read"};
@@ -255,6 +256,8 @@ Result<void> verifyComputed(const LoopSchedule &schedule) {
   if (schedule.computed.empty()) return {};
   if (schedule.computedStages < 2) return Failure{"a single buffer of a computed operand cannot be filled while an MMA reads it"};
   if (schedule.computedStages > maxStages) return Failure{"an i32 does not hold the index of a stage"};
+  for (ttg::StoreSharedOp store : schedule.computed)
+    if (Result<void> valid = checkComputedOperand(store); !valid) return Failure{"a computed operand has no stages: " + valid.error()};
   if (!schedule.operandPartition) return schedule.edges.empty() ? Failure{"computed operands without MMAs in flight"} : Result<void>();
   if (!schedule.warpSpecialized) return Failure{"a partition computes an operand, but no producer copies for it"};
   return verifyComputedRelease(schedule);

@@ -5,7 +5,7 @@
 //   i
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/cost_model/thresholds.h"
-#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/schedule/policies/policies.h"
 #include "support/target.h"
 

@@ -1,7 +1,7 @@
 // The table of policies, and what several of them use.
 #include "gpu/schedule/policies/policies.h"
 
-#include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/mma_loops.h"
 #include "gpu/ttg/buffer_accesses.h"
 
 using namespace mlir;
@@ -44,16 +44,6 @@ bool staysInBuffer(const LoopSchedule &schedule, Value operand) {
   if (!alloc) return false;
   if (llvm::any_of(schedule.copies(), [&](const Copy &copy) { return copy.alloc == alloc; })) return true;
   return writersIn(schedule.loop, alloc).empty();
-}
-
-SmallVector<ttg::MmaAsyncOp> mmasOf(scf::ForOp loop) {
-  SmallVector<ttg::MmaAsyncOp> mmas;
-  bool all = true;
-  loop.walk([&](ttg::MmaAsyncOp mma) {
-    all &= mma->getBlock() == loop.getBody();
-    mmas.push_back(mma);
-  });
-  return all ? mmas : SmallVector<ttg::MmaAsyncOp>();
 }
 
 SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule) {

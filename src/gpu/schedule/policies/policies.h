@@ -32,8 +32,6 @@ void applyPolicies(LoopSchedule &schedule, int64_t stages, const PolicyContext &
 void copyAndReleaseAfter(LoopSchedule &schedule, mlir::Operation *op, int64_t releaseDistance);
 /// True if an MMA's operand is in a circular buffer, or in a buffer that the loop does not write.
 bool staysInBuffer(const LoopSchedule &schedule, mlir::Value operand);
-/// Returns the MMAs of a loop if all of them stand in its body itself; otherwise none.
-llvm::SmallVector<ttg::MmaAsyncOp> mmasOf(mlir::scf::ForOp loop);
 /// Returns the MMAs of a loop if all of them may stay in flight across its back edge: their sums stay in the accumulators, and nothing that
 /// they read is written meanwhile. If one must be waited for in its iteration, the others would gain nothing.
 llvm::SmallVector<ttg::MmaAsyncOp> mmasInFlight(const LoopSchedule &schedule);

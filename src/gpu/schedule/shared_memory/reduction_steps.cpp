@@ -1,5 +1,5 @@
 #include "gpu/schedule/shared_memory/reduction_steps.h"
-#include "gpu/cost_model/thresholds.h"
+#include "gpu/cost_model/reduction_cost.h"
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/kernel_target.h"
@@ -12,7 +12,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <bit>
-#include <numeric>
 
 using namespace mlir;
 
@@ -60,56 +59,21 @@ static std::optional<ptx::Redux> reduxOf(tt::ReduceOp op, uint64_t laneMask) {
       .Default([](Operation &) { return std::nullopt; });
 }
 
-/// The registers that a lane exchanges in each step.
-static llvm::SmallVector<int64_t> exchangedRegisters(const ReductionPlan &plan, bool halves) {
-  llvm::SmallVector<int64_t> exchanged;
-  int64_t registers = plan.result.registersPerThread();
-  for (int64_t step = 0; step < std::popcount(plan.laneMask); ++step)
-    exchanged.push_back(halves && registers > 1 ? registers /= 2 : registers);
-  return exchanged;
-}
-
-/// The cost of combining lanes, and of giving all lanes all results after recursive halving.
-static int64_t laneCost(tt::ReduceOp op, const ReductionPlan &plan, bool isSymmetric, bool halves) {
-  int64_t values = static_cast<int64_t>(op.getSrcs().size()), registers = plan.result.registersPerThread();
-  int64_t exchange = values * shuffleCost, cost = halves ? dependentShuffleLatency + registers * exchange : 0;
-  for (int64_t exchanged : exchangedRegisters(plan, halves)) {
-    bool selects = !isSymmetric || exchanged < registers; // what is sent and what is kept, or what is first and what is second
-    cost += exchanged * (exchange + (selects ? 2 * values : 0) + operationsOf(op));
-    registers = exchanged;
-  }
-  return cost;
-}
-
-static bool paysToHalve(tt::ReduceOp op, const ReductionPlan &plan, bool isSymmetric) {
-  if (plan.result.registersPerThread() == 1 || !plan.laneMask) return false;
-  return plan.warpMask || laneCost(op, plan, isSymmetric, true) < laneCost(op, plan, isSymmetric, false);
-}
-
-static int64_t shufflesOf(tt::ReduceOp op, const ReductionSteps &steps) {
-  if (steps.redux) return 0;
-  llvm::SmallVector<int64_t> exchanged = exchangedRegisters(steps.plan, steps.recursiveHalving);
-  bool allGetAll = steps.recursiveHalving && !steps.plan.warpMask;
-  int64_t registers = std::accumulate(exchanged.begin(), exchanged.end(), allGetAll ? steps.plan.result.registersPerThread() : 0);
-  return registers * static_cast<int64_t>(op.getSrcs().size());
-}
-
 /// Adds a first dimension that runs along no bit yet.
 static Layout withParts(Layout layout, int64_t parts) {
   layout.shape.insert(layout.shape.begin(), parts);
   return layout;
 }
 
-/// How the partial values are written, and how they are read. Lanes with copies of a result share what there is to combine, if that takes
-/// many operations: each has some of the registers, or some of the parts. Otherwise every lane reads all parts, because loads from shared
-/// memory overlap, and dependent shuffles do not.
-static void planParts(tt::ReduceOp op, ReductionSteps &steps, const Layout &wanted) {
+/// How the partial values are written, and how they are read. Lanes with copies of a result share what there is to combine, if that pays:
+/// each has some of the registers, or some of the parts. Otherwise every lane reads all parts.
+static void planParts(ReductionSteps &steps, const Layout &wanted, const Combination &combination) {
   int64_t bits = std::popcount(steps.plan.warpMask), parts = int64_t(1) << bits;
   uint32_t part = uint32_t(1) << wanted.elementBits();
   steps.writtenLayout = withParts(steps.result, parts);
   for (int64_t warp = 0, next = 0; warp < steps.writtenLayout.bits(Axis::warp); ++warp)
     if (steps.plan.warpMask >> warp & 1) steps.writtenLayout.basesOf(Axis::warp)[static_cast<size_t>(warp)] = part << next++;
-  bool isShared = steps.argInWarps || parts * operationsOf(op) >= minCombinedOperations;
+  bool isShared = steps.argInWarps || paysToShareParts(parts, combination);
   steps.result = isShared && !steps.argInWarps ? wanted.withRegistersInLanes(copiesIn(wanted)) : wanted;
   steps.readLayout = withParts(steps.result, parts);
   uint64_t copies = isShared ? copiesIn(steps.result) : 0;
@@ -131,13 +95,14 @@ std::optional<ReductionSteps> reductionSteps(tt::ReduceOp op) {
   steps.isSymmetric = arg ? arg->isSymmetric : isCommutative(op);
   if (copiesIn(plan->result) == allLanes) steps.argInWarps = arg;
   steps.redux = reduxOf(op, plan->laneMask);
-  steps.recursiveHalving = !steps.argInWarps && !steps.redux && paysToHalve(op, *plan, steps.isSymmetric);
-  steps.shuffles = shufflesOf(op, steps);
+  Combination combination{static_cast<int64_t>(op.getSrcs().size()), operationsOf(op), steps.isSymmetric};
+  steps.recursiveHalving = !steps.argInWarps && !steps.redux && paysToHalve(*plan, combination);
+  steps.shuffles = steps.redux ? 0 : shufflesOf(*plan, combination.values, steps.recursiveHalving);
   steps.result = steps.recursiveHalving ? plan->result.withRegistersInLanes(plan->laneMask) : plan->result;
   if (!plan->warpMask) return steps;
   Type type = op->getResult(0).getType();
   bool isTile = isa<RankedTensorType>(type) && (!steps.argInWarps || copiesIn(ttg::layoutOf(type)) == allLanes);
-  planParts(op, steps, isTile ? ttg::layoutOf(type) : plan->result);
+  planParts(steps, isTile ? ttg::layoutOf(type) : plan->result, combination);
   std::optional<ReductionPlan> partPlan = reductionPlan(steps.readLayout, 0);
   if (!partPlan) return std::nullopt;
   steps.partPlan = *partPlan;

@@ -4,6 +4,7 @@
 #include "gpu/tiles/layouts/layout_cost.h"
 
 #include "gpu/cost_model/exchange_cost.h"
+#include "gpu/cost_model/reduction_cost.h"
 #include "gpu/ttg/ttg_attributes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -228,13 +229,7 @@ int64_t conversionCost(const Layout &from, const Layout &to, int64_t elementBits
 
 int64_t reductionCost(const Layout &layout, int64_t dim) {
   std::optional<ReductionPlan> plan = reductionPlan(layout, dim);
-  if (!plan) return impossible;
-  int64_t results = layout.registersPerThread() >> llvm::popcount(plan->registerMask), lanes = llvm::popcount(plan->laneMask);
-  if (!plan->warpMask) return results * lanes * shuffleCost;
-  int64_t shuffles = 0;
-  for (int64_t step = 0; step < lanes; ++step) // recursive halving
-    shuffles += results = std::max<int64_t>(1, results / 2);
-  return shuffles * shuffleCost + exchangeCost + wavefrontCost * results;
+  return plan ? reductionCost(*plan) : impossible;
 }
 
 int64_t warpsOfReduction(const Layout &layout, int64_t dim) {

@@ -4,6 +4,8 @@
 //   class of the output [64x128], carried by the loop         accumulator layout; the broadcast maxima have the same layout, at no cost
 //   pointers, masks, ranges                                   no class
 #include "gpu/tiles/layouts/layout_plan.h"
+
+#include "gpu/cost_model/reduction_cost.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/element_sizes.h"
@@ -352,7 +354,7 @@ int64_t LayoutPlan::cost(const Class &chosen, const Layout &layout) const {
     std::optional<Layout> from = isFrom ? layout : decided(point.from), to = isTo ? layout : decided(point.to);
     if (!from || !to) continue;
     if (int64_t warps = warpsAlong(point.op, *from); warps > 1) { // threads read partial values in any layout
-      sum += point.weight * to->registersPerThread() * warps;
+      sum += point.weight * partialLoadsCost(*to, warps);
       continue;
     }
     bool backwards = isa<tt::ExpandDimsOp, tt::BroadcastOp>(point.op);

@@ -5,7 +5,6 @@
 // insert-barriers orders the accesses later. Nothing overlaps yet: pipeline-loops turns loads that only feed a buffer into prefetched
 // copies, and keeps MMAs in flight.
 #include "gpu/passes.h"
-#include "gpu/tiles/mma/delay_dots.h"
 #include "gpu/tiles/mma/dot_choice.h"
 #include "gpu/tiles/mma/reshaped_source.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
@@ -401,9 +400,7 @@ private:
 
 LogicalResult selectTensorCores(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-    if (failed(Selector(function, config, target).run())) return failure();
-    delayDots(function, config, target);
-    return success();
+    return Selector(function, config, target).run();
   });
 }
 
