@@ -198,10 +198,7 @@ void expandConsumers(OpBuilder &b, ChainExpansion &chain) {
                                    writeOperands(b, chain, mma);
                                  }),
                mma.kind);
-  for (ttg::MmaAsyncWaitOp wait : chain.its.waits) {
-    wait.replaceAllUsesWith(wait.getTiles());
-    wait.erase();
-  }
+  dropMmaWaits(chain.loop);
 }
 
 } // namespace tilewright::gpu
