@@ -57,10 +57,10 @@ public:
     if (its.earlyMmas == ttg::EarlyMmas::interleaved && plan.rowGroups == 1)
       return Failure{"early MMAs are interleaved, but not of row groups"};
     for (const ChainedMma &mma : its.mmas) {
-      columns.add(mma.result);
       bool isPrefetched = mma.isEarly() && its.earlyMmas == ttg::EarlyMmas::prefetched;
       if (mma.result.depth != (isPrefetched ? 2 : 1))
         return Failure{"results of early MMAs that run an iteration ahead have two tiles, others one"};
+      columns.add(mma.result);
       if (mma.late())
         if (Result<void> valid = verifyLate(mma, *mma.late()); !valid) return valid;
     }
@@ -88,8 +88,9 @@ private:
     if (inParts && !(isInterleaved && llvm::all_of(operand.partEnds, isWhole))) return Failure{"an operand cannot be stored in such parts"};
     if (operand.pingPong && !isInterleaved) return Failure{"row groups take turns, but their MMAs do not"};
     if (operand.sharesColumns) return verifyShared(mma, operand);
+    if (operand.tile.depth != 1) return Failure{"an operand in columns of its own has several tiles"};
     columns.add(operand.tile);
-    return operand.tile.depth == 1 ? Result<void>() : Failure{"an operand in columns of its own has several tiles"};
+    return {};
   }
 
   /// The operand takes the columns of a result that its threads have loaded before: a warp stores to the rows that it has loaded.

@@ -105,8 +105,8 @@ private:
   /// Finds the waits for copies, and what releases stages.
   static Result<void> findBarriers(scf::ForOp loop, ChainLoop &its) {
     for (Operation &op : *loop.getBody()) {
-      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
-          wait && wait.getFirstWarp() && !its.fullWaits.insert({wait.getBarriers(), wait}).second)
+      auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
+      if (wait && wait.getFirstWarp() && !its.fullWaits.insert({wait.getBarriers(), wait}).second)
         return Failure{"a loop reads several stages in an iteration"};
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
       if (!arrive || !arrive.getFirstWarp()) continue;
