@@ -4,8 +4,8 @@
     python tests/fuzz/schedules.py --first 1000 --count 500 [--seconds 600] [--only TEXT]
     python tests/fuzz/schedules.py --seed 1234 --show        one case, its attribute before and after first
 
-The kernels of the examples are compiled up to schedule-loops, or up to schedule-mmas. One to three places of a `#ttg.loop_schedule` or a
-`#ttg.mma_schedule` are changed: a number, a word, or an entry that is missing, there twice, or exchanged with another one. `tilewright opt` runs the
+The kernels of the examples are compiled up to schedule-loops, schedule-mmas or plan-accumulators. One to three places of an attribute that the step has
+written (ATTRIBUTE) are changed: a number, a word, or an entry that is missing, there twice, or exchanged with another one. `tilewright opt` runs the
 later steps. They must succeed, or fail with an error. An error that asks for a bug report is counted apart.
 """
 
@@ -35,12 +35,15 @@ OTHERS = [  # with an operand partition
      "BLOCK_M=256,STORES=False", 8, 4),
 ]
 TARGETS = ["cuda:sm_90a", "cuda:sm_90a", "cuda:sm_100a", "cuda:sm_80"]
-LOOPS, MMAS = "schedule-loops", "schedule-mmas"
-ATTRIBUTE = {LOOPS: re.compile(r"#ttg\.loop_schedule<.*>"), MMAS: re.compile(r"#ttg\.mma_schedule<.*>")}
+LOOPS, MMAS, PLANS = "schedule-loops", "schedule-mmas", "plan-accumulators"
+ATTRIBUTE = {LOOPS: re.compile(r"#ttg\.loop_schedule<.*>"), MMAS: re.compile(r"#ttg\.mma_schedule<.*>"),
+             PLANS: re.compile(r"#ttg\.(?:mma_plan|mma_partition|early_mmas)<(?:[^<>]|<[^<>]*>)*>")}
+NEXT = {LOOPS: "pipeline-loops", MMAS: "overlap-mmas", PLANS: "place-accumulators"}
 ENTRY = re.compile(r"<(?:[^<>]|->)*>")  # an operation, a buffer or an edge
 LIST = re.compile(r"\[[^][<>]*\]")
 WORDS = {"producer": "consumers", "consumers": "producer", "operands": "consumers", "tma": "threads", "threads": "tma", "copy_async": "registers",
-         "registers": "tma"}
+         "registers": "tma", "early": "late", "late": "in_place", "in_place": "rescaled", "rescaled": "early", "prefetched": "interleaved",
+         "interleaved": "in_iteration", "in_iteration": "prefetched", "accumulation": "chains", "chains": "accumulation"}
 OPTIONS = ["cross_tile true", "continues 0", "stores_in_flight true", "stores_per_warp_group true", "registers_for_words 64", "operand_plan <release 0>",
            "operand_plan <release 2 loads_whole_rows true fences_early true>", "reason \"none\""]  # in the order of a loop_schedule
 FLAGS = [" moves true", " first_warp true", *(f" {option}" for option in OPTIONS)]
@@ -49,6 +52,8 @@ CRASHED, BUG, REFUSED, ACCEPTED, SAME = "crashed", "bug reported", "refused", "a
 
 def change_number(text, rng):
     numbers = list(re.finditer(r"(?<![\w\"])-?\d+", text))
+    if not numbers:
+        return text
     chosen = rng.choice(numbers)
     value = int(chosen[0])
     others = [int(number[0]) for number in numbers]
@@ -105,7 +110,7 @@ def changed(text, rng):
 
 
 class Dumps:
-    """The IR of the kernels after the two steps, made when it is asked for."""
+    """The IR of the kernels after the steps, made when it is asked for."""
 
     def __init__(self, command, only):
         self.command, self.folder = command, pathlib.Path(tempfile.mkdtemp())
@@ -118,9 +123,9 @@ class Dumps:
         path, kernel, signature, warps, stages, target = self.cases[number]
         folder = self.folder / str(number)
         subprocess.run([self.command, "compile", f"{ROOT}/{path}", "--kernel", kernel, "--signature", signature, "--target", target,
-                        "--num-warps", str(warps), "--num-stages", str(stages), "--until", "overlap-mmas", "--dump", folder, "-o", os.devnull],
+                        "--num-warps", str(warps), "--num-stages", str(stages), "--until", PLANS, "--dump", folder, "-o", os.devnull],
                        capture_output=True, cwd=ROOT)
-        texts = {step: path.read_text() for step in (LOOPS, MMAS) for path in folder.glob(f"*_{step}.*")}
+        texts = {step: path.read_text() for step in ATTRIBUTE for path in folder.glob(f"*_{step}.*")}
         return {step: text for step, text in texts.items() if ATTRIBUTE[step].search(text)}
 
 
@@ -132,7 +137,7 @@ def run(dumps, seed, show=False):
         texts = dumps.of(number)
         if texts:
             break
-    step = rng.choice([LOOPS, MMAS, MMAS]) if len(texts) == 2 else next(iter(texts))
+    step = rng.choice(list(texts))
     attribute = rng.choice(list(ATTRIBUTE[step].finditer(texts[step])))
     new = changed(attribute[0], rng)
     if show:
@@ -142,7 +147,7 @@ def run(dumps, seed, show=False):
     if new == attribute[0]:
         return SAME, name, ""
     text = texts[step][:attribute.start()] + new + texts[step][attribute.end():]
-    later = LATER[LATER.index("pipeline-loops" if step == LOOPS else "overlap-mmas"):]
+    later = LATER[LATER.index(NEXT[step]):]
     try:
         done = subprocess.run([dumps.command, "opt", *(f"--{each}" for each in later), "-o", os.devnull], input=text, capture_output=True, text=True,
                               timeout=120)

@@ -48,3 +48,21 @@ def persistent(a_ptr, s_ptr, b_ptr, t_ptr, c_ptr, rows, columns, depth, words, M
             y_scale = ordered(t, n * (N // 128), k * (K // 128), N, K // 32)
             acc = tl.dot_scaled(x, x_scale, "e4m3", y.T, y_scale, "e4m3", acc)
         c.store([m * M, n * N], acc)
+
+
+@triton.jit
+def two_sums(a_ptr, s_ptr, b_ptr, t_ptr, c_ptr, d_ptr, depth, words, M: tl.constexpr, K: tl.constexpr):
+    """For plan_accumulators.mlir: two dots share the columns of their scales."""
+    a = tl.make_tensor_descriptor(a_ptr, [M, depth], [depth, 1], [M, K])
+    b = tl.make_tensor_descriptor(b_ptr, [M, depth], [depth, 1], [M, K])
+    s = tl.make_tensor_descriptor(s_ptr, [M // 128, words, 2, 256], [words * 512, 512, 256, 1], [M // 128, K // 128, 2, 256])
+    t = tl.make_tensor_descriptor(t_ptr, [M // 128, words, 2, 256], [words * 512, 512, 256, 1], [M // 128, K // 128, 2, 256])
+    one, other = tl.zeros((M, M), tl.float32), tl.zeros((M, M), tl.float32)
+    for k in range(0, words):
+        x, y = a.load([0, k * K]), b.load([0, k * K])
+        x_scale, y_scale = ordered(s, 0, k * (K // 128), M, K // 32), ordered(t, 0, k * (K // 128), M, K // 32)
+        one = tl.dot_scaled(x, x_scale, "e4m3", y.T, y_scale, "e4m3", one)
+        other = tl.dot_scaled(y, y_scale, "e4m3", x.T, x_scale, "e4m3", other)
+    n = tl.arange(0, M)
+    tl.store(c_ptr + n[:, None] * M + n[None, :], one)
+    tl.store(d_ptr + n[:, None] * M + n[None, :], other)

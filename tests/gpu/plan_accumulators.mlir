@@ -7,6 +7,11 @@
 // RUN: tilewright opt %t --place-accumulators | FileCheck %s --check-prefix=PLACED --implicit-check-not=ttg.mma_p --implicit-check-not=ttg.early_mmas
 // RUN: sed 's/rescaled result <256>/rescaled result <64>/' %t > %t.overlap && not tilewright opt %t.overlap --place-accumulators 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // RUN: sed 's/early result <0>/late result <0>/' %t > %t.kind && not tilewright opt %t.kind --place-accumulators 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: sed 's/chains columns 512/chains columns 384/' %t > %t.columns && not tilewright opt %t.columns --place-accumulators 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// RUN: sed 's/ttg.warp_specialized}/ttg.operand_registers = 88 : i32, ttg.warp_specialized}/' %t > %t.operands && not tilewright opt %t.operands --place-accumulators 2>&1 | FileCheck %s --check-prefix=OPERANDS
+// RUN: tilewright compile %S/mma_partition_scales.py --kernel two_sums --signature '*fp8e4nv:16, *u8:16, *fp8e4nv:16, *u8:16, *fp32:16, *fp32:16, i32:16, i32:16, M=128, K=128' --target cuda:sm_100a --num-warps 4 --num-stages 3 --until plan-accumulators > %t.two
+// RUN: FileCheck %s --check-prefix=TWO < %t.two
+// RUN: sed '0,/scales 256/s//scales 272/' %t.two > %t.scales && not tilewright opt %t.scales --place-accumulators 2>&1 | FileCheck %s --check-prefix=SCALES
 // RUN: sed 's/parts .96, 128./parts [96]/' %t > %t.parts && not tilewright opt %t.parts --place-accumulators 2>&1 | FileCheck %s --check-prefix=PARTS
 
 // CHECK: ttg.mma_partition = #ttg.mma_partition<chains columns 512>
@@ -28,5 +33,10 @@
 // PLACED: ttg.tensor_alloc 512
 
 // OVERLAP: ttg.mma_partition: two tiles have the same columns
-// KIND: ttg.mma_partition: a dot has the plan of another one
+// KIND: ttg.mma_partition: it is the plan of another kernel
 // PARTS: ttg.mma_partition: the parts of an operand are not all of it
+// COLUMNS: ttg.mma_partition: tensor memory has no allocation of so many columns
+// OPERANDS: ttg.mma_partition: a partition computes an operand
+// TWO: #ttg.mma_plan<in_place result <0> scales 256>
+// TWO: #ttg.mma_plan<in_place result <128> scales 256>
+// SCALES: ttg.mma_partition: it is the plan of another kernel

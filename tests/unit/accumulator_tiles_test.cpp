@@ -36,7 +36,7 @@ protected:
 !acc = tensor<128x64xf32, #ttg.layout<128x64, reg [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp [[32, 0], [64, 0]]>>
 #a = #ttg.shared<128x16, offset [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0], [64, 0]], 16>
 #b = #ttg.shared<16x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0]], 16>
-tt.func @kernel(%n: i32) attributes {ttg.config = #config} {
+tt.func @kernel(%n: i32, %yes: i1) attributes {ttg.config = #config} {
   %zero = arith.constant dense<0.0> : !acc
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -91,6 +91,68 @@ TEST_F(AccumulatorTilesTest, inFlightAfterItsWait) {
   "use"(%e, %g) : (!acc, !acc) -> ()
 )");
   EXPECT_NE(made.tiles[0].column, made.tiles[1].column);
+}
+
+/// The branch that waits for the first MMA may not be taken: then it runs until the last wait.
+TEST_F(AccumulatorTilesTest, inFlightAfterABranch) {
+  plan(R"(
+  %d = mma %zero :;
+  scf.if %yes {
+    %e = ttg.mma_async_wait 0, %d : !acc -> !acc
+    "use"(%e) : (!acc) -> ()
+  }
+  %f = mma %zero :;
+  %g = ttg.mma_async_wait 0, %f : !acc -> !acc
+  "use"(%g) : (!acc) -> ()
+)");
+  ASSERT_EQ(made.tiles.size(), 2u);
+  EXPECT_NE(made.tiles[0].column, made.tiles[1].column);
+}
+
+/// The MMA of an iteration ends after the loop: it runs while the next iteration's first MMA does.
+TEST_F(AccumulatorTilesTest, inFlightAcrossTheBackEdge) {
+  plan(R"(
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %d = mma %zero :;
+    %e = ttg.mma_async_wait 0, %d : !acc -> !acc
+    "use"(%e) : (!acc) -> ()
+    %f = mma %zero :;
+  }
+  ttg.mma_async_wait 0
+)");
+  ASSERT_EQ(made.tiles.size(), 2u);
+  EXPECT_NE(made.tiles[0].column, made.tiles[1].column);
+}
+
+/// Each iteration loads a result from before the loop: its tile is in use in the whole loop.
+TEST_F(AccumulatorTilesTest, loadedInEachIteration) {
+  plan(R"(
+  %d = mma %zero :;
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %e = ttg.mma_async_wait 0, %d : !acc -> !acc
+    "use"(%e) : (!acc) -> ()
+    %s = mma %zero :;
+    %t = ttg.mma_async_wait 0, %s : !acc -> !acc
+    "use"(%t) : (!acc) -> ()
+  }
+)");
+  ASSERT_EQ(made.tiles.size(), 2u);
+  EXPECT_NE(made.tiles[0].column, made.tiles[1].column);
+}
+
+/// A wait lets the first of two MMAs end, although it does not name its result: a third one can have its columns.
+TEST_F(AccumulatorTilesTest, endsAtAWaitForAnother) {
+  plan(R"(
+  %d = mma %zero :;
+  %f = mma %zero :;
+  %g = ttg.mma_async_wait 0, %f : !acc -> !acc
+  "use"(%g) : (!acc) -> ()
+  %h = mma %zero :;
+  %k = ttg.mma_async_wait 0, %h : !acc -> !acc
+  "use"(%k) : (!acc) -> ()
+)");
+  ASSERT_EQ(made.tiles.size(), 3u);
+  EXPECT_EQ(made.columns.used(), 128);
 }
 
 /// A sum and the loop that carries it have one tile. The result of another MMA of the loop has another one.

@@ -6,6 +6,7 @@
 #include "gpu/schedule/stage_index.h"
 #include "support/target.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -143,6 +144,39 @@ protected:
     return plan ? "" : plan.error();
   }
 
+  /// Writes the plan, lets `change` edit the kernel, and reads the plan back. Returns the error.
+  std::string errorOfRead(llvm::function_ref<void()> change) {
+    Result<MmaPartitionPlan> plan = planMmaPartition(function, config, target);
+    EXPECT_TRUE(plan) << (plan ? "" : plan.error());
+    if (!plan) return "";
+    writeMmaPlan(function, *plan);
+    change();
+    std::string error;
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { error = diagnostic.str(); });
+    EXPECT_TRUE(mlir::failed(takeMmaPlan(function, config, target)));
+    return error;
+  }
+
+  /// Uses what the previous iteration has added to a sum, after a wait for it.
+  void readSumOfPrevious(ttg::MmaAsyncOp mma) {
+    mlir::OpBuilder b(&mma->getBlock()->front());
+    auto wait = ttg::MmaAsyncWaitOp::create(b, mma.getLoc(), 0, mma.getC());
+    mlir::arith::NegFOp::create(b, mma.getLoc(), wait.getResults()[0]);
+  }
+
+  /// Moves an MMA, with the wait that follows it, to a branch.
+  static void moveToBranch(ttg::MmaAsyncOp mma) {
+    mlir::OpBuilder b(mma);
+    mlir::Value yes = mlir::arith::ConstantOp::create(b, mma.getLoc(), b.getBoolAttr(true));
+    auto branch = mlir::scf::IfOp::create(b, mma.getLoc(), mma.getType(), yes, /*withElseRegion=*/true);
+    mma->replaceAllUsesWith(branch.getResults());
+    mma->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
+    b.setInsertionPointToEnd(branch.thenBlock());
+    mlir::scf::YieldOp::create(b, mma.getLoc(), mma.getD());
+    b.setInsertionPointToEnd(branch.elseBlock());
+    mlir::scf::YieldOp::create(b, mma.getLoc(), mma.getC());
+  }
+
   template <typename Op> Op first(llvm::function_ref<bool(Op)> is) {
     Op found;
     mmas[0]->getParentOp()->walk([&](Op op) {
@@ -204,6 +238,16 @@ TEST_F(MmaPlan, earlyMmasOfTheNextIteration) {
   EXPECT_TRUE(its.mmas[1].late()->isCorrected());
   // A barrier for the address, two of the loop, of each of two tiles of scores, of the operand, of the sum, and of two tiles of factors.
   EXPECT_EQ(plan.barrierBytes(), 8 * (1 + 2 + 2 + 1 + 1 + 2));
+  EXPECT_EQ(plan.barriersOf(its.mmas[0]).done.count, 2);
+  EXPECT_TRUE(plan.barriersOf(its.mmas[0]).ready.empty());
+  ChainedMmaBarriers late = plan.barriersOf(its.mmas[1]);
+  EXPECT_EQ(late.done.arrivals, 1);          // a commit
+  EXPECT_EQ(late.ready.front().arrivals, 8); // of the consumers and of the correction partition
+  EXPECT_EQ(late.pingPong.count, 0);
+  EXPECT_EQ(late.factorsFull.count, 2);
+  EXPECT_EQ(late.factorsFull.arrivals, 4);
+  EXPECT_EQ(plan.loopBarriers().start.arrivals, 4);
+  EXPECT_EQ(plan.loopBarriers().end.arrivals, 1);
   target.tensorColumns = 128;
   EXPECT_EQ(chainFailure(), "the results do not fit in tensor memory");
 }
@@ -218,6 +262,15 @@ TEST_F(MmaPlan, rowGroups) {
   EXPECT_TRUE(operand.pingPong);
   EXPECT_EQ(operand.partEnds, (llvm::SmallVector<int32_t>{96, 128}));
   EXPECT_TRUE(its.mmas[1].late()->isCorrected());
+  // A barrier for the address, and two of the loop. For each row group one of the scores and of the sum, of each of two parts of the
+  // operand, for ping-pong scheduling, and of each of two tiles of factors.
+  EXPECT_EQ(plan.barrierBytes(), 8 * (1 + 2 + 2 * (1 + 1 + 2 + 1 + 2)));
+  ChainedMmaBarriers late = plan.barriersOf(its.mmas[1]);
+  ASSERT_EQ(late.ready.size(), 2u);
+  EXPECT_EQ(late.ready[0].arrivals, 8); // of a row group, and of the correction partition
+  EXPECT_EQ(late.ready[1].arrivals, 4);
+  EXPECT_EQ(late.pingPong.arrivals, 4);
+  EXPECT_EQ(plan.loopBarriers().start.arrivals, 8);
 }
 
 TEST_F(MmaPlan, failuresOfChains) {
@@ -252,8 +305,31 @@ TEST_F(MmaPlan, failuresOfChains) {
     b.setInsertionPointToStart(mlir::scf::IfOp::create(b, loc, yes, /*withElseRegion=*/false).thenBlock());
     loadSecond(b, loc);
   });
+  refused("threads read a sum in the loop that adds to it", [&](mlir::OpBuilder &, mlir::Location) { readSumOfPrevious(mmas[1]); });
+  refused("a loop releases stages that its iteration has not waited for", [&](mlir::OpBuilder &b, mlir::Location loc) {
+    release().getIndexMutable().assign(mlir::arith::AddIOp::create(b, loc, release().getIndex(), release().getIndex()));
+    release()->moveAfter(&*std::prev(mmas[1]->getBlock()->end(), 2));
+  });
+  refused("a loop reads several stages in an iteration", [&](mlir::OpBuilder &b, mlir::Location) { b.clone(*fullWait()); });
   refused("a dot's result is not waited for once, in its iteration",
           [&](mlir::OpBuilder &b, mlir::Location loc) { mlir::arith::NegFOp::create(b, loc, mmas[0].getD()); });
+}
+
+/// The first dot also reads an operand that threads write: a store after it would change what it still reads.
+TEST_F(MmaPlan, storeAfterItsReader) {
+  for (bool isAfter : {false, true}) {
+    load(128, attention(inPlace));
+    mlir::OpBuilder b(mmas[0]->getParentOp());
+    auto type = mlir::cast<ttg::BufferType>(mmas[0].getA().getType());
+    mlir::Value buffer = ttg::AllocOp::create(b, mmas[0].getLoc(), type, ttg::Lifetime::uses);
+    auto tile = mlir::RankedTensorType::get(type.getShape(), type.getElementType(),
+                                            ttg::LayoutAttr::get(&context, Layout::tensorMemory(Dims(type.getShape()), 4)));
+    mlir::Value zeros = mlir::arith::ConstantOp::create(b, mmas[0].getLoc(), b.getZeroAttr(tile));
+    mmas[0].getAMutable().assign(buffer);
+    isAfter ? b.setInsertionPointAfter(mmas[0]) : b.setInsertionPoint(mmas[0]);
+    ttg::StoreSharedOp::create(b, mmas[0].getLoc(), zeros, buffer);
+    EXPECT_EQ(chainFailure(), isAfter ? "threads write an operand after a dot that reads it" : "");
+  }
 }
 
 //===---------------------------------------------------------------------------------------------------- loops that only accumulate
@@ -275,6 +351,9 @@ TEST_F(MmaPlan, accumulation) {
   EXPECT_EQ(accumulationFailure(), "the sums do not fit in tensor memory");
   mlir::OpBuilder b(mmas[0]->getBlock()->getTerminator());
   mlir::arith::NegFOp::create(b, mmas[0].getLoc(), mmas[0].getD());
+  EXPECT_EQ(accumulationFailure(), "threads read a sum in the loop that adds to it");
+  load(128, matmul("0.0"));
+  readSumOfPrevious(mmas[0]);
   EXPECT_EQ(accumulationFailure(), "threads read a sum in the loop that adds to it");
   load(128, matmul("1.0"));
   EXPECT_EQ(accumulationFailure(), "a sum starts from other numbers than zeros");
@@ -298,7 +377,7 @@ TEST_F(MmaPlan, isReadAsWritten) {
     writeMmaPlan(function, *plan);
     std::string written = text();
     parse(written);
-    mlir::FailureOr<MmaPartitionPlan> taken = takeMmaPlan(function, config);
+    mlir::FailureOr<MmaPartitionPlan> taken = takeMmaPlan(function, config, target);
     ASSERT_TRUE(mlir::succeeded(taken));
     EXPECT_FALSE(function->hasAttr(ttg::mmaPartitionName));
     writeMmaPlan(function, *taken);
@@ -306,19 +385,52 @@ TEST_F(MmaPlan, isReadAsWritten) {
   }
 }
 
+/// What was planned must still hold when the plan is read.
+TEST_F(MmaPlan, kernelThatWasChanged) {
+  auto setPlan = [&](size_t number, const char *plan) { mmas[number]->setAttr(ttg::mmaPlanName, mlir::parseAttribute(plan, &context)); };
+  auto setPartition = [&](const char *plan) { function->setAttr(ttg::mmaPartitionName, mlir::parseAttribute(plan, &context)); };
+  auto error = [&](const std::string &kernel, llvm::function_ref<void()> change) {
+    load(128, kernel);
+    std::string error = errorOfRead(change);
+    return error.substr(std::min(error.size(), std::string("ttg.mma_partition: ").size()));
+  };
+  for (const std::string &kernel : {attention(inPlace), matmul("0.0")}) {
+    EXPECT_EQ(error(kernel, [&] { function->removeAttr(ttg::warpSpecializedName); }), "no warp of its own starts the copies");
+    EXPECT_EQ(error(kernel, [&] { moveToBranch(mmas[0]); }), "a dot stands outside a for loop");
+    EXPECT_EQ(error(kernel, [&] { mmas[0]->removeAttr(ttg::mmaPlanName); }), "it is the plan of another kernel");
+  }
+  EXPECT_EQ(error(matmul("0.0"), [&] { setPartition("#ttg.mma_partition<accumulation columns 256 row_groups 2>"); }),
+            "it is the plan of another kernel");
+  EXPECT_EQ(error(matmul("0.0"), [&] { setPartition("#ttg.mma_partition<accumulation columns 192>"); }),
+            "tensor memory has no allocation of so many columns");
+  EXPECT_EQ(error(matmul("0.0"), [&] { setPlan(0, "#ttg.mma_plan<in_place result <0 depth 2> scales 0>"); }),
+            "it is the plan of another kernel");
+  EXPECT_EQ(error(matmul("0.0"), [&] { setPlan(0, "#ttg.mma_plan<in_place result <0 depth 9223372036854775807>>"); }),
+            "a sum has one or two tiles");
+  EXPECT_EQ(error(matmul("0.0"), [&] { setPlan(0, "#ttg.mma_plan<in_place result <9223372036854775807>>"); }),
+            "a tile is outside of the allocation");
+  EXPECT_EQ(error(attention(inPlace), [&] { setPlan(0, "#ttg.mma_plan<early result <-128>>"); }), "a tile is outside of the allocation");
+  EXPECT_EQ(error(attention(inPlace), [&] { mmas[0]->getParentOp()->removeAttr(ttg::earlyMmasName); }), "it is the plan of another kernel");
+  EXPECT_EQ(error(attention(rescaled), [&] { setPlan(1, "#ttg.mma_plan<rescaled result <128> operand <192> parts [128] correction -1>"); }),
+            "a sum without factors is corrected");
+}
+
 TEST_F(MmaPlan, caught) {
   load(256, attention(rescaled));
   const ChainPlan good = planOfChains();
-  EXPECT_TRUE(verify(good, config.getWarps()));
+  EXPECT_TRUE(verify(good, target));
   auto caught = [&](const char *reason, llvm::function_ref<void(ChainPlan &, ChainLoop &)> change) {
     ChainPlan doctored = good;
     change(doctored, doctored.loops.front().second);
-    Result<void> valid = verify(doctored, config.getWarps());
+    Result<void> valid = verify(doctored, target);
     EXPECT_EQ(valid ? "" : valid.error(), reason);
   };
   auto operandOf = [](ChainLoop &its) -> TensorOperand & { return *its.mmas[1].late()->operand; };
   caught("two tiles have the same columns", [](ChainPlan &, ChainLoop &its) { its.mmas[1].result.column = 0; });
   caught("a tile is outside of the allocation", [](ChainPlan &plan, ChainLoop &) { plan.columns = 256; });
+  for (int64_t columns : {0, 16, 384, 1024})
+    caught("tensor memory has no allocation of so many columns", [&](ChainPlan &plan, ChainLoop &) { plan.columns = columns; });
+  caught("the buffer of a sum's factors has another type", [](ChainPlan &, ChainLoop &its) { its.mmas[1].scaledSum()->factorBuffer = 1; });
   caught("the warp groups have no rows of their own", [](ChainPlan &plan, ChainLoop &) { plan.rowGroups = 4; });
   caught("early MMAs are interleaved, but not of row groups", [](ChainPlan &plan, ChainLoop &) { plan.rowGroups = 1; });
   caught("results of early MMAs that run an iteration ahead have two tiles, others one",

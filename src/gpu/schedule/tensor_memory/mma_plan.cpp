@@ -35,13 +35,14 @@ Result<MmaPartitionPlan> planMmaPartition(tt::FuncOp function, ttg::ConfigAttr c
   if (Result<void> possible = checkMmaWarp(function); !possible) return Failure{possible.error()};
   Result<AccumulationPlan> accumulation = planAccumulation(function, config, target);
   if (accumulation) return MmaPartitionPlan(std::move(*accumulation));
-  if (config.getCtas() != 1) return Failure{accumulation.error()};
   Result<ChainPlan> chains = planChains(function, config, target);
   if (chains) return MmaPartitionPlan(std::move(*chains));
   return Failure{accumulation.error() + "; " + chains.error()};
 }
 
-//===------------------------------------------------------------------------------------------------------------- writing
+//===---------------------------------------------------------------------------------------------------------- attributes
+
+using PlanAttribute = std::pair<Operation *, NamedAttribute>;
 
 static ttg::TensorSpanAttr spanOf(MLIRContext *context, const TensorTile &tile) {
   return ttg::TensorSpanAttr::get(context, tile.column, tile.depth);
@@ -63,34 +64,46 @@ static ttg::MmaPlanAttr attributeOf(MLIRContext *context, const ChainedMma &mma)
                                sum && sum->factorBuffer ? std::optional<int64_t>(*sum->factorBuffer) : std::nullopt, std::nullopt);
 }
 
-static void writePlan(tt::FuncOp function, const AccumulationPlan &plan) {
-  MLIRContext *context = function.getContext();
+static SmallVector<PlanAttribute> attributesOf(tt::FuncOp function, const AccumulationPlan &plan) {
+  Builder b(function.getContext());
+  auto partition = ttg::MmaPartitionAttr::get(b.getContext(), ttg::MmaPartitionKind::accumulation, plan.columns, 1);
+  SmallVector<PlanAttribute> all{{function, b.getNamedAttr(ttg::mmaPartitionName, partition)}};
   for (const auto &[loop, its] : plan.loops)
     for (auto [mma, number] : its.mmas) {
       std::optional<int64_t> scales = its.scales ? std::optional(its.scales.first) : std::nullopt;
-      ttg::TensorSpanAttr result = spanOf(context, its.sums.at(number));
-      mma->setAttr(ttg::mmaPlanName,
-                   ttg::MmaPlanAttr::get(context, ttg::MmaRole::in_place, result, {}, {}, /*pingPong=*/false, std::nullopt, scales));
+      ttg::TensorSpanAttr result = spanOf(b.getContext(), its.sums.at(number));
+      auto made = ttg::MmaPlanAttr::get(b.getContext(), ttg::MmaRole::in_place, result, {}, {}, /*pingPong=*/false, std::nullopt, scales);
+      all.emplace_back(mma, b.getNamedAttr(ttg::mmaPlanName, made));
     }
-  function->setAttr(ttg::mmaPartitionName, ttg::MmaPartitionAttr::get(context, ttg::MmaPartitionKind::accumulation, plan.columns, 1));
+  return all;
 }
 
-static void writePlan(tt::FuncOp function, const ChainPlan &plan) {
-  MLIRContext *context = function.getContext();
+static SmallVector<PlanAttribute> attributesOf(tt::FuncOp function, const ChainPlan &plan) {
+  Builder b(function.getContext());
+  auto partition = ttg::MmaPartitionAttr::get(b.getContext(), ttg::MmaPartitionKind::chains, plan.columns, plan.rowGroups);
+  SmallVector<PlanAttribute> all{{function, b.getNamedAttr(ttg::mmaPartitionName, partition)}};
   for (const auto &[loop, its] : plan.loops) {
+    all.emplace_back(loop, b.getNamedAttr(ttg::earlyMmasName, ttg::EarlyMmasAttr::get(b.getContext(), its.earlyMmas)));
     for (const ChainedMma &mma : its.mmas)
-      ttg::MmaAsyncOp(mma.op)->setAttr(ttg::mmaPlanName, attributeOf(context, mma));
-    loop->setAttr(ttg::earlyMmasName, ttg::EarlyMmasAttr::get(context, its.earlyMmas));
+      all.emplace_back(ttg::MmaAsyncOp(mma.op), b.getNamedAttr(ttg::mmaPlanName, attributeOf(b.getContext(), mma)));
   }
-  function->setAttr(ttg::mmaPartitionName,
-                    ttg::MmaPartitionAttr::get(context, ttg::MmaPartitionKind::chains, plan.columns, plan.rowGroups));
+  return all;
+}
+
+static SmallVector<PlanAttribute> attributesOf(tt::FuncOp function, const MmaPartitionPlan &plan) {
+  return std::visit([&](const auto &each) { return attributesOf(function, each); }, plan);
 }
 
 void writeMmaPlan(tt::FuncOp function, const MmaPartitionPlan &plan) {
-  std::visit([&](const auto &each) { writePlan(function, each); }, plan);
+  for (auto [op, attribute] : attributesOf(function, plan))
+    op->setAttr(attribute.getName(), attribute.getValue());
 }
 
 //===------------------------------------------------------------------------------------------------------------- reading
+
+static Failure ofAnother() {
+  return {"it is the plan of another kernel"};
+}
 
 static TensorTile at(TensorTile tile, ttg::TensorSpanAttr span) {
   return {tile.type, span.getDepth(), span.getColumn()};
@@ -100,11 +113,9 @@ static Result<void> read(AccumulationPlan &plan) {
   for (auto &[op, its] : plan.loops)
     for (auto [mma, number] : its.mmas) {
       auto made = mma->getAttrOfType<ttg::MmaPlanAttr>(ttg::mmaPlanName);
-      if (!made || made.getRole() != ttg::MmaRole::in_place || made.getOperand()) return Failure{"a dot has the plan of another one"};
-      TensorTile &sum = its.sums[number], before = sum;
-      sum = at(sumTileOf(cast<RankedTensorType>(op->getResult(number).getType()), 1, plan.paired), made.getResult());
+      if (!made) return ofAnother();
+      its.sums[number] = at(sumTileOf(cast<RankedTensorType>(op->getResult(number).getType()), 1, plan.paired), made.getResult());
       its.scales.first = made.getScales().value_or(0);
-      if (before.type && before != sum) return Failure{"dots that add to one sum have different tiles"};
     }
   return {};
 }
@@ -125,8 +136,7 @@ static Result<void> read(ChainPlan &plan, ChainLoop &its) {
   for (ChainedMma &mma : its.mmas) {
     auto made = mma.op->getAttrOfType<ttg::MmaPlanAttr>(ttg::mmaPlanName);
     bool hasOperand = mma.late() && mma.late()->operand;
-    if (!made || made.getRole() != roleOf(mma) || bool(made.getOperand()) != hasOperand)
-      return Failure{"a dot has the plan of another one"};
+    if (!made || bool(made.getOperand()) != hasOperand) return ofAnother();
     mma.result = at(tensorTileOf(mma.op.getType()), made.getResult());
     attributes.push_back(made);
   }
@@ -143,6 +153,7 @@ static Result<void> read(ChainPlan &plan, ChainLoop &its) {
 }
 
 static Result<MmaPartitionPlan> read(tt::FuncOp function, ttg::ConfigAttr config, ttg::MmaPartitionAttr made) {
+  if (Result<void> possible = checkMmaWarp(function); !possible) return Failure{possible.error()};
   if (made.getKind() == ttg::MmaPartitionKind::accumulation) {
     Result<AccumulationPlan> plan = findAccumulation(function, config);
     if (!plan) return Failure{plan.error()};
@@ -150,23 +161,32 @@ static Result<MmaPartitionPlan> read(tt::FuncOp function, ttg::ConfigAttr config
     if (Result<void> complete = read(*plan); !complete) return Failure{complete.error()};
     return MmaPartitionPlan(std::move(*plan));
   }
-  Result<Chains> chains = findChains(function, config.getWarps());
+  Result<Chains> chains = findChains(function, config);
   if (!chains) return Failure{chains.error()};
   ChainPlan plan{std::move(*chains), made.getColumns(), made.getRowGroups(), {}};
   for (auto &[loop, its] : plan.loops) {
-    auto early = dyn_cast_or_null<ttg::EarlyMmasAttr>(loop->removeAttr(ttg::earlyMmasName));
-    if (!early) return Failure{"a loop has no plan"};
+    auto early = loop->getAttrOfType<ttg::EarlyMmasAttr>(ttg::earlyMmasName);
+    if (!early) return ofAnother();
     its.earlyMmas = early.getValue();
     if (Result<void> complete = read(plan, its); !complete) return Failure{complete.error()};
   }
   return MmaPartitionPlan(std::move(plan));
 }
 
-FailureOr<MmaPartitionPlan> takeMmaPlan(tt::FuncOp function, ttg::ConfigAttr config) {
-  auto made = cast<ttg::MmaPartitionAttr>(function->removeAttr(ttg::mmaPartitionName));
+/// Fails unless the kernel can have the plan, and each attribute is the one that is written for it.
+static Result<void> check(tt::FuncOp function, const MmaPartitionPlan &plan, const GpuTarget &target) {
+  for (auto [op, attribute] : attributesOf(function, plan))
+    if (op->getAttr(attribute.getName()) != attribute.getValue()) return ofAnother();
+  return verify(plan, target);
+}
+
+FailureOr<MmaPartitionPlan> takeMmaPlan(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  auto made = function->getAttrOfType<ttg::MmaPartitionAttr>(ttg::mmaPartitionName);
   Result<MmaPartitionPlan> plan = read(function, config, made);
-  Result<void> valid = plan ? verify(*plan, config.getWarps()) : Failure{plan.error()};
+  Result<void> valid = plan ? check(function, *plan, target) : Failure{plan.error()};
   if (!valid) return function.emitError("ttg.mma_partition: ") << valid.error(), failure();
+  for (auto [op, attribute] : attributesOf(function, *plan))
+    op->removeAttr(attribute.getName());
   return std::move(*plan);
 }
 

@@ -13,11 +13,11 @@ LogicalResult placeAccumulators(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) -> LogicalResult {
     if (!target.tcgen05) return success();
     if (!function->hasAttr(ttg::mmaPartitionName)) return issueInFirstWarp(function, target);
-    FailureOr<MmaPartitionPlan> plan = takeMmaPlan(function, config);
+    FailureOr<MmaPartitionPlan> plan = takeMmaPlan(function, config, target);
     if (failed(plan)) return failure();
     return std::visit(
         llvm::makeVisitor([&](AccumulationPlan &accumulation) { return expandAccumulation(function, config, std::move(accumulation)); },
-                          [&](ChainPlan &chains) { return expandChains(function, config, std::move(chains)); }),
+                          [&](ChainPlan &chains) { return expandChains(function, std::move(chains)); }),
         *plan);
   });
 }

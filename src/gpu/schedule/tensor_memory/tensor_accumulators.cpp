@@ -59,6 +59,7 @@ SmallVector<OpOperand *> TensorAccumulators::readersOf(Value value) const {
   return readers;
 }
 
+/// True if something reads the value, or what waits pass on of it.
 bool TensorAccumulators::isRead(Value value) const {
   return !readersOf(value).empty() || llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());

@@ -20,15 +20,16 @@ public:
   bool isInPlace(mlir::OpOperand &use) const;
   /// Returns the uses that need the value in registers: those that do not take it in its place.
   llvm::SmallVector<mlir::OpOperand *> readersOf(mlir::Value value) const;
-  /// True if something reads the value, or what waits pass on of it.
-  bool isRead(mlir::Value value) const;
   /// Returns the loop's sum that the MMA adds to in its place, maybe after other MMAs; null if there is none.
   mlir::BlockArgument sumOf(ttg::MmaAsyncOp mma) const;
+  /// True if something in its loop reads that sum, before the MMA adds to it or after that.
+  bool isSumRead(ttg::MmaAsyncOp mma) const { return isRead(sumOf(mma)) || isRead(mma.getD()); }
   /// Returns the loop's sum that the MMA's result becomes, if threads read it only in the next iteration, before this MMA: then the loop
   /// can carry it in tensor memory. Null otherwise.
   static mlir::BlockArgument rescaledSum(ttg::MmaAsyncOp mma);
 
 private:
+  bool isRead(mlir::Value value) const;
   bool maySupersede(mlir::OpOperand &use) const;
   int64_t countSuperseding(mlir::Value value) const;
   bool comesFrom(mlir::Value value, mlir::BlockArgument argument) const;

@@ -48,9 +48,11 @@ Value TensorMemory::tile(const TensorTile &tile) {
                                           static_cast<uint32_t>(tile.depth));
 }
 
-Value TensorMemory::barriers(int64_t count, int64_t arrivals) {
+Value TensorMemory::barriers(BarrierSet set) {
+  if (set.count == 0) return {};
   b.setInsertionPointAfter(zeroConstant.getDefiningOp());
-  return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count), static_cast<uint32_t>(arrivals));
+  return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), set.count),
+                                      static_cast<uint32_t>(set.arrivals));
 }
 
 void TensorMemory::allocate(ScaleColumns &scales) {
@@ -67,6 +69,13 @@ void TensorMemory::free() {
 
 void assignToMmas(Operation *op) {
   ttg::setPartition(op, ttg::Partition::mmas);
+}
+
+void dropMmaWaits(Operation *within) {
+  within->walk([](ttg::MmaAsyncWaitOp wait) {
+    wait.replaceAllUsesWith(wait.getTiles());
+    wait.erase();
+  });
 }
 
 ttg::BarrierWaitOp waitForResults(OpBuilder &b, Location loc, Value barriers, Value index, Value parity, bool perWarpGroup) {

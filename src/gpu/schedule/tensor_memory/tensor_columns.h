@@ -51,14 +51,19 @@ private:
   llvm::SmallVector<Block> taken; ///< by their first column
 };
 
+/// mbarriers for one purpose: their number, and the arrivals that complete a phase of each.
+struct BarrierSet {
+  int64_t count = 0, arrivals = 1;
+};
+
 /// The allocation of tensor memory at a kernel's entry.
 class TensorMemory {
 public:
   TensorMemory(tt::FuncOp function, int64_t columns, bool paired = false);
   /// Returns the tiles. All loops that have equal tiles in the same columns get one operation.
   mlir::Value tile(const TensorTile &tile);
-  /// Returns `count` mbarriers, where `arrivals` complete a phase of each.
-  mlir::Value barriers(int64_t count, int64_t arrivals = 1);
+  /// Returns the mbarriers; null if there are none.
+  mlir::Value barriers(BarrierSet set);
   /// Sets the address of scales, if there are any.
   void allocate(ScaleColumns &scales);
   /// Returns the i32 constant 0, which is known in the whole kernel.
@@ -77,6 +82,8 @@ private:
 
 /// Gives the operation to the partition that issues the MMAs.
 void assignToMmas(mlir::Operation *op);
+/// Removes the waits for MMAs in `within`: barriers replace them.
+void dropMmaWaits(mlir::Operation *within);
 /// Waits for a phase of MMAs or of accesses to tensor memory: those before its arrivals come before those after the wait.
 ttg::BarrierWaitOp waitForResults(mlir::OpBuilder &b, mlir::Location loc, mlir::Value barriers, mlir::Value index, mlir::Value parity,
                                   bool perWarpGroup = false);

@@ -87,7 +87,6 @@ static void loadRescaled(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, 
     ttg::TensorScaleOp::create(b, mma.op.getLoc(), rescaled.factors, mma.results, IntegerAttr());
   else
     sum.replaceAllUsesWith(ttg::TensorLoadOp::create(b, mma.op.getLoc(), sum.getType(), mma.results));
-  chain.loop.getTiedLoopYieldedValue(sum)->set(sum);
 }
 
 /// Moves what a value is computed from to where its operands are known.
@@ -114,8 +113,6 @@ static void computeEarly(Value value, scf::ForOp loop) {
 /// arrived at `ready` afterwards, and the consumers have waited for that MMA.
 static void sendFactors(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, const RescaledSum &rescaled) {
   Location loc = mma.op.getLoc();
-  BlockArgument sum = chain.loop.getRegionIterArg(rescaled.number);
-  chain.loop.getTiedLoopYieldedValue(sum)->set(sum);
   computeEarly(rescaled.factors, chain.loop);
   b.setInsertionPointAfterValue(rescaled.factors);
   StageState stage = stageAt(b, loc, chain, chain.count, factorTiles);
@@ -198,10 +195,7 @@ void expandConsumers(OpBuilder &b, ChainExpansion &chain) {
                                    writeOperands(b, chain, mma);
                                  }),
                mma.kind);
-  for (ttg::MmaAsyncWaitOp wait : chain.its.waits) {
-    wait.replaceAllUsesWith(wait.getTiles());
-    wait.erase();
-  }
+  dropMmaWaits(chain.loop);
 }
 
 } // namespace tilewright::gpu

@@ -29,7 +29,7 @@ void correctSum(OpBuilder &b, ChainExpansion &chain, ExpandedMma &mma, Value fac
   }
   // The partition has one warp group; further warps would hold copies.
   Layout rows = Layout::tensorMemory(shape, warpsOfGroup).withoutDim(1);
-  rows.basesOf(Axis::warp).resize(llvm::Log2_64(uint64_t(chain.warps)), 0);
+  rows.basesOf(Axis::warp).resize(llvm::Log2_64(uint64_t(chain.plan.warps)), 0);
   auto type = RankedTensorType::get({shape[0]}, cast<ttg::BufferType>(factors.getType()).getElementType(),
                                     ttg::LayoutAttr::get(b.getContext(), rows));
   Value loaded = ttg::LoadSharedOp::create(b, loc, type, factors);

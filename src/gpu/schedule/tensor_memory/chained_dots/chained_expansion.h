@@ -13,14 +13,13 @@
 
 namespace tilewright::gpu {
 
-/// A planned MMA with its tiles, and its barriers: one for each tile of results and each row group.
+/// A planned MMA with its tiles, and its barriers (ChainedMmaBarriers).
 struct ExpandedMma : ChainedMma {
   explicit ExpandedMma(const ChainedMma &planned) : ChainedMma(planned) {}
-  mlir::Value results, operands;        ///< tiles of tensor memory: of results, and of operand A
-  mlir::Value done;                     ///< barriers: it is complete
-  llvm::SmallVector<mlir::Value> ready; ///< barriers, for each part of K: threads have written its operands
-  mlir::Value pingPong;                 ///< barriers, for each row group: it may compute the operand
-  mlir::Value factorTiles, factorsFull; ///< of the correction partition: two tiles of factors, and barriers that they are there
+  mlir::Value results, operands; ///< tiles of tensor memory: of results, and of operand A
+  mlir::Value done, pingPong, factorsFull;
+  llvm::SmallVector<mlir::Value> ready;
+  mlir::Value factorTiles; ///< of the correction partition
 };
 
 /// A loop that is being partitioned.
@@ -28,7 +27,6 @@ struct ChainExpansion {
   const ChainPlan &plan;
   ChainLoop &its;
   mlir::scf::ForOp loop;
-  int64_t warps;          ///< of the consumers
   mlir::Value zero;       ///< the i32 constant, known in the whole kernel
   mlir::Value count = {}; ///< of iterations, in all runs of the loop
   std::vector<ExpandedMma> mmas = {};

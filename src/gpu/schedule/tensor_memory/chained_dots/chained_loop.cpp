@@ -61,9 +61,12 @@ bool isCarriedOrInvariant(scf::ForOp loop, Value value) {
 
 class ChainFinder {
 public:
-  ChainFinder(tt::FuncOp function, int64_t warps) : function(function), warps(warps), sums(function) {}
+  ChainFinder(tt::FuncOp function, ttg::ConfigAttr config) : function(function), config(config), sums(function) {
+    chains.warps = config.getWarps();
+  }
 
   Result<Chains> run() {
+    if (config.getCtas() != 1) return Failure{"several CTAs run a program"};
     bool hasScales = false;
     function.walk([&](ttg::MmaAsyncOp mma) {
       hasScales |= mma.getScales().has_value();
@@ -99,11 +102,12 @@ private:
     return precede ? Result<void>() : Failure{"threads need a result after the last dot that they compute an operand of"};
   }
 
-  /// Finds the waits for copies and for MMAs, and what releases stages.
+  /// Finds the waits for copies, and what releases stages.
   static Result<void> findBarriers(scf::ForOp loop, ChainLoop &its) {
     for (Operation &op : *loop.getBody()) {
-      if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op)) its.waits.push_back(wait);
-      if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op); wait && wait.getFirstWarp()) its.fullWaits[wait.getBarriers()] = wait;
+      auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
+      if (wait && wait.getFirstWarp() && !its.fullWaits.insert({wait.getBarriers(), wait}).second)
+        return Failure{"a loop reads several stages in an iteration"};
       auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
       if (!arrive || !arrive.getFirstWarp()) continue;
       auto isLater = [&](ChainedMma &each) { return arrive->isBeforeInBlock(each.op); };
@@ -114,6 +118,9 @@ private:
     for (auto &[barriers, full] : its.fullWaits)
       if (!isCarriedOrInvariant(loop, full.getIndex()) || !isCarriedOrInvariant(loop, full.getParity()))
         return Failure{"a loop reads several stages in an iteration"};
+    for (auto [arrive, after] : its.releases)
+      if (llvm::none_of(its.fullWaits, [&](auto &each) { return each.second.getIndex() == arrive.getIndex(); }))
+        return Failure{"a loop releases stages that its iteration has not waited for"};
     return {};
   }
 
@@ -137,25 +144,33 @@ private:
     if (!alloc) return Failure{"an operand is in one of several buffers"};
     auto full = chains.fullBarriers.find(alloc);
     bool hasProducer = full != chains.fullBarriers.end();
-    if (hasProducer && !loop.isDefinedOutsideOfLoop(stageOf(buffer))) { // otherwise the threads wait before the loop
-      auto wait = its.fullWaits.find(full->second);                     // none: threads read the buffer, too
-      if (wait == its.fullWaits.end() || stageOf(buffer).getIndex() != wait->second.getIndex())
+    ttg::StageOp stage = stageOf(buffer);
+    if (hasProducer && !(stage && loop.isDefinedOutsideOfLoop(stage))) { // otherwise the threads wait before the loop
+      auto wait = its.fullWaits.find(full->second);                      // none: threads read the buffer, too
+      if (!stage || wait == its.fullWaits.end() || stage.getIndex() != wait->second.getIndex())
         return Failure{"threads read an operand that is copied"};
     }
-    size_t last = lastReader;
-    bool isWritten = false;
+    size_t first = its.mmas.size(), last = lastReader;
+    SmallVector<Operation *> stores;
     for (Operation *access : accessesOf(alloc)) {
       if (!loop->isProperAncestor(access) || ttg::partitionOf(access) == ttg::Partition::producer) continue;
       if (access->getBlock() != loop.getBody()) return Failure{"an operand is written or read in a branch or an inner loop"};
       if (auto reader = dyn_cast<ttg::MmaAsyncOp>(access)) {
         auto isReader = [&](ChainedMma &each) { return each.op == reader; };
-        last = std::max<size_t>(last, llvm::find_if(its.mmas, isReader) - its.mmas.begin());
-        continue;
+        auto number = static_cast<size_t>(llvm::find_if(its.mmas, isReader) - its.mmas.begin());
+        first = std::min(first, number), last = std::max(last, number);
+      } else if (isa<ttg::StoreSharedOp>(access) && !hasProducer) {
+        stores.push_back(access);
+      } else {
+        return Failure{"threads read an operand in shared memory"};
       }
-      if (!isa<ttg::StoreSharedOp>(access) || hasProducer) return Failure{"threads read an operand in shared memory"};
-      isWritten = needsThreads = chains.storesOperands = true;
     }
-    if (isWritten) lastReader = last;
+    if (stores.empty()) return {};
+    // Threads wait for the MMAs of the previous iteration only.
+    auto isLater = [&](Operation *store) { return its.mmas[first].op->isBeforeInBlock(store); };
+    if (llvm::any_of(stores, isLater)) return Failure{"threads write an operand after a dot that reads it"};
+    needsThreads = chains.storesOperands = true;
+    lastReader = last;
     return {};
   }
 
@@ -163,7 +178,7 @@ private:
   Result<void> findSumInPlace(scf::ForOp loop, ChainedMma &mma, LateMma &late) {
     BlockArgument carried = sums.sumOf(mma.op);
     if (!carried || carried != mma.op.getC()) return Failure{"a dot adds to the result of another one"};
-    if (sums.isRead(mma.op.getD())) return Failure{"threads read a sum in the loop that adds to it"};
+    if (sums.isSumRead(mma.op)) return Failure{"threads read a sum in the loop that adds to it"};
     late.sum = InPlaceSum{numberOf(carried), !tt::isZeros(loop.getTiedLoopInit(carried)->get())};
     mma.kind = std::move(late);
     return {};
@@ -194,22 +209,22 @@ private:
     auto spread = factor ? factor.getDefiningOp<tt::BroadcastOp>() : tt::BroadcastOp();
     auto column = spread ? spread.getSrc().getDefiningOp<tt::ExpandDimsOp>() : tt::ExpandDimsOp();
     if (!column || column.getAxis() != 1) return {};
-    Layout layout = Layout::tensorMemory(ttg::shapeOf(sum.getType()), warps);
+    Layout layout = Layout::tensorMemory(ttg::shapeOf(sum.getType()), chains.warps);
     Operation *from = column.getSrc().getDefiningOp();
     bool isInLoop = from && from->getBlock() == carried.getOwner();
     return isInLoop && ttg::layoutOf(column.getSrc().getType()) == layout.withoutDim(1) ? column.getSrc() : Value();
   }
 
   tt::FuncOp function;
-  int64_t warps;
+  ttg::ConfigAttr config;
   TensorAccumulators sums;
   Chains chains;
 };
 
 } // namespace
 
-Result<Chains> findChains(tt::FuncOp function, int64_t warps) {
-  return ChainFinder(function, warps).run();
+Result<Chains> findChains(tt::FuncOp function, ttg::ConfigAttr config) {
+  return ChainFinder(function, config).run();
 }
 
 } // namespace tilewright::gpu

@@ -83,13 +83,13 @@ struct ChainLoop {
   llvm::SmallVector<ChainedMma> mmas;                                  ///< in the order of the text
   llvm::MapVector<mlir::Value, ttg::BarrierWaitOp> fullWaits;          ///< by barriers
   llvm::SmallVector<std::pair<ttg::BarrierArriveOp, size_t>> releases; ///< and the MMA after which it stands
-  llvm::SmallVector<ttg::MmaAsyncWaitOp> waits;
-  size_t lastLate = 0;                                     ///< the last MMA that is not early
-  ttg::EarlyMmas earlyMmas = ttg::EarlyMmas::in_iteration; ///< decided: when they are issued
+  size_t lastLate = 0;                                                 ///< the last MMA that is not early
+  ttg::EarlyMmas earlyMmas = ttg::EarlyMmas::in_iteration;             ///< decided: when they are issued
 };
 
 /// The loops with MMAs of a warp-specialized kernel.
 struct Chains {
+  int64_t warps = 0; ///< of the consumers
   llvm::MapVector<mlir::Operation *, ChainLoop> loops;
   llvm::DenseMap<mlir::Operation *, mlir::Value> fullBarriers; ///< by the buffers that a producer fills
   bool storesOperands = false;                                 ///< threads write operands to shared memory
@@ -99,8 +99,8 @@ struct Chains {
   bool haveRowGroups(int64_t groups) const;
 };
 
-/// Fails if the MMA partition cannot issue the MMAs of all loops: MMAs of scaled operands, loops in which threads compute nothing for MMAs,
-/// and operands that are neither copied by a producer nor written in their loop or before it.
-Result<Chains> findChains(tt::FuncOp function, int64_t warps);
+/// Fails if the MMA partition cannot issue the MMAs of all loops: MMAs of scaled operands or of several CTAs, loops in which threads
+/// compute nothing for MMAs, and operands that are neither copied by a producer nor written in their loop or before it.
+Result<Chains> findChains(tt::FuncOp function, ttg::ConfigAttr config);
 
 } // namespace tilewright::gpu

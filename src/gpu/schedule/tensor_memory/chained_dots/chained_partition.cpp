@@ -80,18 +80,16 @@ static Value factorTilesOf(const ChainExpansion &chain, size_t number, MutableAr
 
 /// Allocates an MMA's tiles and barriers. `factorBuffers`: those of the plan.
 static void allocate(ExpandedMma &mma, const ChainExpansion &chain, TensorMemory &memory, MutableArrayRef<Value> factorBuffers) {
-  int64_t groups = chain.plan.rowGroups, warps = chain.warps / groups;
+  ChainedMmaBarriers barriers = chain.plan.barriersOf(mma);
   LateMma *late = mma.late();
   mma.results = memory.tile(mma.result);
   if (late && late->operand) mma.operands = memory.tile(late->operand->tile);
-  mma.done = memory.barriers(mma.result.depth * groups);
-  if (!late) return;
-  for (size_t part = 0; part < late->partCount(); ++part)
-    mma.ready.push_back(memory.barriers(groups, warps + (late->isCorrected() && part == 0 ? warpsOfGroup : 0)));
-  if (late->operand && late->operand->pingPong) mma.pingPong = memory.barriers(groups, warps);
-  if (!late->isCorrected()) return;
-  mma.factorTiles = factorTilesOf(chain, *mma.scaledSum()->factorBuffer, factorBuffers);
-  mma.factorsFull = memory.barriers(factorTiles * groups, warps);
+  mma.done = memory.barriers(barriers.done);
+  for (const BarrierSet &part : barriers.ready)
+    mma.ready.push_back(memory.barriers(part));
+  mma.pingPong = memory.barriers(barriers.pingPong);
+  if (late && late->isCorrected()) mma.factorTiles = factorTilesOf(chain, *mma.scaledSum()->factorBuffer, factorBuffers);
+  mma.factorsFull = memory.barriers(barriers.factorsFull);
 }
 
 /// Buffers that threads write in the loop are in use in all of it, by MMAs of the previous iteration, too.
@@ -118,8 +116,9 @@ static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, Muta
     allocate(chain.mmas.emplace_back(planned), chain, memory, factorBuffers);
   hoistBuffers(chain);
   OpBuilder b(chain.loop);
-  // The counter of iterations, in all runs of the loop, and of these runs.
-  Value start = memory.barriers(1, chain.warps), end = memory.barriers(1);
+  // The loop carries the number of its iterations, in all runs. Those around it carry the parity of its runs.
+  ChainLoopBarriers barriers = chain.plan.loopBarriers();
+  Value start = memory.barriers(barriers.start), end = memory.barriers(barriers.end);
   Operation *first = chain.loop.getBody()->getTerminator();
   FailureOr<SmallVector<Value>> iterations = carryState(first, {chain.zero}, [&](ValueRange state) -> SmallVector<Value> {
     chain.count = state[0];
@@ -145,13 +144,14 @@ static LogicalResult partition(ChainExpansion &chain, TensorMemory &memory, Muta
   }));
 }
 
-LogicalResult expandChains(tt::FuncOp function, ttg::ConfigAttr config, ChainPlan plan) {
+LogicalResult expandChains(tt::FuncOp function, ChainPlan plan) {
   TensorMemory memory(function, plan.columns);
   SmallVector<Value> factorBuffers(plan.factorBuffers.size());
   for (auto &[loop, its] : plan.loops) { // a loop with MMAs is in no other one
-    ChainExpansion chain{plan, its, cast<scf::ForOp>(loop), config.getWarps(), memory.zero()};
+    ChainExpansion chain{plan, its, cast<scf::ForOp>(loop), memory.zero()};
     if (failed(partition(chain, memory, factorBuffers))) return failure();
   }
+  dropMmaWaits(function); // of sums, after the loops
   memory.free();
   return success();
 }

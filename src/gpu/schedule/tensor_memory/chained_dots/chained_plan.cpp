@@ -47,12 +47,12 @@ bool computesSpecialFunctions(ChainedMma &mma) {
 
 class ChainPlanner {
 public:
-  ChainPlanner(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target, Chains chains)
-      : function(function), config(config), target(target), plan{std::move(chains), 0, 1, {}} {}
+  ChainPlanner(tt::FuncOp function, const GpuTarget &target, Chains chains)
+      : function(function), target(target), plan{std::move(chains), 0, 1, {}} {}
 
   Result<ChainPlan> run() {
     // One group computes while another one's MMAs run.
-    if (int64_t groups = config.getWarps() / warpsOfGroup; plan.haveRowGroups(groups)) plan.rowGroups = groups;
+    if (int64_t groups = plan.warps / warpsOfGroup; plan.haveRowGroups(groups)) plan.rowGroups = groups;
     if (!placeResults()) return Failure{"the results do not fit in tensor memory"};
     choosePingPong();
     chooseParts();
@@ -76,7 +76,7 @@ private:
                   operand.getDimSize(1) * ttg::elementBits(operand) <= result.getDimSize(1) * registerBits;
       return early && fits && early->wait->isBeforeInBlock(mma.op) && !taken.contains(&each);
     });
-    return found == its.mmas.end() || plan.rowGroups * warpsOfGroup != config.getWarps() ? nullptr : found;
+    return found == its.mmas.end() || plan.rowGroups * warpsOfGroup != plan.warps ? nullptr : found;
   }
 
   /// Gives results and operands their columns. Returns the number of columns.
@@ -117,7 +117,7 @@ private:
       return place(/*prefetches=*/true, /*shares=*/false, limit) || place(/*prefetches=*/true, /*shares=*/true, limit) ||
              place(/*prefetches=*/false, /*shares=*/false, limit) || place(/*prefetches=*/false, /*shares=*/true, limit);
     };
-    bool twoCtas = config.getWarps() == warpsOfGroup && 2 * planShared(function).bytes <= target.sharedBytes;
+    bool twoCtas = plan.warps == warpsOfGroup && 2 * planShared(function).bytes <= target.sharedBytes;
     return (twoCtas && placeIn(target.tensorColumns / 2)) || placeIn(target.tensorColumns);
   }
 
@@ -178,32 +178,47 @@ private:
   }
 
   tt::FuncOp function;
-  ttg::ConfigAttr config;
   const GpuTarget &target;
   ChainPlan plan;
 };
 
 } // namespace
 
+ChainLoopBarriers ChainPlan::loopBarriers() const {
+  return {{.count = 1, .arrivals = warps}, {.count = 1}};
+}
+
+ChainedMmaBarriers ChainPlan::barriersOf(const ChainedMma &mma) const {
+  const LateMma *late = mma.late();
+  int64_t warpsOfRows = warps / rowGroups, tilesOfFactors = late && late->isCorrected() ? factorTiles : 0;
+  ChainedMmaBarriers its;
+  its.done.count = rowGroups * mma.result.depth;
+  if (!late) return its;
+  its.ready.assign(late->partCount(), {.count = rowGroups, .arrivals = warpsOfRows});
+  if (tilesOfFactors) its.ready.front().arrivals += warpsOfGroup; // of the correction partition
+  its.pingPong = {.count = late->operand && late->operand->pingPong ? rowGroups : 0, .arrivals = warpsOfRows};
+  its.factorsFull = {.count = rowGroups * tilesOfFactors, .arrivals = warpsOfRows};
+  return its;
+}
+
 int64_t ChainPlan::barrierBytes() const {
-  int64_t count = 1; // with the address of tensor memory
+  int64_t count = 1; // the address of tensor memory takes as much as one
   for (const auto &[op, its] : loops) {
-    count += barriersOfLoop;
+    count += loopBarriers().start.count + loopBarriers().end.count;
     for (const ChainedMma &mma : its.mmas) {
-      count += rowGroups * mma.result.depth;
-      const LateMma *late = mma.late();
-      if (!late) continue;
-      bool pingPong = late->operand && late->operand->pingPong;
-      count += rowGroups * (int64_t(late->partCount()) + int64_t(pingPong) + (late->isCorrected() ? factorTiles : 0));
+      ChainedMmaBarriers barriers = barriersOf(mma);
+      count += barriers.done.count + barriers.pingPong.count + barriers.factorsFull.count;
+      for (const BarrierSet &part : barriers.ready)
+        count += part.count;
     }
   }
   return mbarrierBytes * count;
 }
 
 Result<ChainPlan> planChains(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  Result<Chains> chains = findChains(function, config.getWarps());
+  Result<Chains> chains = findChains(function, config);
   if (!chains) return Failure{chains.error()};
-  return ChainPlanner(function, config, target, std::move(*chains)).run();
+  return ChainPlanner(function, target, std::move(*chains)).run();
 }
 
 } // namespace tilewright::gpu

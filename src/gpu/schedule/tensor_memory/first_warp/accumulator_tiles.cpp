@@ -26,7 +26,7 @@ public:
       auto [tile, isNew] = tileOfClass.try_emplace(classes.getLeaderValue(member->getData()), plan.tiles.size());
       if (isNew) addTile(value);
       plan.accumulators[value] = tile->second;
-      extend(value, live[tile->second]);
+      keepLive(value, live[tile->second]);
     }
     for (ttg::MmaAsyncOp mma : mmas)
       if (isa<RankedTensorType>(mma.getA().getType())) addOperand(mma);
@@ -62,49 +62,42 @@ private:
 
   Operation *end() { return function.getBody().front().getTerminator(); }
 
-  /// Operand A of an MMA is in tensor memory from right before the MMA until this is complete: until the first wait after which it is, or
-  /// the kernel's end.
+  /// Lets a tile live from one operation to another, and in all of a loop or a branch that has only one of them.
+  void extend(OperationSpan &span, Operation *from, Operation *to) {
+    Operation *last = nullptr;
+    while (!(last = from->getBlock()->findAncestorOpInBlock(*to)))
+      from = from->getParentOp();
+    span = {std::min(span.first, spans.lookup(from).first), std::max({span.last, spans.lookup(from).last, spans.lookup(last).last})};
+  }
+
+  /// Operand A of an MMA is in tensor memory from right before the MMA until the first wait in its block after which no MMA runs. Without
+  /// one, the MMA may still run in the next iteration of a loop.
   void addOperand(ttg::MmaAsyncOp mma) {
     plan.operands[mma] = plan.tiles.size();
     addTile(mma.getA());
-    // Without a wait in its block, the MMA may still run in the next iteration of a loop.
     ttg::MmaAsyncWaitOp wait = waitForAllAfter(mma);
-    Operation *from = wait ? mma.getOperation() : function.getBody().front().findAncestorOpInBlock(*mma);
-    live.back() = {spans.lookup(from).first, spans.lookup(wait ? wait.getOperation() : end()).last};
+    extend(live.back(), mma, wait ? wait.getOperation() : end());
   }
 
-  /// Lets a tile live where the value is defined and used: in the whole loop if that carries it, and to the end if no wait names it.
-  void extend(Value value, OperationSpan &span) {
-    auto touch = [&](Operation *op) { span = {std::min(span.first, spans.lookup(op).first), std::max(span.last, spans.lookup(op).last)}; };
-    touch(isa<BlockArgument>(value) ? cast<BlockArgument>(value).getOwner()->getParentOp() : value.getDefiningOp());
-    for (OpOperand &use : value.getUses()) {
-      if (!accumulators.isInPlace(use)) continue;
-      touch(use.getOwner());
-      auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(use.getOwner());
-      if (wait && mayRunAfter(value, wait)) touch(nextWaitForAll(wait));
-    }
-    if (value.use_empty() && value.getDefiningOp<ttg::MmaAsyncOp>()) touch(end());
+  /// Lets a tile live where the value is defined and used, and until its MMA has ended.
+  void keepLive(Value value, OperationSpan &span) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *from = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    auto mma = dyn_cast<ttg::MmaAsyncOp>(from);
+    extend(span, from, mma ? endOf(mma) : from);
+    for (OpOperand &use : value.getUses())
+      if (accumulators.isInPlace(use)) extend(span, from, use.getOwner());
   }
 
-  /// True if the MMA that computes the value may still run after the wait.
-  static bool mayRunAfter(Value value, ttg::MmaAsyncWaitOp wait) {
-    if (wait.getPending() == 0) return false;
-    auto mma = value.getDefiningOp<ttg::MmaAsyncOp>();
-    if (!mma || mma->getBlock() != wait->getBlock()) return true;
-    int64_t later = 0;
-    for (Operation *op = mma->getNextNode(); op != wait; op = op->getNextNode())
-      later += isa<ttg::MmaAsyncOp>(op);
-    return later < wait.getPending();
-  }
-
-  /// Returns the first wait for all MMAs that comes after this one, or the kernel's end.
-  Operation *nextWaitForAll(ttg::MmaAsyncWaitOp wait) {
-    Operation *next = end();
-    for (ttg::MmaAsyncWaitOp other : llvm::reverse(waits)) { // in the text's order
-      if (other == wait) break;
-      if (other.getPending() == 0) next = other;
-    }
-    return next;
+  /// Returns the first wait after which the MMA has ended, whichever branches are taken; the kernel's end if there is none.
+  Operation *endOf(ttg::MmaAsyncOp mma) {
+    int64_t later = 0; // MMAs that have started after it, at least
+    for (Operation *around = mma; around != function; around = around->getParentOp())
+      for (Operation *op = around->getNextNode(); op; op = op->getNextNode()) {
+        later += isa<ttg::MmaAsyncOp>(op);
+        if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op); wait && wait.getPending() <= later) return wait;
+      }
+    return end();
   }
 
   /// Gives each tile columns that no other has while it is live, large tiles first, and the scales columns of their own.

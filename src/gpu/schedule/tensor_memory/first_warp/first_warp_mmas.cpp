@@ -33,7 +33,7 @@ public:
     synchronizeCopies();
     for (const TensorTile &tile : plan.tiles)
       (void)memory.tile(tile);
-    barriers = memory.barriers(1);
+    barriers = memory.barriers({1});
     memory.allocate(plan.scales); // before the barriers, which are initialized together
     storeInits();
     for (ttg::MmaAsyncOp mma : mmas)

@@ -28,7 +28,7 @@ public:
       : function(function), config(config), plan(plan), memory(function, plan.columns, plan.paired), b(function.getContext()) {}
 
   LogicalResult run() {
-    dropWaits();
+    dropMmaWaits(function); // barriers replace them
     for (auto &[op, its] : plan.loops)
       memory.allocate(its.scales);
     SmallVector<Operation *> order(llvm::make_first_range(plan.loops)); // a loop with MMAs is in no other one
@@ -48,18 +48,10 @@ private:
   /// Waits until the consumers of both CTAs have loaded all sums: then no CTA needs the other one's barriers or columns.
   void waitForPeer() {
     Location loc = function.getLoc();
-    Value done = memory.barriers(1, config.getWarps() * ctasOfMmas());
+    Value done = memory.barriers({1, config.getWarps() * ctasOfMmas()});
     b.setInsertionPoint(function.getBody().front().getTerminator());
     ttg::BarrierArriveOp::create(b, loc, done, zero, Value(), /*inAllCtas=*/true);
     waitForResults(b, loc, done, zero, zero);
-  }
-
-  /// The accumulators' barriers replace the waits for MMAs.
-  void dropWaits() {
-    function.walk([](ttg::MmaAsyncWaitOp wait) {
-      wait.replaceAllUsesWith(wait.getTiles());
-      wait.erase();
-    });
   }
 
   /// Loads a sum. That of a pair with 64 rows is loaded as [half of the columns * 64, N / 2].
@@ -79,8 +71,8 @@ private:
   }
 
   LogicalResult partition(scf::ForOp loop, AccumulationLoop &its) {
-    Value full = memory.barriers(its.depth()), empty = memory.barriers(its.depth(), config.getWarps() * ctasOfMmas());
-    Value scalesRead = its.scales ? memory.barriers(setsOfScales) : Value();
+    Value full = memory.barriers({its.depth()}), empty = memory.barriers({its.depth(), config.getWarps() * ctasOfMmas()});
+    Value scalesRead = memory.barriers({its.scales ? setsOfScales : 0});
     SmallVector<Value> initial(its.scales ? 3 : 2, zero); // the number of MMAs comes last
     return LogicalResult(carryState(loop, initial, [&](ValueRange state) -> SmallVector<Value> {
       Location loc = loop.getLoc();

@@ -45,7 +45,7 @@ static Result<void> checkLoop(scf::ForOp loop, const TensorAccumulators &sums) {
     bool isOfFirstWarp = (wait && wait.getFirstWarp()) || (arrive && arrive.getFirstWarp());
     bool isKnown = isOfFirstWarp || mma || isa<ttg::MmaAsyncWaitOp>(op) || ttg::partitionOf(&op) == ttg::Partition::producer;
     if (!isKnown && (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))) return Failure{"threads compute between the dots of a loop"};
-    if (mma && sums.isRead(mma.getD())) return Failure{"threads read a sum in the loop that adds to it"};
+    if (mma && sums.isSumRead(mma)) return Failure{"threads read a sum in the loop that adds to it"};
   }
   return {};
 }
@@ -54,11 +54,11 @@ Result<AccumulationPlan> findAccumulation(tt::FuncOp function, ttg::ConfigAttr c
   TensorAccumulators sums(function);
   AccumulationPlan plan;
   plan.paired = multipliesInPairs(function);
-  if (config.getCtas() != 1 && !plan.paired) return Failure{"the CTAs of the cluster do not multiply together"};
+  if (config.getCtas() != (plan.paired ? 2 : 1)) return Failure{"the CTAs of the cluster do not multiply together"};
   bool all = true;
   function.walk([&](ttg::MmaAsyncOp mma) {
     BlockArgument sum = sums.sumOf(mma);
-    all &= sum && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma);
+    all &= sum && !mma.getUseC() && isa<ttg::BufferType>(mma.getA().getType()) && stageIndexOf(mma) && mma.getPaired() == plan.paired;
     if (!all) return;
     AccumulationLoop &loop = plan.loops[mma->getParentOp()];
     if (!loop.mmas.empty()) all &= stageIndexOf(mma) == stageIndexOf(loop.mmas.front().first);
