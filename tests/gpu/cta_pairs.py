@@ -10,6 +10,8 @@ RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 --until place-accumulators | FileCheck %s --check-prefix=HALVES
 RUN: tilewright explain %s --kernel scaled_sum --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 | FileCheck %s --check-prefix=FEW
+RUN: tilewright explain %s --kernel computed --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --target cuda:sm_100a \
+RUN:   --num-warps 4 --num-ctas 2 --num-stages 3 | FileCheck %s --check-prefix=COMPUTED
 RUN: tilewright explain %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_100a \
 RUN:   --num-warps 4 --num-ctas 2 --num-stages 1 | FileCheck %s --check-prefix=STAGES
 RUN: tilewright compile %s --kernel product --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, M=256' --target cuda:sm_90a \
@@ -63,6 +65,8 @@ HALVES-NEXT: tt.reshape {{.*}} -> tensor<64x128xf32
 HALVES-NEXT: ttg.convert_layout
 FEW: each CTA multiplies by itself: a dot does more than
 FEW-NEXT: to accumulate copied operands in a loop
+COMPUTED: each CTA multiplies by
+COMPUTED-NEXT: itself: a dot's first operand is not copied by TMA
 STAGES: each CTA multiplies by itself: no warp of its
 STAGES-NEXT: own starts the copies
 HOPPER-NOT: paired
@@ -102,4 +106,15 @@ def scaled_sum(a, b, c, k):
         x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
         y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
         total = tl.dot(x, y, total) * 0.5
+    tl.store(c + rows[:, None] * 128 + columns[None, :], total)
+
+
+@triton.jit
+def computed(a, b, c, k):
+    rows, columns, ks = tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
+    total = tl.zeros((256, 128), tl.float32)
+    for start in range(0, k, 64):
+        x = tl.load(a + rows[:, None] * k + (start + ks)[None, :])
+        y = tl.load(b + columns[None, :] * k + (start + ks)[:, None])
+        total = tl.dot(tl.maximum(x, 0), y, total)
     tl.store(c + rows[:, None] * 128 + columns[None, :], total)

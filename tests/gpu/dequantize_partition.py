@@ -11,6 +11,10 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # RUN: FileCheck %s --check-prefix=SCHEDULE < %t.mlir
 # RUN: sed 's/operand_plan <release 6/operand_plan <release 4/' %t.mlir > %t.operand.mlir && not tilewright opt %t.operand.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=OPERAND
 # RUN: sed 's/tma depth 4 writers \[1\] release 2>/tma depth 4 writers [1] release 0>/' %t.mlir > %t.copies.mlir && not tilewright opt %t.copies.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=COPIES
+# RUN: sed 's/\(tma depth 4 writers \[[13]\] release\) 2>/\1 4>/g' %t.mlir > %t.release4.mlir && not tilewright opt %t.release4.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=FENCE
+# RUN: sed 's/\(tma depth 4 writers \[[13]\] release\) 2>/\1 6>/g' %t.mlir > %t.release6.mlir && not tilewright opt %t.release6.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=FENCE
+# RUN: sed 's/\(tma depth 4 writers \[[13]\] release\) 2>/\1 8>/g' %t.mlir > %t.release8.mlir && not tilewright opt %t.release8.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=FENCE
+# RUN: sed '/ttg.fence_async {ttg.partition/d' %t.mlir > %t.unfenced.mlir && not tilewright opt %t.unfenced.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=UNFENCED
 # RUN: sed 's/threads depth 4/threads depth 5/' %t.mlir > %t.depth.mlir && not tilewright opt %t.depth.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=DEPTH
 # RUN: sed 's/<threads depth 4 writers \[6, 7\] release 0>, //' %t.mlir > %t.none.mlir && not tilewright opt %t.none.mlir --pipeline-loops 2>&1 | FileCheck %s --check-prefix=UNBUFFERED
 # RUN: tilewright run %s --simulate --kernel scaled --grid 1 --num-warps 8 --num-stages 3 --arg a='randint(0,120):u8[256x640]' --arg b='randint(0,120):u8[128x640]' --arg sa='randint(118,130):u8[256x20]' --arg sb='randint(118,130):u8[128x20]' --arg out=zeros:f16[256x128] --arg M=256 --arg N=128 --arg K=640 --arg stride=20 --arg BLOCK_M=256 --arg STORES=False
@@ -79,6 +83,8 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # SCHEDULE: buffers [<tma depth 4 writers [1] release 2>, <tma depth 4 writers [3] release 2>, <threads depth 4 writers [6, 7] release 0>
 # OPERAND: error: its schedule is invalid: a stage of a computed operand is released while it is still being read
 # COPIES: error: its schedule is invalid: a stage is released while it is still being read
+# FENCE: error: its schedule is invalid: a stage is not released at a read of the consumers, which a fence follows
+# UNFENCED: error: its schedule is invalid: no fence of the partition stands after the operands that it computes
 # DEPTH: error: its schedule is invalid: buffers of copies and of the operands that a partition computes differ in depth
 # UNBUFFERED: error: its schedule is invalid: a partition stores an operand for which there is no buffer
 

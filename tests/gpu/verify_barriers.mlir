@@ -307,7 +307,7 @@ tt.func public @second_cta(%n: i32) attributes {ttg.config = #config, ttg.warp_s
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
-tt.func public @late_read(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+tt.func public @late_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
@@ -326,6 +326,77 @@ tt.func public @late_read(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config
     ttg.barrier_arrive %empty[%tile] : <2>
     // expected-error @+1 {{it reads a stage that a later copy may already overwrite}}
     %x = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %x : tensor<128x!tt.ptr<f32>, #row>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: threads read a stage before they wait for anything that follows its copy.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @early_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %full = ttg.alloc_barriers : <2>
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <2>
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    // expected-error @+1 {{it reads a stage whose copy it does not know to be complete}}
+    %r = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %r : tensor<128x!tt.ptr<f32>, #row>
+    ttg.barrier_wait %full[%tile], %parity {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_arrive %empty[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    ttg.barrier_arrive %empty[%tile] : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// The partition has waited for the copy, and the consumers wait for the partition.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @valid_passed_on(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %full = ttg.alloc_barriers : <2>
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <2>
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_arrive %empty[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    %r = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %r : tensor<128x!tt.ptr<f32>, #row>
+    ttg.barrier_arrive %empty[%tile] : <2>
   }
   tt.return
 }

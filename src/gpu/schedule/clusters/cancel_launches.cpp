@@ -127,9 +127,14 @@ static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
 static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after) {
   if (!after.fits) return after.fits;
   SmallVector<Pipeline> withLoop = pipelinesOf(*after.copy.function), without;
-  if (before.copy.function) without = pipelinesOf(*before.copy.function);
-  without.resize(withLoop.size()); // of one stage each if there is no schedule
-  for (auto [loop, old, now] : llvm::zip(loopsWithMmas(function), without, withLoop)) {
+  if (before.copy.function)
+    without = pipelinesOf(*before.copy.function);
+  else
+    without.resize(withLoop.size()); // of one stage each
+  llvm::SetVector<Operation *> loops = loopsWithMmas(function);
+  if (loops.size() != withLoop.size() || loops.size() != without.size())
+    return Failure{"the program loop would have other loops with MMAs than the kernel"};
+  for (auto [loop, old, now] : llvm::zip_equal(loops, without, withLoop)) {
     if (!now.warpSpecialized || now.stages < 2) return Failure{"no warp of its own starts the copies"};
     if (!now.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
     if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), old.stages, now.stages}))

@@ -74,6 +74,7 @@ private:
   Result<void> check(ttg::MmaAsyncOp mma) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(mma.getD().getType()).getShape();
     if (!isa<ttg::BufferType>(mma.getA().getType())) return Failure{"a dot's first operand is not in shared memory"};
+    if (!isFilledByTma(allocOf(mma.getA()))) return Failure{"a dot's first operand is not copied by TMA"};
     if (shape[0] < tcgen05MinRows) return Failure{"a CTA has fewer than 64 rows of a dot"};
     if (mma.getScales() && shape[0] < tensorMemoryLanes) return Failure{"a CTA has fewer than 128 rows of a dot with block scales"};
     if (shape[1] > tcgen05MaxColumns || shape[1] < ctasOfPair * tcgen05ColumnStep)
@@ -141,11 +142,15 @@ private:
 
   static ttg::DescriptorLoadOp loadOf(ttg::StoreSharedOp store) { return store.getSrc().getDefiningOp<ttg::DescriptorLoadOp>(); }
 
-  static bool isCopiedByTma(ttg::AllocOp alloc) {
-    return llvm::all_of(accessesOf(alloc), [](Operation *access) {
-      auto store = dyn_cast<ttg::StoreSharedOp>(access);
-      return store ? loadOf(store) != nullptr : isa<ttg::MmaAsyncOp>(access);
+  bool isFilledByTma(ttg::AllocOp alloc) {
+    return llvm::all_of(writersIn(function, alloc), [](Operation *writer) {
+      auto store = dyn_cast<ttg::StoreSharedOp>(writer);
+      return store && loadOf(store);
     });
+  }
+
+  bool isCopiedByTma(ttg::AllocOp alloc) {
+    return isFilledByTma(alloc) && llvm::all_of(accessesOf(alloc), llvm::IsaPred<ttg::StoreSharedOp, ttg::MmaAsyncOp>);
   }
 
   Result<Columns> columnsOf(ttg::MmaAsyncOp mma) {

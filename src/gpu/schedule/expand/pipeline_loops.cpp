@@ -41,10 +41,17 @@ static FailureOr<ExpandedIteration> expandCopies(const Expansion &e) {
   return ExpandedIteration{*top, waitForArrivals(e)};
 }
 
+namespace {
+struct ExpandedLoop {
+  scf::ForOp loop;
+  StageState after; ///< of the iteration after the last one
+};
+} // namespace
+
 /// A loop that goes through its iterations in two parts (two_stage_pipeline.cpp) has one iteration less: the producer gets a loop of its
-/// own. Returns the state of the iteration after the last one.
-static FailureOr<StageState> pipelineStages(const Expansion &e, LoopSchedule &schedule) {
-  scf::ForOp loop = schedule.loop;
+/// own.
+static FailureOr<ExpandedLoop> pipelineStages(const Expansion &e) {
+  scf::ForOp loop = e.schedule.loop;
   OpBuilder b(loop);
   Skeleton copies(loop->getParentOp());
   SmallVector<Operation *> work;
@@ -58,25 +65,28 @@ static FailureOr<StageState> pipelineStages(const Expansion &e, LoopSchedule &sc
   for (Operation *op : work)
     op->erase();
   // So that neither needs the other's loop, where the circular buffer goes on follows from the number of iterations.
-  StageState after = e.first.after(b, e.loc(), LoopIterations(loop).count(b, 2 * schedule.stages));
+  StageState after = e.first.after(b, e.loc(), LoopIterations(loop).count(b, 2 * e.schedule.stages));
   FailureOr<scf::ForOp> pipelined = pipelineTwoStages(loop);
   if (failed(pipelined)) return failure();
-  schedule.loop = *pipelined;
-  return after;
+  return ExpandedLoop{*pipelined, after};
 }
 
-/// Lets the loop carry the next iteration's stage, and shifts an MMA. Returns the state of the iteration after the last one.
-static FailureOr<StageState> advance(const Expansion &e, LoopSchedule &schedule, const ExpandedIteration &iteration) {
-  OpBuilder b(schedule.loop.getBody()->getTerminator());
-  if (schedule.shiftedMma) b.setInsertionPointAfter(iteration.top);
+/// Lets the loop carry the next iteration's stage, and shifts an MMA. Both may replace the loop: nothing uses `e` after them.
+static FailureOr<ExpandedLoop> advance(const Expansion &e, const ExpandedIteration &iteration) {
+  scf::ForOp loop = e.schedule.loop;
+  OpBuilder b(loop.getBody()->getTerminator());
+  if (e.schedule.shiftedMma) b.setInsertionPointAfter(iteration.top);
   StageState next = e.stage.next(b, e.loc());
-  appendYielded(schedule.loop, next.values());
-  if (schedule.shift < 0) return pipelineStages(e, schedule);
-  size_t results = schedule.loop.getNumResults();
-  if (schedule.shift > 0) schedule.loop = prefetchMma(schedule, iteration.shiftedArrival, e.first, next);
-  b.setInsertionPointAfter(schedule.loop);
-  if (hasAsyncCopies(schedule)) ttg::CopyWaitOp::create(b, e.loc(), 0); // zeros that were copied for iterations that are none
-  return StageState(schedule.loop.getResults().take_front(results).take_back(2), schedule.stages);
+  appendYielded(loop, next.values());
+  if (e.schedule.shift < 0) return pipelineStages(e);
+  size_t results = loop.getNumResults();
+  if (e.schedule.shift > 0) loop = prefetchMma(e.schedule, iteration.shiftedArrival, e.first, next);
+  b.setInsertionPointAfter(loop);
+  if (hasAsyncCopies(e.schedule)) ttg::CopyWaitOp::create(b, loop.getLoc(), 0); // zeros that were copied for iterations that are none
+  StageState after(loop.getResults().take_front(results).take_back(2), e.schedule.stages);
+  bool releases = e.schedule.warpSpecialized && !e.schedule.edges.empty(); // then no MMA is shifted
+  if (releases && failed(releaseLast(e, after))) return failure();
+  return ExpandedLoop{loop, after};
 }
 
 /// Runs the loop's loads to registers an iteration ahead, and fences what the consumers read of copies, where the schedule has it. A fence
@@ -191,10 +201,10 @@ private:
     Expansion e{function, config, schedule, buffers, first, stage, scalars};
     FailureOr<ExpandedIteration> iteration = schedule.warpSpecialized ? expandPartitions(e) : expandCopies(e);
     if (failed(iteration)) return failure();
-    FailureOr<StageState> after = advance(e, schedule, *iteration);
-    bool releases = succeeded(after) && schedule.warpSpecialized && !schedule.edges.empty();
-    if (releases && failed(releaseLast(e, *after))) return failure();
-    return after;
+    FailureOr<ExpandedLoop> expanded = advance(e, *iteration);
+    if (failed(expanded)) return failure();
+    schedule.loop = expanded->loop;
+    return expanded->after;
   }
 
   /// Expands a loop whose circular buffers start with the first stage in the kernel, or in each of its runs if only threads fill them.

@@ -6,6 +6,7 @@
 //   come after the end of the reads, which for an MMA in flight is where the next iteration drains it.
 #include "gpu/schedule/loops/loop_schedule.h"
 
+#include "gpu/schedule/buffers.h"
 #include "gpu/schedule/loops/chained_mmas.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/persistent_loop.h"
@@ -82,7 +83,7 @@ static Point endOfReads(const LoopSchedule &schedule, const CircularBuffer &circ
 }
 
 /// Copies that an operand partition and its consumers read to registers. The partition arrives where it has read them, and the consumers in
-/// the same iteration, so their last read must not come later.
+/// the same iteration, at the fence after their last read.
 static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const CircularBuffer &circular) {
   if (circular.mmasRead) return Failure{"a stage is released while an MMA reads it"};
   llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
@@ -91,6 +92,14 @@ static Result<void> verifyEarlyRelease(const LoopSchedule &schedule, const Circu
       if (access == ttg::StoreSharedOp(copy.store) || ofPartition.contains(access)) continue;
       if (!circular.releaseAfter || !notBefore(circular.releaseAfter, schedule.body()->findAncestorOpInBlock(*access)))
         return Failure{"a stage is released while it is still being read"};
+    }
+  if (!isa_and_nonnull<ttg::LoadSharedOp>(circular.releaseAfter) || ofPartition.contains(circular.releaseAfter))
+    return Failure{"a stage is not released at a read of the consumers, which a fence follows"};
+  for (ttg::StoreSharedOp store : schedule.computed)
+    for (Operation *access : accessesOf(allocOf(store.getBuffer()))) {
+      Operation *inBody = schedule.body()->findAncestorOpInBlock(*access);
+      if (access != store && (!inBody || !circular.releaseAfter->isBeforeInBlock(inBody)))
+        return Failure{"a stage is released after the fence of the consumers"};
     }
   return {};
 }
@@ -230,8 +239,13 @@ static Result<void> verifyOperandPartition(const LoopSchedule &schedule) {
   if (ofPartition.empty() == schedule.operandPartition) return Failure{"a partition has no plan, or a plan has no partition"};
   if (!llvm::all_of(ofPartition, [&](ttg::StoreSharedOp store) { return llvm::is_contained(schedule.computed, store); }))
     return Failure{"a partition stores an operand for which there is no buffer"};
-  if (schedule.operandPartition && schedule.computedStages != schedule.stages)
+  if (!schedule.operandPartition) return {};
+  if (schedule.computedStages != schedule.stages)
     return Failure{"buffers of copies and of the operands that a partition computes differ in depth"};
+  Operation *fence = firstFrom<ttg::FenceAsyncOp>(schedule.computed.back());
+  if (!fence || ttg::partitionOf(fence) != ttg::Partition::operands ||
+      !llvm::all_of(schedule.computed, [&](ttg::StoreSharedOp store) { return store->isBeforeInBlock(fence); }))
+    return Failure{"no fence of the partition stands after the operands that it computes"};
   return {};
 }
 

@@ -8,7 +8,10 @@
 #include "support/gpu_hardware.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,11 +23,11 @@ Barriers::Barriers(tt::FuncOp function, int64_t ctas, int64_t consumerGroups, in
     first[alloc] = arrivals.size();
     arrivals.append(static_cast<size_t>(alloc.getType().getCount()), alloc.getArrivals());
   });
-  if (ctas == 1)
-    function.walk([&](ttg::TmaLoadOp load) {
-      auto [found, isFirst] = full.try_emplace(allocOf(load.getBuffer()), load.getBarriers());
-      if (!isFirst && found->second != load.getBarriers()) found->second = {};
-    });
+  function.walk([&](ttg::TmaLoadOp load) {
+    auto [found, isFirst] = copies.try_emplace(allocOf(load.getBuffer()), load);
+    ttg::TmaLoadOp other = found->second;
+    if (other && (other.getBarriers() != load.getBarriers() || other.getToLeader() != load.getToLeader())) found->second = {};
+  });
   ofConsumers = arrivals.size();
   arrivals.append({consumerGroups, groups});
 }
@@ -56,12 +59,12 @@ private:
   DenseMap<Value, int64_t> fixed; ///< by the launch
 };
 
-/// The index of a buffer's stage, and the barriers at which its copies arrive; null if it has none.
-std::pair<Value, Value> copiedStage(Value buffer, const Barriers &barriers) {
+/// The index of a buffer's stage, and a copy to it; null if it has none.
+std::pair<Value, ttg::TmaLoadOp> copiedStage(Value buffer, const Barriers &barriers) {
   ttg::AllocOp alloc = isa<ttg::BufferType>(buffer.getType()) ? allocOf(buffer) : ttg::AllocOp();
   ttg::StageOp stage = stageOf(buffer);
-  Value full = alloc && stage ? barriers.full.lookup(alloc) : Value();
-  return full ? std::pair<Value, Value>(stage.getIndex(), full) : std::pair<Value, Value>();
+  ttg::TmaLoadOp copy = alloc && stage ? barriers.copies.lookup(alloc) : ttg::TmaLoadOp();
+  return {copy ? stage.getIndex() : Value(), copy};
 }
 
 /// True if an operation reads buffers.
@@ -72,6 +75,26 @@ bool readsBuffers(Operation *op) {
 bool isEvent(Operation *op) {
   return isa<ttg::BarrierWaitOp, ttg::BarrierArriveOp, ttg::BarrierExpectOp, ttg::TmaLoadOp, ttg::Tcgen05CommitOp, ttg::Tcgen05MmaOp,
              ttg::Tcgen05WaitOp, ttg::CtaBarrierOp>(op);
+}
+
+/// The partitions that load a tile from shared memory: those whose operations need it. A load is not marked.
+SmallVector<ttg::Partition, 2> partitionsOf(Operation *op) {
+  if (!isa<ttg::LoadSharedOp>(op) || ttg::partitionOf(op) != ttg::Partition::consumers) return {ttg::partitionOf(op)};
+  llvm::SmallSetVector<ttg::Partition, 2> partitions;
+  llvm::SetVector<Value> values(op->result_begin(), op->result_end());
+  for (size_t next = 0; next < values.size(); ++next)
+    for (OpOperand &use : Value(values[next]).getUses()) {
+      Operation *user = use.getOwner();
+      if (ttg::partitionOf(user) != ttg::Partition::consumers)
+        partitions.insert(ttg::partitionOf(user));
+      else if (isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(user))
+        values.insert_range(tt::receiversOf(use));
+      else if (wouldOpBeTriviallyDead(user))
+        values.insert_range(user->getResults());
+      else
+        partitions.insert(ttg::Partition::consumers);
+    }
+  return partitions.takeVector();
 }
 
 /// The operations that decide about events: these, what is around them, and the scalars that both depend on. Few of a kernel's operations
@@ -88,6 +111,7 @@ public:
             if (seen.insert(index).second) needed.push_back(index);
           }
       if (!isEvent(op) && !reads) return;
+      if (reads) readers[op] = partitionsOf(op);
       for (Operation *outer = op; outer != function && decides.insert(outer).second; outer = outer->getParentOp())
         needOperands(outer);
     });
@@ -105,6 +129,11 @@ public:
   }
   bool contains(Operation *op) const { return decides.contains(op); }
   bool contains(Value value) const { return seen.contains(value); }
+  /// True if the partition runs an event or a read.
+  bool isOf(Operation *op, ttg::Partition partition) const {
+    auto found = readers.find(op);
+    return found == readers.end() ? ttg::partitionOf(op) == partition : llvm::is_contained(found->second, partition);
+  }
   /// True if the operation is an event or a read of a stage, or has one inside.
   bool hasEvents(Operation *op) const { return around.contains(op); }
 
@@ -143,6 +172,7 @@ private:
   DenseSet<Value> seen;
   SmallVector<Value> needed;
   DenseMap<Block *, SmallVector<Operation *>> ofBlock;
+  DenseMap<Operation *, SmallVector<ttg::Partition, 2>> readers; ///< of reads of stages
 };
 
 /// Gives loops with waits and arrivals their bounds.
@@ -233,7 +263,7 @@ private:
   /// All warps of a partition arrive or wait, and one thread of its first warp starts copies and MMAs.
   bool isOfGroup(Operation *op) {
     if (auto barrier = dyn_cast<ttg::CtaBarrierOp>(op)) return barrier.getAllWarps() || group.partition == ttg::Partition::consumers;
-    if (ttg::partitionOf(op) != group.partition || group.isIdle) return false;
+    if (!relevant.isOf(op, group.partition) || group.isIdle) return false;
     auto wait = dyn_cast<ttg::BarrierWaitOp>(op);
     auto arrive = dyn_cast<ttg::BarrierArriveOp>(op);
     bool isFirstWarp = wait ? wait.getFirstWarp() : arrive ? arrive.getFirstWarp() : !isa<ttg::LoadSharedOp, ttg::MmaAsyncOp>(op);
@@ -242,8 +272,11 @@ private:
 
   void read(Operation *op) {
     for (Value operand : op->getOperands())
-      if (auto [index, full] = copiedStage(operand, barriers); full)
-        at(full, scalars.of(index), [&](size_t barrier) { events.push_back({op, Event::Kind::read, barrier}); });
+      if (auto [index, copy] = copiedStage(operand, barriers); copy) {
+        size_t ofOtherCtas = copy.getToLeader() ? barriers.perCta() * size_t(group.cta) : 0;
+        at(copy.getBarriers(), scalars.of(index),
+           [&](size_t own) { events.push_back({op, Event::Kind::read, own == noBarrier ? own : own - ofOtherCtas}); });
+      }
   }
 
   bool runEvent(Operation *op) {

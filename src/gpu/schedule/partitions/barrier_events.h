@@ -42,8 +42,8 @@ struct Barriers {
 
   int64_t ctas;
   llvm::DenseMap<mlir::Value, size_t> first;
-  llvm::DenseMap<mlir::Operation *, mlir::Value> full; ///< by buffer, if its stages are filled for this CTA alone
-  llvm::SmallVector<int64_t> arrivals;                 ///< of a phase, in each CTA
+  llvm::DenseMap<mlir::Operation *, ttg::TmaLoadOp> copies; ///< one by buffer; null if they arrive at barriers of several kinds
+  llvm::SmallVector<int64_t> arrivals;                      ///< of a phase, in each CTA
   size_t ofConsumers;
 };
 

@@ -7,7 +7,10 @@
 //      only from the next one.
 //   4. All phases of a barrier have the same arrivals of the same warp groups.
 //   5. Each barrier has been allocated, and no phase stays incomplete at the kernel's end.
-//   6. While a warp group reads a stage, no copy of a later phase than it has waited for has started.
+//   6. A warp group reads a stage that TMA fills after it has learned that the copy is complete, and before a later copy starts.
+// A wait passes on what the warps that arrived had learned, so a group need not wait at the copy's own barrier. If it never does, the copy
+// that it reads is taken to be the latest of which it has learned. An MMA is taken to read where it is issued. Rule 6 does not cover stages
+// that threads fill, nor buffers that are copied at several barriers.
 // Each warp group of each CTA becomes the list of its waits, arrivals and reads in a small launch: loops of unknown bounds have 0, 1 or
 // several iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the
 // late one, which continues only when all others wait. Arrivals and waits commute, so no other order reaches further. A program whose waits
@@ -35,6 +38,10 @@ public:
       state.byGroup.resize(programs.size());
       state.waitedFor.resize(programs.size());
     }
+    Clock start(states.size());
+    learned.assign(programs.size(), start);
+    for (State &state : states)
+      state.arriving = state.passedOn = start;
   }
 
   /// Returns false once it has reported a broken rule.
@@ -53,13 +60,21 @@ public:
   }
 
 private:
+  using Clock = std::vector<int64_t>; ///< of each barrier, the phases that are known to be complete
+
   struct State {
     int64_t expected = 0, phases = 0, arrived = 0, bytes = 0;
     int64_t started = 0;                  ///< phases of which a copy has started
     SmallVector<int64_t> byGroup, before; ///< arrivals of each warp group, in this phase and in the one before
     SmallVector<int64_t> waitedFor;       ///< phases that each warp group has waited for
+    Clock arriving, passedOn;             ///< what was known at the arrivals of this phase, and of the one before
     Operation *last = nullptr;            ///< arrival
   };
+
+  static void merge(Clock &known, const Clock &more) {
+    for (auto [own, other] : llvm::zip_equal(known, more))
+      own = std::max(own, other);
+  }
 
   bool report(Operation *op, const std::string &what) {
     bug(op, what);
@@ -103,15 +118,24 @@ private:
     State &state = states[event.barrier];
     if (event.kind == Event::Kind::wait && event.phases > state.phases) return false;
     ++next[group];
-    if (event.kind == Event::Kind::arrival)
-      arrive(state, event, group);
-    else if (event.kind == Event::Kind::wait && event.phases < state.phases)
-      report(event.op, "the phase after the one that it waits for may already be complete");
-    else if (event.kind == Event::Kind::wait)
-      state.waitedFor[group] = event.phases;
-    else if (state.waitedFor[group] != 0 && state.started > state.waitedFor[group])
-      report(event.op, "it reads a stage that a later copy may already overwrite");
+    switch (event.kind) {
+    case Event::Kind::arrival: arrive(state, event, group); break;
+    case Event::Kind::wait: wait(state, event, group); break;
+    case Event::Kind::read: read(state, event, group); break;
+    }
     return true;
+  }
+
+  void wait(State &state, const Event &event, size_t group) {
+    if (event.phases < state.phases) return (void)report(event.op, "the phase after the one that it waits for may already be complete");
+    merge(learned[group], state.passedOn);
+    learned[group][event.barrier] = state.waitedFor[group] = event.phases;
+  }
+
+  void read(const State &state, const Event &event, size_t group) {
+    int64_t waitedFor = state.waitedFor[group], complete = waitedFor != 0 ? waitedFor : learned[group][event.barrier];
+    if (complete == 0) report(event.op, "it reads a stage whose copy it does not know to be complete");
+    if (complete != 0 && state.started > complete) report(event.op, "it reads a stage that a later copy may already overwrite");
   }
 
   void arrive(State &state, const Event &event, size_t group) {
@@ -120,6 +144,7 @@ private:
     state.arrived += event.arrivals;
     state.bytes += event.bytes;
     state.byGroup[group] += event.arrivals;
+    merge(state.arriving, learned[group]);
     bool isFirst = state.before.empty(), isTooMany = state.arrived > state.expected;
     if (isTooMany || (!isFirst && state.byGroup[group] > state.before[group]))
       return (void)report(event.op, "a phase of its barrier has other arrivals than the phase before, or too many");
@@ -127,12 +152,14 @@ private:
     state.before = state.byGroup;
     state.byGroup.assign(programs.size(), 0);
     state.arrived = 0;
+    state.passedOn = std::exchange(state.arriving, Clock(states.size()));
     ++state.phases;
   }
 
   ArrayRef<std::vector<Event>> programs;
   SmallVector<size_t> next; ///< by warp group
   std::vector<State> states;
+  std::vector<Clock> learned; ///< by warp group
   bool isBroken = false;
 };
 
