@@ -7,6 +7,12 @@
 # RUN: tilewright compile %s --kernel norm --target cuda:sm_89 --num-warps 4 --emit ptx --signature '*fp16:16,*fp16:16,i32:16,65536' > /dev/null
 # RUN: tilewright compile %s --kernel softmax --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=HELD
 # RUN: tilewright compile %s --kernel branch --target cuda:sm_90a --num-warps 4 --emit ttg --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=BRANCH
+# RUN: tilewright explain %s --kernel norm --target cuda:sm_90a --num-warps 4 --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=STAGED
+# RUN: tilewright explain %s --kernel norm --target cuda:sm_90a --num-warps 4 --signature '*fp16:16,*fp16:16,i32:16,4096' | FileCheck %s --check-prefix=SHORT
+# RUN: tilewright explain %s --kernel norm --target cuda:sm_90a --num-warps 4 --signature '*fp32:16,*fp32:16,i32:16,16384' | FileCheck %s --check-prefix=WIDE
+# RUN: tilewright explain %s --kernel norm --target cuda:sm_86 --num-warps 4 --signature '*fp16:16,*fp16:16,i32:16,65536' | FileCheck %s --check-prefix=LARGE
+# RUN: tilewright explain %s --kernel norm --target cuda:sm_90a --num-warps 8 --signature '*fp16:16,*fp16:16,i32:16,65536' | FileCheck %s --check-prefix=CTAS
+# RUN: tilewright explain %s --kernel softmax --target cuda:sm_90a --num-warps 4 --signature '*fp16:16,*fp16:16,i32:16,16384' | FileCheck %s --check-prefix=AGAIN
 # RUN: tilewright run %s --interpret --kernel branch --grid 2 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --out y_ptr=%t.npy
 # RUN: tilewright run %s --simulate --kernel branch --grid 2 --num-warps 4 --arg 'x_ptr=randn:f16[2,16368]' --arg 'y_ptr=zeros:f16[2,16368]' --arg n=16368 --arg BLOCK=16384 --check y_ptr=%t.npy --rtol 1e-3 --atol 1e-2
 
@@ -27,6 +33,13 @@ import triton.language as tl
 # registers.
 # HELD-NOT: ttg.load_shared
 # HELD: tt.store
+# `explain` says which, and why not.
+# STAGED: num_stages 3; rows stay in shared memory between reductions
+# SHORT: num_stages 3{{$}}
+# WIDE: threads hold rows across reductions: 'tt.load' in line {{[0-9]+}}: not narrow elements
+# LARGE: threads hold rows across reductions: they need 131088 bytes of shared memory, and a CTA has 101376
+# CTAS: threads hold rows across reductions: with fewer registers, no further CTA fits on an SM
+# AGAIN: threads hold rows across reductions: 'math.exp' in line {{[0-9]+}}: it would be computed again after each
 @triton.jit
 def norm(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)

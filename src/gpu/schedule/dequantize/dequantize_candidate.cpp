@@ -25,6 +25,11 @@ static bool isKnown(Operation *op) {
              op);
 }
 
+/// True for a branch or loop: it has regions, other than those that combine or compute elements.
+static bool isControlFlow(Operation *op) {
+  return op->getNumRegions() != 0 && !isa<tt::ReduceOp, tt::ScanOp, tt::MapElementwiseOp>(op);
+}
+
 namespace {
 class Matcher {
 public:
@@ -41,8 +46,8 @@ private:
   Result<void> findMma() {
     if (requestedStages(c.loop, config) < 2) return Failure{"num_stages permits no prefetching"};
     for (Operation &op : c.loop.getBody()->without_terminator()) {
-      if (op.getNumRegions() != 0) return Failure{"its loop has a branch or another loop"};
-      if (!isKnown(&op)) return Failure{"its loop has '" + op.getName().getStringRef().str() + "'"};
+      if (isControlFlow(&op)) return Failure{"its loop has a branch or another loop"};
+      if (!isKnown(&op) || op.getNumRegions() != 0) return Failure{"its loop has '" + op.getName().getStringRef().str() + "'"};
       if (isa<ttg::DescriptorLoadOp>(op)) {
         if (Result<void> prefetch = checkPrefetch(&op, {}, c.loop, /*mayCopyAsync=*/false); !prefetch)
           return Failure{"a copy cannot be prefetched: " + prefetch.error()};
@@ -52,8 +57,9 @@ private:
       if (found && c.mma) return Failure{"its loop has several dots"};
       if (found) c.mma = found;
     }
-    bool isPlain = c.mma && !c.mma.getPromotionInterval() && !c.mma.getUseC();
-    return isPlain ? Result<void>() : Failure{"its sums are promoted, or begin with 0 in some iterations"};
+    if (!c.mma) return Failure{"its loop has no dot by wgmma"};
+    if (c.mma.getPromotionInterval()) return Failure{"its sums are promoted"};
+    return c.mma.getUseC() ? Failure{"its sums begin with 0 in some iterations"} : Result<void>();
   }
 
   /// Finds the store to the operand's buffer.
@@ -121,7 +127,7 @@ private:
         llvm::append_range(c.guards, *unwritten);
       else
         result = Failure{"the loop over tiles may store what it loads"};
-      if (op->getNumRegions() != 0 && op != tiles && op != c.loop) result = Failure{"the loop over tiles has a branch or another loop"};
+      if (isControlFlow(op) && op != tiles && op != c.loop) result = Failure{"the loop over tiles has a branch or another loop"};
       return result ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result;

@@ -12,9 +12,10 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Returns how many of the lowest bits of each element are known to be 0: of constants, of what has been shifted, and of the same bits in
-/// another type.
-static int64_t trailingZeros(Value tile) {
+constexpr int64_t byteBits = 8;
+constexpr unsigned fragmentRowBits = 3; ///< a thread has rows of an MMA's first operand that are so many bits of the index apart
+
+int64_t trailingZeros(Value tile) {
   DenseIntElementsAttr constant;
   int64_t bits = ttg::elementBits(tile.getType());
   if (matchPattern(tile, m_Constant(&constant)) && constant.isSplat()) return constant.getSplatValue<APInt>().countr_zero();
@@ -28,12 +29,12 @@ static int64_t trailingZeros(Value tile) {
 
 /// True if only the upper byte of each element, of 16 bits, may be other than 0: powers of two in fp16.
 static bool isInUpperByte(Value tile) {
-  return ttg::elementBits(tile.getType()) == 16 && trailingZeros(tile) >= 8;
+  return ttg::elementBits(tile.getType()) == 16 && trailingZeros(tile) >= byteBits;
 }
 
-/// 8, for each element of 16 bits of the tile.
-static Value eight(OpBuilder &b, Location loc, RankedTensorType words) {
-  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(8))));
+/// The bits of a byte, for each element of 16 bits of the tile.
+static Value shiftByByte(OpBuilder &b, Location loc, RankedTensorType words) {
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(b.getI16IntegerAttr(byteBits))));
 }
 
 /// The upper bytes of a tile's elements.
@@ -41,7 +42,7 @@ static Value upperBytes(OpBuilder &b, Value tile) {
   Location loc = tile.getLoc();
   auto type = cast<RankedTensorType>(tile.getType()), words = cast<RankedTensorType>(type.clone(b.getI16Type()));
   Value bits = tt::BitcastOp::create(b, loc, words, tile);
-  return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, eight(b, loc, words)));
+  return arith::TruncIOp::create(b, loc, type.clone(b.getI8Type()), arith::ShRUIOp::create(b, loc, bits, shiftByByte(b, loc, words)));
 }
 
 /// Loads a tile from a buffer, which may have the upper bytes of its elements.
@@ -51,7 +52,7 @@ static Value loadForwarded(OpBuilder &b, RankedTensorType type, Value buffer) {
     return ttg::LoadSharedOp::create(b, loc, type, buffer);
   auto words = cast<RankedTensorType>(type.clone(b.getI16Type()));
   Value bytes = ttg::LoadSharedOp::create(b, loc, cast<RankedTensorType>(type.clone(b.getI8Type())), buffer);
-  Value shift = eight(b, loc, words);
+  Value shift = shiftByByte(b, loc, words);
   Value bits = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, words, bytes), shift);
   return tt::BitcastOp::create(b, loc, type, bits);
 }
@@ -60,12 +61,11 @@ static Value loadForwarded(OpBuilder &b, RankedTensorType type, Value buffer) {
 static SharedLayout scalesOfThreads(const Dims &shape, int64_t bits) {
   auto bitsOf = [](int64_t extent) { return static_cast<unsigned>(llvm::Log2_64(static_cast<uint64_t>(extent))); };
   unsigned rowBits = bitsOf(shape[0]), groupBits = bitsOf(shape[1]), half = rowBits - 1;
-  constexpr unsigned eight = 3;
-  SmallVector<unsigned> order = {groupBits + half, groupBits + eight}; // the lowest first
+  SmallVector<unsigned> order = {groupBits + half, groupBits + fragmentRowBits}; // the lowest first
   for (unsigned bit = 0; bit < groupBits; ++bit)
     order.push_back(bit);
   for (unsigned bit = 0; bit < rowBits; ++bit)
-    if (bit != half && bit != eight) order.push_back(groupBits + bit);
+    if (bit != half && bit != fragmentRowBits) order.push_back(groupBits + bit);
   SharedLayout layout;
   layout.shape = shape;
   layout.elementBits = bits;
@@ -94,7 +94,7 @@ void ForwardedScales::plan(Value tile) {
   tile = tt::lookThrough<tt::ExpandDimsOp, tt::BroadcastOp, tt::ReshapeOp, tt::TransOp, ttg::ConvertLayoutOp>(tile);
   auto type = cast<RankedTensorType>(tile.getType());
   bool isNarrow = type.getRank() == 2 && type.getDimSize(0) == c.shapeOfFirst()[0] && type.getDimSize(1) <= maxForwardedScales;
-  if (!isNarrow || ttg::elementBits(type) < 8 || !isComputedFrom(tile, loop.getBody(), llvm::IsaPred<tt::LoadOp>) ||
+  if (!isNarrow || ttg::elementBits(type) < byteBits || !isComputedFrom(tile, loop.getBody(), llvm::IsaPred<tt::LoadOp>) ||
       llvm::is_contained(scales, tile))
     return;
   if (!byPartition.plan(tile, rowsOfThreads(ttg::shapeOf(type), 1))) return;

@@ -9,6 +9,10 @@
 
 namespace tilewright::gpu {
 
+/// Returns how many of the lowest bits of each element are known to be 0: of constants, of what has been shifted, and of the same bits in
+/// another type.
+int64_t trailingZeros(mlir::Value tile);
+
 class ForwardedScales {
 public:
   /// What the consumers compute, the first operand, and what the partition computes, the second one.

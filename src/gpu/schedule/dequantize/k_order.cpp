@@ -6,9 +6,13 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+// Fragments of an MMA's operand of 16 bits: a register holds 2 elements. Of an instruction, each of the 4 threads of a row has 2 registers.
+constexpr int64_t threadsOfRow = 4, registersOfInstruction = 2, elementsOfRegister = 2;
+constexpr int64_t instructionDepth = threadsOfRow * registersOfInstruction * elementsOfRegister; // along K
+
 KOrder::KOrder(RankedTensorType tile, int64_t along, bool evenOddInterleave) : tile(tile) {
   int64_t depth = tile.getDimSize(static_cast<unsigned>(along)), other = tile.getDimSize(static_cast<unsigned>(1 - along));
-  extents = {4, depth / 16, 2, 2};
+  extents = {threadsOfRow, depth / instructionDepth, registersOfInstruction, elementsOfRegister};
   order = {1, 2, 0, 3};
   if (evenOddInterleave) std::swap(order[1], order[3]);
   if (along == 0) {

@@ -12,6 +12,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/schedule/staging/stageable.h"
+#include "ir/explanation.h"
 #include "ir/slice.h"
 #include "support/gpu_hardware.h"
 #include "support/target.h"
@@ -36,8 +37,8 @@ public:
     }
   }
 
-  /// True if threads hold much across some reduction, and all of it comes from rows that could stay in shared memory.
-  bool pays() {
+  /// Returns how many registers threads hold across a reduction, at most. Finds the rows that these values are computed from.
+  int64_t heldRegisters() {
     llvm::MapVector<Value, int64_t> held; // to the last region that uses it
     for (Operation &op : block)
       for (Value operand : op.getOperands())
@@ -45,12 +46,16 @@ public:
     DenseMap<int64_t, int64_t> across; // registers, by the region after a reduction
     int64_t maxRegisters = 0;
     for (auto [each, last] : held) {
-      if (!canRematerialize(each)) return false;
+      canRematerialize(each);
       for (int64_t region = regions.lookup(each.getDefiningOp()) + 1; region <= last; ++region)
         maxRegisters = std::max(maxRegisters, across[region] += registersOf(each.getType()));
     }
-    return maxRegisters >= minStagedRegisters && !rows.empty();
+    return maxRegisters;
   }
+
+  /// Returns the first operation that keeps a held value from being rematerialized; null if all can be.
+  Operation *obstacle() const { return firstObstacle; }
+  bool empty() const { return rows.empty(); }
 
   /// Returns the bytes of shared memory that the rows take.
   int64_t bytes() const {
@@ -86,6 +91,7 @@ private:
   bool canRematerialize(Value value) {
     if (auto known = rematerializable.find(value); known != rematerializable.end()) return known->second;
     bool can = computeRematerializable(value);
+    if (!can && !firstObstacle) firstObstacle = value.getDefiningOp();
     rematerializable[value] = can;
     return can;
   }
@@ -147,6 +153,7 @@ private:
   Block &block;
   DenseMap<Operation *, int64_t> regions; ///< how many reductions precede an operation
   llvm::SetVector<tt::LoadOp> rows;
+  Operation *firstObstacle = nullptr;
   DenseMap<Value, bool> rematerializable; // an operand may be used twice in each of many operations
   DenseMap<tt::LoadOp, ttg::AllocOp> buffers;
   DenseMap<std::pair<Value, int64_t>, Value> made;
@@ -154,11 +161,26 @@ private:
 } // namespace
 
 static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  RowStager stager(function.getBody().front());
+  if (!target.cpAsync || stager.heldRegisters() < minStagedRegisters) return;
+  bool loads = isa_and_nonnull<tt::LoadOp>(stager.obstacle());
+  if (stager.empty() && !loads) return; // no rows
+  auto remark = [&](const Twine &text) { ttg::remark(function, "stage-rows", function.getLoc(), text.str()); };
+  auto holds = [&](const Twine &reason) { remark("threads hold rows across reductions: " + reason); };
+  if (Operation *op = stager.obstacle()) {
+    int64_t line = sourceLineOf(op->getLoc(), sourceFileOf(function)).line;
+    const char *why =
+        loads ? "not narrow elements that each thread copies for itself, 16 bytes at a time" : "it would be computed again after each";
+    return holds("'" + op->getName().getStringRef() + "' in line " + Twine(line) + ": " + why);
+  }
   // Threads that read their rows again use fewer registers: one more CTA must fit on the SM than of threads with all registers.
   int64_t threads = config.getWarps() << laneBits, ctas = ctasByRegisters(threads, target.registersPerThread, target);
-  if (!target.cpAsync || !fitOnSM(ctas + 1, threads, stagedCtaRegisters, target)) return;
-  RowStager stager(function.getBody().front());
-  if (stager.pays() && planShared(function).bytes + stager.bytes() <= target.sharedBytes) stager.run();
+  if (!fitOnSM(ctas + 1, threads, stagedCtaRegisters, target)) return holds("with fewer registers, no further CTA fits on an SM");
+  int64_t bytes = planShared(function).bytes + stager.bytes();
+  if (bytes > target.sharedBytes)
+    return holds("they need " + Twine(bytes) + " bytes of shared memory, and a CTA has " + Twine(target.sharedBytes));
+  remark("rows stay in shared memory between reductions");
+  stager.run();
 }
 
 LogicalResult stageRows(ModuleOp module) {
