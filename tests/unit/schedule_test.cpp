@@ -160,7 +160,6 @@ TEST_F(Schedule, mmasInFlight) {
   caught(good, [](LoopSchedule &s) { s.circularBuffers[0].firstReader = s.circularBuffers[0].endOfReads; }); // read before the wait
   caught(good, [](LoopSchedule &s) { s.shiftedMma = s.edges[0].op, s.shift = 1; });
   caught(good, [](LoopSchedule &s) { s.edges[0].until = s.loop; });
-  caught(good, [](LoopSchedule &s) { s.paired = true; }, "the MMAs of a pair of CTAs have no producer");
   caught(good, [](LoopSchedule &s) { s.computed.push_back(s.circularBuffers[0].copies[0].store); }, "threads fill a buffer of copies");
 }
 

@@ -213,7 +213,6 @@ static Result<void> verifyCircularBuffers(const LoopSchedule &schedule) {
   if (schedule.stages < 2) return Failure{"a single stage cannot be filled while it is read"};
   if (schedule.stages > maxStages) return Failure{"an i32 does not hold the index of a stage"};
   if (schedule.circularBuffers.empty()) return Failure{"no load is prefetched"};
-  if (schedule.paired && !schedule.warpSpecialized) return Failure{"the MMAs of a pair of CTAs have no producer"};
   for (auto rule : {verifyShift, verifyCopies})
     if (Result<void> valid = rule(schedule); !valid) return valid;
   const CircularBuffer *firstAsync = nullptr; // one commit and one wait serve all circular buffers by cp.async: a group an iteration

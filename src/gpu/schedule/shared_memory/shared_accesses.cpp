@@ -159,6 +159,8 @@ bool hasBarrierInside(Operation *op) {
 
 std::optional<SmallVector<SharedAccess>> sharedAccessesOf(Operation *op) {
   using Accesses = SmallVector<SharedAccess>;
+  auto isUnknown = [](Value operand) { return isa<ttg::BufferType>(operand.getType()) && !allocOf(operand); };
+  if (llvm::any_of(op->getOperands(), isUnknown)) return std::nullopt; // a buffer that is one of several
   if (auto load = dyn_cast<ttg::LoadSharedOp>(op)) return Accesses{accessOf(op, load.getBuffer(), false, Accessor::threads)};
   if (auto store = dyn_cast<ttg::StoreSharedOp>(op)) return Accesses{accessOf(op, store.getBuffer(), true, Accessor::threads)};
   if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return Accesses{accessOf(op, copy.getBuffer(), true, Accessor::copyAsync)};
