@@ -13,13 +13,12 @@ class Skeleton {
 public:
   /// Of what lies in `within`, a function or a loop: its arguments are there. `tiles`: a warpgroup runs it, which may hold and read tiles.
   /// It is assumed then that the kernel does not write what the kept operations load, or writes it later: whoever marks operations for such
-  /// a partition checks that (partition-dequantize: storesLater), and adds the guards. specialize-warps checks the order.
+  /// a partition checks that (partition-dequantize: storesLater), and adds the guards.
   explicit Skeleton(mlir::Operation *within, bool tiles = false) : within(within), tiles(tiles) {}
   /// The operation, and all that it needs.
   void keep(mlir::Operation *op);
   void need(mlir::Value value);
   bool needs(mlir::Value value) const { return needed.contains(value); }
-  bool keeps(mlir::Operation *op) const { return included.contains(op); }
   /// Whether all of it can be computed a second time, by one warp or by a warpgroup.
   bool isComputable() const { return computable; }
   /// The launch guards under which the kernel does not write the scalars that one warp loads.

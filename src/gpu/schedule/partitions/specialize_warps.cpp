@@ -16,7 +16,6 @@
 #include "gpu/schedule/partitions/verify_barriers.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/ttg/element_sizes.h"
-#include "gpu/ttg/written_memory.h"
 #include "ir/refusal.h"
 #include "support/gpu_hardware.h"
 #include "support/settings.h"
@@ -143,17 +142,6 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
   return program;
 }
 
-/// True if the kernel may write to memory before a load that the partition's program has. The partition would not wait for that.
-static bool loadsAfterWrite(tt::FuncOp function, const Skeleton &program) {
-  bool written = false;
-  return function
-      .walk([&](Operation *op) {
-        written |= ttg::writtenPointer(op).has_value();
-        return written && isa<tt::LoadOp>(op) && program.keeps(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
   bool multiplies = false, corrects = false;
   function.walk([&](Operation *op) {
@@ -175,11 +163,8 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, tt
   if (registersOfOperands) add(ttg::Partition::operands, warpsOfGroup, registersOfOperands.getInt());
   if (corrects) add(ttg::Partition::correction, warpsOfGroup, correctionRegisters);
   if (multiplies && !shared) add(ttg::Partition::mmas, 1, mmaPartitionRegisters);
-  for (const Partition &partition : partitions) {
+  for (const Partition &partition : partitions)
     if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
-    if (partition.kind == ttg::Partition::operands && loadsAfterWrite(function, partition.program))
-      return bug(function, "a partition loads what the kernel may have written before"), failure();
-  }
   return partitions;
 }
 
