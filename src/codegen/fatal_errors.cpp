@@ -38,8 +38,11 @@ std::optional<std::string> fatalErrorOf(llvm::function_ref<void()> run) {
   // On the heap, because a jump may restore old values of local variables.
   const std::unique_ptr<Recovery> recovery(new Recovery{{}, "", llvm::SavePrettyStackState(), innermost});
   innermost = recovery.get();
-  bool failed = setjmp(recovery->back) != 0;
-  if (!failed) run();
+  bool failed = false;
+  if (setjmp(recovery->back) == 0)
+    run();
+  else
+    failed = true;
   innermost = recovery->outer;
   if (!failed) return std::nullopt;
   llvm::RestorePrettyStackState(recovery->stackTrace);

@@ -109,3 +109,30 @@ tt.func public @summed(%a: !tt.ptr<f16>, %b: tensor<16x16xf16>, %c: tensor<16x!t
   tt.store %c, %s : tensor<16x!tt.ptr<f32>>
   tt.return
 }
+
+// -----
+
+// == an integer must not be divided by the zeros of masked rows
+// CHECK-LABEL: tt.func public @divisor
+// CHECK: arith.remsi
+tt.func public @divisor(%a: !tt.ptr<i8>, %b: tensor<16x16xi8>, %c: tensor<32x16x!tt.ptr<i32>>, %m: i32) {
+  %zero = arith.constant dense<0> : tensor<32x16xi32>
+  %hundred = arith.constant dense<100> : tensor<32x16xi8>
+  %k = arith.constant dense<16> : tensor<32x1xi32>
+  %index = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+  %divisor = tt.splat %m : i32 -> tensor<32xi32>
+  %row = arith.remsi %index, %divisor : tensor<32xi32>
+  %row2 = tt.expand_dims %row {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+  %offset = arith.muli %row2, %k : tensor<32x1xi32>
+  %base = tt.splat %a : !tt.ptr<i8> -> tensor<32x1x!tt.ptr<i8>>
+  %starts = tt.addptr %base, %offset : tensor<32x1x!tt.ptr<i8>>, tensor<32x1xi32>
+  %p = tt.broadcast %starts : tensor<32x1x!tt.ptr<i8>> -> tensor<32x16x!tt.ptr<i8>>
+  %x = tt.load %p : tensor<32x16x!tt.ptr<i8>>
+  %y = arith.divsi %hundred, %x : tensor<32x16xi8>
+  %d = tt.dot %y, %b, %zero : tensor<32x16xi8> * tensor<16x16xi8> -> tensor<32x16xi32>
+  %inside = arith.cmpi slt, %index, %divisor : tensor<32xi32>
+  %inside2 = tt.expand_dims %inside {axis = 1 : i32} : tensor<32xi1> -> tensor<32x1xi1>
+  %mask = tt.broadcast %inside2 : tensor<32x1xi1> -> tensor<32x16xi1>
+  tt.store %c, %d, %mask : tensor<32x16x!tt.ptr<i32>>
+  tt.return
+}

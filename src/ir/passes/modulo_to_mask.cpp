@@ -160,6 +160,8 @@ private:
       reached.insert({loop.getResult(unsigned(carried)), dim});
       return true;
     }
+    bool divides = isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+    if (divides && number == 1) return false; // a divisor that becomes 0
     StringRef dialect = op->getName().getDialectNamespace();
     bool elementwise = dialect == "arith" || dialect == "math" || isa<tt::FpToFpOp, tt::ClampFOp, tt::BitcastOp>(op);
     if ((!elementwise && !keepsPosition(op, dim)) || op->getNumRegions() != 0) return false;

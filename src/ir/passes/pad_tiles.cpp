@@ -249,6 +249,10 @@ LogicalResult guard(Operation *op) {
       })
       .Case([&](tt::GatherOp gather) { return keepIndicesInside(b, gather), success(); })
       .Case([&](tt::MapElementwiseOp map) {
+        // Elements of one group, in row-major order, must stay in one group.
+        int64_t pack = map.getPack(), last = tileOf(tile.getType()).getShape().back();
+        if (last % pack != 0 || paddedShape({last})[0] % pack != 0)
+          return refuseTile(op, tile, "let `pack` divide the last size, and be a power of 2");
         for (OpOperand &operand : map->getOpOperands())
           repeatLastElements(b, operand);
         return success();
