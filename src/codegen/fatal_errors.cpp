@@ -38,15 +38,14 @@ std::optional<std::string> fatalErrorOf(llvm::function_ref<void()> run) {
   // On the heap, because a jump may restore old values of local variables.
   const std::unique_ptr<Recovery> recovery(new Recovery{{}, "", llvm::SavePrettyStackState(), innermost});
   innermost = recovery.get();
-  bool failed = false;
+  std::optional<std::string> error;
   if (setjmp(recovery->back) == 0)
     run();
   else
-    failed = true;
+    error = std::move(recovery->reason);
   innermost = recovery->outer;
-  if (!failed) return std::nullopt;
   llvm::RestorePrettyStackState(recovery->stackTrace);
-  return std::move(recovery->reason);
+  return error;
 }
 
 } // namespace tilewright

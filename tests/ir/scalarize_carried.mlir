@@ -154,7 +154,7 @@ tt.func @shared_operands(%n: i32) -> tensor<8xf32> {
 
 // -----
 
-// == equal elements in a loop in a loop, which a branch and a loop's result pass on; the tile beside them has a loaded part
+// == equal elements in a loop in a loop, which a branch and a loop's result pass on; the tile next to them has a loaded part
 // CHECK-LABEL: @equal_in_nested_loops
 // CHECK: scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}, %[[V:.*]] = %{{.*}}) -> (f32, tensor<8xf32>)
 // CHECK: scf.for {{.*}} iter_args(%[[INNER:.*]] = %[[OUTER]], %{{.*}} = %[[V]]) -> (f32, tensor<8xf32>)

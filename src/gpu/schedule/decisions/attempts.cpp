@@ -63,8 +63,8 @@ FailureOr<std::optional<int64_t>> scheduleToFit(tt::FuncOp function, const Polic
   Result<KernelSchedule> schedule = decideSchedule(function, context, policies, /*later=*/0);
   if (!schedule) return bug(function, schedule.error()), failure(); // the step that makes a partition checks that it fits
   if (failed(writeSchedule(*schedule, function))) return failure();
-  // Later steps may add more than fits. Then the depths leave as much space, until they do. `later` grows in each round, and a schedule
-  // that comes again needs the same bytes, which ends the rounds. So there are no more rounds than schedules.
+  // Later steps may add more than fits. Then the depths leave as much space, until they do. `later` grows in each iteration, and a
+  // schedule that is made again needs the same bytes, which ends them. So there are no more iterations than schedules.
   for (int64_t later = 0;;) {
     FailureOr<std::optional<int64_t>> rewritten = bytesOfRewritten(function, mayPlan);
     if (failed(rewritten)) return failure();

@@ -161,7 +161,7 @@ static Result<void> verifyEdges(const LoopSchedule &schedule) {
 }
 
 /// The shifted MMA is one that the rewriting can shift: the first one of a chain, an iteration early; or with a producer the last one, an
-/// iteration late, which two warp groups run in turns.
+/// iteration late, which two warp groups run alternately.
 static Result<void> verifyShift(const LoopSchedule &schedule) {
   if (!schedule.shiftedMma) return {};
   if ((schedule.shift < 0) != schedule.warpSpecialized || schedule.operandPartition)

@@ -12,8 +12,8 @@ namespace tilewright::gpu {
 class Skeleton {
 public:
   /// Of what lies in `within`, a function or a loop: its arguments are there. `tiles`: a warpgroup runs it, which may hold and read tiles.
-  /// It is assumed then that the kernel does not write what the kept operations load, or writes it later: whoever marks operations for such
-  /// a partition checks that (partition-dequantize: storesLater), and adds the guards.
+  /// Then it is assumed that the kernel writes what the kept operations load only after they have loaded it, or never. The pass that marks
+  /// operations for such a partition checks that, and adds the guards (partition-dequantize: storesLater).
   explicit Skeleton(mlir::Operation *within, bool tiles = false) : within(within), tiles(tiles) {}
   /// The operation, and all that it needs.
   void keep(mlir::Operation *op);

@@ -161,8 +161,9 @@ private:
 } // namespace
 
 static void stageRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
+  if (!target.cpAsync) return;
   RowStager stager(function.getBody().front());
-  if (!target.cpAsync || stager.heldRegisters() < minStagedRegisters) return;
+  if (stager.heldRegisters() < minStagedRegisters) return;
   bool loads = isa_and_nonnull<tt::LoadOp>(stager.obstacle());
   if (stager.empty() && !loads) return; // no rows
   auto remark = [&](const Twine &text) { ttg::remark(function, "stage-rows", function.getLoc(), text.str()); };
