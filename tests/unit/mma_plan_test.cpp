@@ -294,9 +294,26 @@ TEST_F(MmaPlan, failuresOfChains) {
   });
   refused("a loop releases stages that its previous iteration has read",
           [&](mlir::OpBuilder &, mlir::Location) { release()->moveBefore(&mmas[1]->getBlock()->front()); });
-  refused("a loop reads several stages in an iteration", [&](mlir::OpBuilder &b, mlir::Location loc) {
+  constexpr char advances[] = "a loop does not read one stage in each iteration, and then the next one";
+  refused(advances, [&](mlir::OpBuilder &b, mlir::Location loc) {
     ttg::BarrierWaitOp wait = fullWait();
     wait.getIndexMutable().assign(mlir::arith::AddIOp::create(b, loc, wait.getIndex(), wait.getIndex()));
+  });
+  for (bool isParity : {false, true}) // the same stage, or the same parity, in each iteration
+    refused(advances, [&](mlir::OpBuilder &, mlir::Location) {
+      auto carried = mlir::cast<mlir::BlockArgument>(isParity ? fullWait().getParity() : fullWait().getIndex());
+      auto loop = mlir::cast<mlir::scf::ForOp>(mmas[1]->getParentOp());
+      loop.getTiedLoopYieldedValue(carried)->assign(carried);
+    });
+  refused("a producer's copies have one stage", [&](mlir::OpBuilder &b, mlir::Location loc) {
+    ttg::BarrierWaitOp wait = fullWait();
+    auto loop = mlir::cast<mlir::scf::ForOp>(mmas[1]->getParentOp());
+    b.setInsertionPoint(loop);
+    wait.getBarriersMutable().assign(ttg::AllocBarriersOp::create(b, loc, ttg::BarriersType::get(&context, 1)));
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    StageState next = StageState(wait.getIndex(), wait.getParity(), 1).next(b, loc);
+    loop.getTiedLoopYieldedValue(mlir::cast<mlir::BlockArgument>(wait.getIndex()))->assign(next.index);
+    loop.getTiedLoopYieldedValue(mlir::cast<mlir::BlockArgument>(wait.getParity()))->assign(next.parity);
   });
   refused("threads read an operand that is copied", [&](mlir::OpBuilder &, mlir::Location) { fullWait().setFirstWarp(false); });
   refused("threads read an operand in shared memory", loadSecond);
@@ -313,6 +330,18 @@ TEST_F(MmaPlan, failuresOfChains) {
   refused("a loop reads several stages in an iteration", [&](mlir::OpBuilder &b, mlir::Location) { b.clone(*fullWait()); });
   refused("a dot's result is not waited for once, in its iteration",
           [&](mlir::OpBuilder &b, mlir::Location loc) { mlir::arith::NegFOp::create(b, loc, mmas[0].getD()); });
+  refused("an operand is in one of several buffers", [&](mlir::OpBuilder &b, mlir::Location loc) {
+    mlir::Value yes = mlir::arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    mmas[1].getBMutable().assign(mlir::arith::SelectOp::create(b, loc, yes, mmas[1].getB(), mmas[1].getB()));
+  });
+  refused("threads need a result after the last dot that they compute an operand of", [&](mlir::OpBuilder &b, mlir::Location loc) {
+    auto early = mlir::cast<ttg::MmaAsyncOp>(b.clone(*mmas[0]));
+    b.setInsertionPoint(mmas[1]->getBlock()->getTerminator());
+    mlir::arith::NegFOp::create(b, loc, ttg::MmaAsyncWaitOp::create(b, loc, 0, early.getD()).getResult(0));
+  });
+  load(128, attention(inPlace));
+  config = ttg::ConfigAttr::get(&context, config.getWarps(), 2, config.getStages(), config.getMaxRegisters(), config.getTarget());
+  EXPECT_EQ(chainFailure(), "several CTAs run a program");
 }
 
 /// The first dot also reads an operand that threads write: a store after it would change what it still reads.
@@ -443,6 +472,15 @@ TEST_F(MmaPlan, caught) {
   caught("an operand cannot be stored in such parts", [&](ChainPlan &, ChainLoop &its) { operandOf(its).partEnds = {100, 128}; });
   caught("an operand in columns of its own has several tiles", [&](ChainPlan &, ChainLoop &its) { operandOf(its).tile.depth = 2; });
   caught("an operand is in the columns of no result", [&](ChainPlan &, ChainLoop &its) { operandOf(its).sharesColumns = true; });
+  caught("an operand cannot have the columns of a result", [&](ChainPlan &, ChainLoop &its) {
+    operandOf(its).sharesColumns = true;
+    operandOf(its).tile.column = its.mmas[0].result.column;
+    operandOf(its).tile.depth = 2;
+  });
+  caught("two sums of a loop have their factors in one buffer", [](ChainPlan &, ChainLoop &its) {
+    ChainedMma same = its.mmas[1];
+    its.mmas.push_back(same);
+  });
   caught("the buffer of a sum's factors has another type",
          [](ChainPlan &plan, ChainLoop &) { plan.factorBuffers[0] = withDepth(plan.factorBuffers[0], 1); });
 }

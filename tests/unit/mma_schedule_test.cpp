@@ -109,6 +109,20 @@ TEST_F(MmaScheduleTest, operandsAreWritten) {
   EXPECT_EQ(errorOf(mma, copy->getPrevNode()), "an MMA starts before its operand is written");
 }
 
+/// An operand that is one of several buffers may be any buffer.
+TEST_F(MmaScheduleTest, oneOfSeveralBuffers) {
+  auto full = first<ttg::BarrierWaitOp>();
+  mlir::OpBuilder b(full);
+  mlir::Value yes = mlir::arith::ConstantOp::create(b, mma.getLoc(), b.getBoolAttr(true)), either = mma.getB();
+  ttg::AllocOp other = ttg::AllocOp::create(b, mma.getLoc(), mlir::cast<ttg::BufferType>(either.getType()), ttg::Lifetime::uses);
+  b.setInsertionPoint(mma);
+  either = mlir::arith::SelectOp::create(b, mma.getLoc(), yes, either, other);
+  mlir::Operation *store = ttg::StoreSharedOp::create(b, mma.getLoc(), mma.getC(), other);
+  EXPECT_EQ(errorOf(mma, store->getPrevNode()), "");
+  mma.getBMutable().assign(either);
+  EXPECT_EQ(errorOf(mma, store->getPrevNode()), "an MMA starts before its operand is written");
+}
+
 /// A fence shows an MMA what threads have stored.
 TEST_F(MmaScheduleTest, operandsAreFenced) {
   mlir::OpBuilder b(mma);

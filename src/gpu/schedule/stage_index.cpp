@@ -1,6 +1,7 @@
 #include "gpu/schedule/stage_index.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -17,6 +18,25 @@ StageState StageState::next(OpBuilder &b, Location loc) const {
   if (!parity) return {following, {}, stages};
   Value flip = arith::ExtUIOp::create(b, loc, b.getI32Type(), wraps);
   return {following, arith::XOrIOp::create(b, loc, parity, flip), stages};
+}
+
+bool StageState::advancesIn(scf::ForOp loop) const {
+  auto yielded = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    OpOperand *yields = argument && argument.getOwner() == loop.getBody() ? loop.getTiedLoopYieldedValue(argument) : nullptr;
+    return yields ? yields->get() : Value();
+  };
+  Value following = yielded(index), flipped = yielded(parity);
+  auto wrapped = following ? following.getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+  auto flip = flipped ? flipped.getDefiningOp<arith::XOrIOp>() : arith::XOrIOp();
+  if (!wrapped || !flip) return false;
+  auto sum = wrapped.getFalseValue().getDefiningOp<arith::AddIOp>();
+  auto wraps = wrapped.getCondition().getDefiningOp<arith::CmpIOp>();
+  auto bit = flip.getRhs().getDefiningOp<arith::ExtUIOp>();
+  if (!sum || !wraps || !bit) return false;
+  auto isNumber = [](Value value, int64_t number) { return getConstantIntValue(value) == number; };
+  return sum.getLhs() == index && isNumber(sum.getRhs(), 1) && wraps.getPredicate() == arith::CmpIPredicate::eq && wraps.getLhs() == sum &&
+         isNumber(wraps.getRhs(), stages) && isNumber(wrapped.getTrueValue(), 0) && flip.getLhs() == parity && bit.getIn() == wraps;
 }
 
 StageState StageState::after(OpBuilder &b, Location loc, Value iterations) const {

@@ -20,6 +20,8 @@ struct StageState {
 
   /// The state of the next iteration.
   StageState next(mlir::OpBuilder &b, mlir::Location loc) const;
+  /// True if the loop, which carries this state, passes what next() returns to its next iteration.
+  bool advancesIn(mlir::scf::ForOp loop) const;
   /// The state that many iterations later, an i32 less than 2 * stages.
   StageState after(mlir::OpBuilder &b, mlir::Location loc, mlir::Value iterations) const;
   /// The stage so many iterations later, or earlier if that is negative: `stages` at most.

@@ -35,10 +35,13 @@ SmallVector<Operation *> accessesOf(ttg::AllocOp alloc) {
   return accesses;
 }
 
+bool writesBuffer(Operation *access) {
+  bool accesses = !isa<ttg::StageOp, ttg::ViewOp>(access) && llvm::any_of(access->getOperandTypes(), llvm::IsaPred<ttg::BufferType>);
+  return accesses && !isa<ttg::LoadSharedOp, ttg::MmaAsyncOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
+}
+
 SmallVector<Operation *> writersIn(Operation *within, ttg::AllocOp alloc) {
-  return llvm::filter_to_vector(accessesOf(alloc), [&](Operation *access) {
-    return within->isAncestor(access) && !isa<ttg::LoadSharedOp, ttg::MmaAsyncOp, ttg::FmaDotOp, ttg::TmaStoreOp>(access);
-  });
+  return llvm::filter_to_vector(accessesOf(alloc), [&](Operation *access) { return within->isAncestor(access) && writesBuffer(access); });
 }
 
 } // namespace tilewright::gpu

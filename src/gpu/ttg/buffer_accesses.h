@@ -11,6 +11,8 @@ ttg::AllocOp allocOf(mlir::Value buffer);
 ttg::StageOp stageOf(mlir::Value buffer);
 /// Returns every operation that reads or writes the buffer.
 llvm::SmallVector<mlir::Operation *> accessesOf(ttg::AllocOp alloc);
+/// True if an operation, an access of a buffer, writes it.
+bool writesBuffer(mlir::Operation *access);
 /// Returns every operation in `within` that writes the buffer.
 llvm::SmallVector<mlir::Operation *> writersIn(mlir::Operation *within, ttg::AllocOp alloc);
 

@@ -42,11 +42,12 @@ static bool mayBeSame(Value buffer, Value other) {
   return !x || !y || mayBeSameStage(x.getIndex(), y.getIndex(), static_cast<unsigned>(x.getBuffer().getType().getDepth()));
 }
 
-/// True if an operation may write what an MMA reads. `distance`: how many iterations it is later than the MMA.
+/// True if an operation may write what an MMA reads: any buffer, if the MMA reads one of several. `distance`: how many iterations it is
+/// later than the MMA.
 static bool mayWrite(Operation *op, ttg::MmaAsyncOp mma, int64_t distance) {
   return llvm::any_of(mma.buffers(), [&](Value buffer) {
     ttg::AllocOp alloc = allocOf(buffer);
-    if (!alloc) return false;
+    if (!alloc) return anyIn(op, writesBuffer);
     SmallVector<Operation *> writers = writersIn(op, alloc);
     return anyIn(op, [&](Operation *inner) {
       auto isWritten = [&](Value written) { return mayBeSame(buffer, written); };
@@ -69,7 +70,7 @@ static bool readsBuffer(Operation *op) {
 static bool readsThreads(ttg::MmaAsyncOp mma, scf::ForOp loop) {
   return llvm::any_of(mma.buffers(), [&](Value buffer) {
     ttg::AllocOp alloc = allocOf(buffer);
-    return alloc && llvm::any_of(writersIn(loop, alloc), llvm::IsaPred<ttg::StoreSharedOp>);
+    return !alloc || llvm::any_of(writersIn(loop, alloc), llvm::IsaPred<ttg::StoreSharedOp>);
   });
 }
 

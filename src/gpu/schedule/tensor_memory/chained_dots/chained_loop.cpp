@@ -2,6 +2,7 @@
 
 #include "gpu/cost_model/accumulators.h"
 #include "gpu/schedule/mma_waits.h"
+#include "gpu/schedule/stage_index.h"
 #include "gpu/schedule/tensor_memory/tensor_accumulators.h"
 #include "gpu/ttg/buffer_accesses.h"
 #include "ir/slice.h"
@@ -52,12 +53,6 @@ bool Chains::haveRowGroups(int64_t groups) const {
 }
 
 namespace {
-
-bool isCarriedOrInvariant(scf::ForOp loop, Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  bool isCarried = argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
-  return isCarried || loop.isDefinedOutsideOfLoop(value);
-}
 
 class ChainFinder {
 public:
@@ -115,9 +110,11 @@ private:
       if (after == 0 || arrive.getPredicate()) return Failure{"a loop releases stages that its previous iteration has read"};
       its.releases.push_back({arrive, after - 1});
     }
-    for (auto &[barriers, full] : its.fullWaits)
-      if (!isCarriedOrInvariant(loop, full.getIndex()) || !isCarriedOrInvariant(loop, full.getParity()))
-        return Failure{"a loop reads several stages in an iteration"};
+    for (auto &[barriers, full] : its.fullWaits) {
+      StageState stage(full.getIndex(), full.getParity(), full.getBarriers().getType().getCount());
+      if (!stage.advancesIn(loop)) return Failure{"a loop does not read one stage in each iteration, and then the next one"};
+      if (stage.stages < 2) return Failure{"a producer's copies have one stage"}; // it waits for MMAs that follow those of its next copies
+    }
     for (auto [arrive, after] : its.releases)
       if (llvm::none_of(its.fullWaits, [&](auto &each) { return each.second.getIndex() == arrive.getIndex(); }))
         return Failure{"a loop releases stages that its iteration has not waited for"};

@@ -2,8 +2,8 @@
 //   two tiles of early results:     early MMAs of i + 1, then for each row group: late MMAs of i where their operands are ready
 //   one tile, several row groups:   for each row group: late MMAs of i, then early MMAs of i + 1
 //   one tile, one row group:        early MMAs of i, then late MMAs of i
-// All of them are in the loop: a barrier of all warps may stand before it. A producer's copies have two stages at least, so those of i + 1
-// arrive before the late MMAs of i have released theirs.
+// All of them are in the loop: a barrier of all warps may stand before it. A producer's copies have two stages at least (chained_loop.cpp),
+// so those of i + 1 arrive before the late MMAs of i have released theirs.
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/tensor_memory/chained_dots/chained_expansion.h"
 #include "gpu/ttg/buffer_accesses.h"
