@@ -3,8 +3,8 @@
 //   circular buffer of 4 stages    [0, 192K)   operations 10 .. 80
 //   result, 64K                    [0, 64K)    operations 85 .. 90
 // In use means from the first access to the last one; where the accesses stand in a loop that does not contain the alloc, throughout the
-// loop. What runs asynchronously ends where it is waited for. What a partition of a ttg.warp_specialize uses is in use throughout.
-// Reservations are placed by decreasing size, each at the lowest offset that is free.
+// loop. What runs asynchronously ends where it is waited for; if that is after a loop, it is in use throughout the loop. What a partition
+// of a ttg.warp_specialize uses is in use throughout. Reservations are placed by decreasing size, each at the lowest offset that is free.
 #include "gpu/schedule/shared_memory/shared_plan.h"
 
 #include "gpu/schedule/mma_waits.h"
@@ -44,37 +44,42 @@ private:
   /// Finds the waits that end all asynchronous accesses of a kind, in the order of the text.
   void findWaits() {
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      int64_t first = spans.lookup(op).first;
       if (auto wait = dyn_cast<ttg::MmaAsyncWaitOp>(op))
-        if (endsAllMmas(wait)) mmaWaits.push_back(first);
+        if (endsAllMmas(wait)) mmaWaits.push_back(op);
       if (auto wait = dyn_cast<ttg::Tcgen05WaitOp>(op))
-        if (wait.getPending() == 0) mmaWaits.push_back(first);
+        if (wait.getPending() == 0) mmaWaits.push_back(op);
       if (auto wait = dyn_cast<ttg::BarrierWaitOp>(op))
         if (wait.getTensorMemory() && ttg::partitionOf(wait) != ttg::Partition::mmas &&
             ttg::partitionOf(wait) != ttg::Partition::correction)
-          mmaWaits.push_back(first);
+          mmaWaits.push_back(op);
       if (auto wait = dyn_cast<ttg::CopyWaitOp>(op))
-        if (wait.getPending() == 0) copyWaits.push_back(first);
+        if (wait.getPending() == 0) copyWaits.push_back(op);
       if (auto wait = dyn_cast<ttg::TmaStoreWaitOp>(op))
-        if (wait.getPending() == 0) storeWaits.push_back(first);
+        if (wait.getPending() == 0) storeWaits.push_back(op);
     });
   }
 
-  /// The first of `waits` (which are in order) after `from`.
-  int64_t waitAfter(ArrayRef<int64_t> waits, int64_t from) const {
-    const int64_t *wait = llvm::lower_bound(waits, from);
-    return wait == waits.end() ? end : *wait;
+  /// Where the first of `waits` (which are in order) is that follows an access on every path.
+  int64_t waitAfter(ArrayRef<Operation *> waits, Operation *access) const {
+    auto begin = [&](Operation *wait) { return spans.lookup(wait).first; };
+    const auto *next = llvm::partition_point(waits, [&](Operation *wait) { return begin(wait) < spans.lookup(access).last; });
+    const auto *wait = std::find_if(next, waits.end(), [&](Operation *each) { return each->getBlock()->findAncestorOpInBlock(*access); });
+    return wait == waits.end() ? end : begin(*wait);
   }
 
   /// When an access made for something that lives in `home` is going on.
   OperationSpan during(Operation *access, Block *home) {
     OperationSpan span = spans.lookup(access);
     int64_t done = span.last;
-    if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, span.last);
-    if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, span.last);
-    if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, span.last);
+    if (isa<ttg::MmaAsyncOp, ttg::Tcgen05MmaOp>(access)) done = waitAfter(mmaWaits, access);
+    if (isa<ttg::CopyAsyncOp>(access)) done = waitAfter(copyWaits, access);
+    if (isa<ttg::TmaStoreOp>(access)) done = waitAfter(storeWaits, access);
     for (Operation *op = access; op && op->getBlock() != home; op = op->getParentOp())
       if (Operation *around = op->getParentOp(); around && spans.contains(around) && !isa<scf::IfOp>(around)) span = spans.lookup(around);
+    // What the body of a loop does not end goes on at its beginning, in the next iteration.
+    for (Operation *around = access->getParentOp(); around && spans.contains(around); around = around->getParentOp())
+      if (isa<LoopLikeOpInterface>(around) && done > spans.lookup(around).last)
+        span.first = std::min(span.first, spans.lookup(around).first);
     return {span.first, std::max(span.last, done)};
   }
 
@@ -110,7 +115,7 @@ private:
   const OperationSpans &spans;
   int64_t end;
   SmallVector<Reservation> reservations;
-  SmallVector<int64_t> mmaWaits, copyWaits, storeWaits;
+  SmallVector<Operation *> mmaWaits, copyWaits, storeWaits;
 };
 
 /// Returns the reservations that are in use at the same time as each one, but for barriers.
