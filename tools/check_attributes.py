@@ -19,6 +19,7 @@ COPIES = re.compile(r"(?:get|getArg|has)Attr\(.*\bset(?:Arg)?Attr\(")  # reads o
 SCHEDULE, TILES = "src/gpu/schedule/", "src/gpu/tiles/"
 STEPS_OF = {
     "src/driver/steps.cpp": {"configure"},
+    "src/gpu/schedule/clusters/cta_pairs.cpp": {"choose-cta-pairs"},
     TILES + "specialize/assume_no_wrap.cpp": {"assume-no-wrap"},
     TILES + "tma/tensor_map.cpp": {"collect-launch-guards"},
     TILES + "layouts/layout_cost.cpp": {"assign-layouts", "schedule-loops", "lower-to-threads"},

@@ -6,6 +6,7 @@
 #include "codegen/ptx/lower.h"
 #include "codegen/ptx/text.h"
 #include "cpu/lower.h"
+#include "driver/choose_cta_pairs.h"
 #include "driver/given_ptx.h"
 #include "driver/strict_rounding.h"
 #include "frontend/link_library.h"
@@ -327,6 +328,8 @@ constexpr Step steps[] = {
      "store the target and the options on the kernel", false, &gpu::Explainer::seeAddresses},
     {"split-precision", Machine::gpu, gpu::splitPrecision, nullptr, "",
      "split f32 dots into several of tf32 or bf16, if their author requests it"},
+    {"choose-cta-pairs", Machine::gpu, chooseCtaPairs, nullptr, "",
+     "let two CTAs run a program whose dots they can multiply together (cta_group::2)"},
     {"choose-warps-and-ctas", Machine::gpu, gpu::chooseWarpsAndCtas, nullptr, "",
      "use more warps or CTAs than requested if accumulators or rows do not fit"},
     {"specialize-divisibility", Machine::gpu, gpu::specializeDivisibility, nullptr, "",

@@ -74,6 +74,19 @@ def test_persistent_matmul(programs, two, tile, warps, depth):
     assert is_paired(text) and "setmaxnreg" in text and text.count("tcgen05.commit") == 2  # of the stages, and of the sums
 
 
+CHOSEN = [((256, 256, 64), "fp16", 4, {}, True), ((256, 256, 128), "e4m3", 4, {}, True), ((512, 128, 64), "bf16", 4, {}, True),
+          ((256, 256, 64), "fp16", 3, {}, False), ((256, 256, 32), "fp16", 4, {}, False), ((128, 256, 64), "fp16", 4, {}, False),
+          ((256, 256, 64), "fp16", 4, {"maxnreg": 128}, False)]
+
+
+@pytest.mark.parametrize(("tile", "kind", "stages", "options", "paired"), CHOSEN)
+def test_chosen(tile, kind, stages, options, paired):
+    """Two CTAs run a program of one, if each has 128 rows or more, and the stages of a pair cover the latency of a copy."""
+    m, n, k = tile
+    text = multiply("sm_100a", (m + 44, n + 16, 5 * k + 16), tile, kind, num_warps=4, num_stages=stages, **options)
+    assert is_paired(text) == paired
+
+
 def test_half_of_the_second_operand_takes_half_of_the_memory():
     """Five stages of 256x256x64 fit in shared memory next to the tile that is stored. With all columns of B only three would."""
     a, c = np.zeros((512, 512), np.float16), np.zeros((512, 512), np.float16)

@@ -18,9 +18,12 @@ int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots) {
   return cycles;
 }
 
+bool coverCopies(int64_t stages, llvm::ArrayRef<DotShape> dots) {
+  return (stages - 1) * tensorCoreCycles(dots) >= copyLatencyCycles;
+}
+
 bool programLoopPays(const PipelinedLoop &loop) {
-  if (loop.stagesInLoop >= loop.stages) return true;
-  return (loop.stagesInLoop - 1) * tensorCoreCycles(loop.dots) >= copyLatencyCycles;
+  return loop.stagesInLoop >= loop.stages || coverCopies(loop.stagesInLoop, loop.dots);
 }
 
 } // namespace tilewright::gpu

@@ -18,6 +18,9 @@ struct DotShape {
 /// Returns the cycles in which the tensor cores of an SM multiply these dots.
 int64_t tensorCoreCycles(llvm::ArrayRef<DotShape> dots);
 
+/// True if so many stages cover the latency of a copy: while these dots of the other stages are multiplied, it arrives.
+bool coverCopies(int64_t stages, llvm::ArrayRef<DotShape> dots);
+
 /// The loop over K of a kernel.
 struct PipelinedLoop {
   llvm::SmallVector<DotShape> dots; ///< of an iteration

@@ -44,7 +44,7 @@ static std::optional<Transfer> transferBy(Operation *op) {
 void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
   ttg::ConfigAttr config = ttg::configOf(kernel);
   name = kernel.getName().str(), warps = config.getWarps(), stages = config.getStages();
-  kernelRemarks = remarkText(kernel, "choose-warps-and-ctas") + remarkText(kernel, "stage-rows");
+  kernelRemarks = remarkText(kernel, "choose-cta-pairs") + remarkText(kernel, "choose-warps-and-ctas") + remarkText(kernel, "stage-rows");
   if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) noWarpSpecialization = why.str();
   for (BlockArgument argument : kernel.getArguments())
     argumentNames.push_back(address::nameOf(argument));

@@ -33,6 +33,16 @@ llvm::SetVector<Location> locationsOfMmaLoops(tt::FuncOp function) {
   return locations;
 }
 
+SmallVector<DotShape> dotShapesOf(scf::ForOp loop) {
+  SmallVector<DotShape> dots;
+  loop.walk([&](ttg::MmaAsyncOp mma) {
+    auto sum = cast<RankedTensorType>(mma.getD().getType());
+    ttg::BufferType second = mma.getB().getType();
+    dots.push_back({sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()});
+  });
+  return dots;
+}
+
 bool hasPairedMmas(scf::ForOp loop) {
   return llvm::any_of(loop.getBody()->getOps<ttg::MmaAsyncOp>(), [](ttg::MmaAsyncOp mma) { return mma.getPaired(); });
 }

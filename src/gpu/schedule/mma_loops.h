@@ -1,6 +1,7 @@
 // The loops of a kernel that have MMAs.
 #pragma once
 
+#include "gpu/cost_model/launch_control.h"
 #include "gpu/ttg/ttg.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,6 +16,8 @@ llvm::SetVector<mlir::Operation *> loopsWithMmas(tt::FuncOp function);
 llvm::SetVector<mlir::Location> locationsOfMmaLoops(tt::FuncOp function);
 /// Returns the MMAs of a loop if all of them stand in its body itself; otherwise none.
 llvm::SmallVector<ttg::MmaAsyncOp> mmasOf(mlir::scf::ForOp loop);
+/// Returns what the MMAs of an iteration multiply in each CTA.
+llvm::SmallVector<DotShape> dotShapesOf(mlir::scf::ForOp loop);
 /// True if the MMAs in the loop's body itself are those of a pair of CTAs.
 bool hasPairedMmas(mlir::scf::ForOp loop);
 /// True if all dots of a loop, in whatever form, add to sums that loops carry: threads compute nothing between them.

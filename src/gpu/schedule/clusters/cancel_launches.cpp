@@ -112,16 +112,6 @@ static SmallVector<Pipeline> pipelinesOf(tt::FuncOp function) {
   return loops;
 }
 
-static SmallVector<DotShape> dotsOf(scf::ForOp loop) {
-  SmallVector<DotShape> dots;
-  loop.walk([&](ttg::MmaAsyncOp mma) {
-    auto sum = cast<RankedTensorType>(mma.getD().getType());
-    ttg::BufferType second = mma.getB().getType();
-    dots.push_back({sum.getDimSize(0), sum.getDimSize(1), second.getShape()[0] * second.getLayout().layout().elementBytes()});
-  });
-  return dots;
-}
-
 /// Returns why a program loop is not possible, why copies and MMAs of the next program would not run ahead in it, or why that would not
 /// pay.
 static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before, const Attempt &after) {
@@ -137,7 +127,7 @@ static Result<void> compareSchedules(tt::FuncOp function, const Attempt &before,
   for (auto [loop, old, now] : llvm::zip_equal(loops, without, withLoop)) {
     if (!now.warpSpecialized || now.stages < 2) return Failure{"no warp of its own starts the copies"};
     if (!now.crossTile) return Failure{"shared memory does not hold the stages and the stored tile at the same time"};
-    if (!programLoopPays({dotsOf(cast<scf::ForOp>(loop)), old.stages, now.stages}))
+    if (!programLoopPays({dotShapesOf(cast<scf::ForOp>(loop)), old.stages, now.stages}))
       return Failure{"the stages next to the stored tile are too few"};
   }
   if (before.mmaWarp && !after.mmaWarp) return Failure{"no warp of its own would multiply: " + after.mmaWarp.error()};

@@ -5,7 +5,7 @@
 #include "gpu/passes.h"
 #include "gpu/schedule/decisions/kernel_schedule.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
-#include "ir/refusal.h"
+#include "ir/bug_filter.h"
 #include "support/target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -19,26 +19,6 @@ ArrayRef<LogicalResult (*)(ModuleOp)> stepsOfAttempts() {
                                                          overlapMmas,   planAccumulators, placeAccumulators};
   return steps;
 }
-
-namespace {
-
-/// While it lives, diagnostics go no further, but for a bug and what follows it: the handler around this one gets these.
-class BugFilter {
-public:
-  explicit BugFilter(MLIRContext *context)
-      : handler(context, [this](mlir::Diagnostic &diagnostic) {
-          std::optional<Refusal> refusal = refusalOf(diagnostic);
-          found |= refusal && refusal->id == Diag::internalError;
-          return success(!found);
-        }) {}
-  bool foundBug() const { return found; }
-
-private:
-  bool found = false;
-  ScopedDiagnosticHandler handler;
-};
-
-} // namespace
 
 /// Returns the bytes of shared memory that a scheduled kernel needs after the steps up to place-accumulators; null if one of them refuses
 /// it, or `mayPlan` does. They rewrite a copy of the kernel, which `mayPlan` gets before plan-accumulators. Refusals are not reported. A

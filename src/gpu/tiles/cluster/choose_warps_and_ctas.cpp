@@ -43,7 +43,7 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
 /// half of the shared operand. Reductions and atomics in a cluster need exchanges.
 static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
   bool needsExchanges = hasAny<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(function);
-  if (target.tcgen05) return 1; // they are in tensor memory
+  if (target.tcgen05) return 1; // they are in tensor memory; choose-cta-pairs has decided
   if (!hasAny<tt::DotOp>(function) || hasAny<tt::DotScaledOp>(function) || needsExchanges || config.getMaxRegisters() != 0) return 1;
   auto inHalf = [](Value tile) { return tileAccumulatorBits(tile) / 2; };
   return !accumulatorsFit(function, target, tileAccumulatorBits) && accumulatorsFit(function, target, inHalf) ? 2 : 1;
