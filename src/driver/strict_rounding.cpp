@@ -1,5 +1,6 @@
 #include "driver/strict_rounding.h"
 
+#include "gpu/ttg/ttg_attributes.h"
 #include "ir/tt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,6 +48,8 @@ void setStrictRounding(ModuleOp module) {
   });
   for (Operation *op : found)
     replace(op);
+  for (auto kernel : module.getOps<tt::FuncOp>())
+    kernel->setAttr(ttg::orderedSumsName, UnitAttr::get(module.getContext()));
 }
 
 } // namespace tilewright

@@ -5,6 +5,7 @@ adds them to the initial value. A sum that the loop reads stays in it."""
 # RUN: tilewright compile %s --kernel vector --target cuda:sm_90a --emit ptx --signature 'w=*fp16:16,x=*fp16:16,o=*fp32:16,K=i32:16' | FileCheck %s --check-prefix=LOOP
 # RUN: tilewright compile %s --kernel total --target cuda:sm_90a --emit ptx --signature 'x=*i32:16,o=*i32:16,n=i32:16' | FileCheck %s --check-prefix=LOOP
 # RUN: tilewright compile %s --kernel looked_at --target cuda:sm_90a --emit ptx --signature 'x=*fp32:16,o=*fp32:16,n=i32:16' | FileCheck %s --check-prefix=INSIDE
+# RUN: tilewright compile %s --kernel vector --target cuda:sm_90a --numerics strict --emit ptx --signature 'w=*fp16:16,x=*fp16:16,o=*fp32:16,K=i32:16' | FileCheck %s --check-prefix=INSIDE
 
 import triton
 import triton.language as tl

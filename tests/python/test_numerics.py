@@ -152,3 +152,24 @@ def test_the_numerics(word, fuses):
 def test_unknown_words_of_the_environment(variable, word):
     done = run(**{variable: word})
     assert done.returncode != 0 and f"'{word}' is not a value of {variable}" in done.stderr
+
+
+@triton.jit
+def row_sums(x_ptr, out_ptr, rows, N: tl.constexpr):
+    total = tl.full((), -0.0, tl.float32)
+    for row in range(rows):
+        total += tl.sum(tl.load(x_ptr + row * N + tl.arange(0, N)))
+    tl.store(out_ptr, total)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "interpret", "simulate"])
+def test_strict_sums_of_a_loop_keep_their_order(engine):
+    """The sums of the rows are 3e38 and -3e38 by turns. Sums of columns over all rows would overflow. The sum of no rows is the initial value."""
+    x, out = np.zeros((4, 256), np.float32), np.ones(1, np.float32)
+    x[::2, 0], x[1::2, 100] = 3e38, -3e38
+    with triton.engine(engine):
+        row_sums[(1,)](x, out, 4, N=256, numerics="strict")
+        assert out[0] == 0
+        for words in ({}, {"numerics": "strict"}):
+            row_sums[(1,)](x, out, 0, N=256, **words)
+            assert out[0] == 0 and np.signbit(out[0])

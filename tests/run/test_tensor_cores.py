@@ -171,6 +171,15 @@ def test_infinities_in_several_mmas(precision):
     assert (np.delete(c, [3, 4, 6], axis=0) == 19).all()
 
 
+def test_nan_with_low_bits_in_several_mmas():
+    """The bits that tf32 has are those of an infinity."""
+    a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
+    a.view(np.uint32)[3, 5] = 0x7F800001
+    for precision in ("tf32x3", "bf16x3", "bf16x6"):
+        precise_kernel[(1,)](a, b, c, 16, 16, 16, 16, precision)
+        assert np.isnan(c[3]).all() and (np.delete(c, 3, axis=0) == 19).all()
+
+
 @triton.jit
 def scattered_kernel(a_ptr, b_ptr, c_ptr, rows_ptr, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)

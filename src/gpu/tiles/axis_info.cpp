@@ -438,10 +438,11 @@ static AxisInfo ofIntegerCast(const Transfer &t) {
   AxisInfo info = t.in[0];
   bool narrows = isa<arith::TruncIOp>(t.op);
   if (narrows || (isa<arith::ExtUIOp>(t.op) && info.constant && *info.constant < 0)) info.constant.reset();
-  if (!narrows || element.getIntOrFloatBitWidth() >= 32) return info;
-  // Half of the narrow type's values are consecutive before they wrap around.
+  unsigned bits = std::min(element.getIntOrFloatBitWidth(), getElementTypeOrSelf(t.op->getOperand(0)).getIntOrFloatBitWidth());
+  if (bits >= 32) return info;
+  // Narrow integers wrap around, also before an extension. An aligned group of half of their values does not.
   for (size_t dim = 0; dim < info.rank(); ++dim) {
-    int64_t rising = std::min(info.contiguity[dim], int64_t(1) << (element.getIntOrFloatBitWidth() - 1));
+    int64_t rising = std::min({info.contiguity[dim], int64_t(1) << (bits - 1), info.divisibility[dim]});
     info.divisibility[dim] = info.divisibilityAt(dim, rising);
     info.contiguity[dim] = rising;
   }

@@ -2,7 +2,7 @@
 //   before: for { %s = tt.reduce %x axis 0 : 128x64 -> 64 (over registers, lanes and warps)   %acc += %s }      use %acc
 //   after:  for { %r = tt.reduce %x over registers alone : 128x64 -> 32x64                    %acc += %r }
 //           use init + tt.reduce %acc axis 0
-// Only the order of additions changes, which a reduction does not specify. A thread carries no more values than without the pass. The
+// The order of additions changes, unless numerics are strict: then sums of floats stay in the loop. A thread carries no more values than without the pass. The
 // shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
 // resets is not changed.
 #include "gpu/passes.h"
@@ -62,7 +62,8 @@ static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
 /// Returns the accumulation in loop-carried value number `carried`, if there is one.
 static std::optional<HoistedReduction> hoistedReduction(scf::ForOp loop, unsigned carried) {
   BlockArgument acc = loop.getRegionIterArg(carried);
-  if (!acc.hasOneUse()) return std::nullopt;
+  bool isOrdered = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::orderedSumsName) && isa<FloatType>(getElementTypeOrSelf(acc));
+  if (!acc.hasOneUse() || isOrdered) return std::nullopt;
   HoistedReduction sum;
   sum.carried = carried;
   sum.add = loop.getYieldedValues()[carried].getDefiningOp();
@@ -117,7 +118,9 @@ static scf::ForOp hoist(IRRewriter &rewriter, scf::ForOp loop, HoistedReduction 
   Value inThreads = summedInThreads(rewriter, sum);
   auto type = cast<RankedTensorType>(inThreads.getType());
   rewriter.setInsertionPoint(loop);
-  Value zeros = arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, rewriter.getZeroAttr(type.getElementType())));
+  TypedAttr zero = rewriter.getZeroAttr(type.getElementType());
+  if (isa<FloatType>(type.getElementType())) zero = rewriter.getFloatAttr(type.getElementType(), -0.0); // -0 + x is x, also for -0
+  Value zeros = arith::ConstantOp::create(rewriter, loc, DenseElementsAttr::get(type, Attribute(zero)));
   Value init = loop.getInitArgs()[sum.carried];
   auto added = [&](OpBuilder &b, Value x, Value y) { return tt::cloneAs(b, sum.add, {x, y}, x.getType()); };
   auto yields = [&](OpBuilder &b, Location, ArrayRef<BlockArgument> carried) {

@@ -33,11 +33,18 @@ static Value constantTile(ImplicitLocOpBuilder &b, RankedTensorType type, Attrib
   return arith::ConstantOp::create(b, type, DenseElementsAttr::get(type, value));
 }
 
-/// Keeps the bits of `mask` of f32 numbers.
+/// Keeps the bits of `mask` of f32 numbers. A NaN may become an infinity.
 static Value maskBits(ImplicitLocOpBuilder &b, Value tile, uint32_t mask) {
   RankedTensorType bits = cast<RankedTensorType>(tile.getType()).clone(b.getI32Type());
   Value kept = constantTile(b, bits, b.getI32IntegerAttr(static_cast<int32_t>(mask)));
   return tt::BitcastOp::create(b, tile.getType(), arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), kept));
+}
+
+/// Rounds numbers toward zero to tf32.
+static Value toTf32(ImplicitLocOpBuilder &b, Value tile) {
+  constexpr uint32_t tf32Bits = 0xffffe000;
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, tile, tile);
+  return arith::SelectOp::create(b, isNumber, maskBits(b, tile, tf32Bits), tile);
 }
 
 /// Rounds numbers toward zero that are finite, but would be infinite in bf16.
@@ -53,12 +60,11 @@ static Value withoutOverflow(ImplicitLocOpBuilder &b, Value tile) {
 
 /// Returns parts that add up to the tile, the largest first.
 static SmallVector<Value> splitIntoParts(ImplicitLocOpBuilder &b, Value tile, Precision precision) {
-  constexpr uint32_t tf32Bits = 0xffffe000;
   auto type = cast<RankedTensorType>(tile.getType());
   SmallVector<Value> parts;
   size_t count = precision == Precision::BF16x6 ? 3 : 2;
   for (Value rest = tile; parts.size() < count;) {
-    Value part = !isBf16(precision) ? maskBits(b, rest, tf32Bits) : parts.empty() ? withoutOverflow(b, rest) : rest;
+    Value part = !isBf16(precision) ? toTf32(b, rest) : parts.empty() ? withoutOverflow(b, rest) : rest;
     parts.push_back(isBf16(precision) ? arith::TruncFOp::create(b, type.clone(b.getBF16Type()), part).getResult() : part);
     if (parts.size() < count)
       rest = arith::SubFOp::create(b, rest, isBf16(precision) ? arith::ExtFOp::create(b, type, parts.back()).getResult() : part);
