@@ -61,6 +61,22 @@ def test_one_after_another(kind):
 
 
 @triton.jit
+def counted_kernel(memory_ptr, index_ptr, out_ptr, stride, KIND: tl.constexpr, N: tl.constexpr):
+    p = memory_ptr + indices(index_ptr, stride, KIND, N)
+    tl.atomic_add(p, 1, sem="relaxed")
+    tl.store(out_ptr + tl.arange(0, N), tl.load(p))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loads_after_atomics(kind):
+    memory, index, at = inputs(kind)
+    want, out = memory + np.bincount(at, minlength=N).astype(np.int32), np.zeros(N, np.int32)
+    counted_kernel[(1, )](memory, index, out, 3, kind, N)
+    np.testing.assert_array_equal(memory, want)
+    np.testing.assert_array_equal(out, want[at])
+
+
+@triton.jit
 def hoisted_kernel(memory_ptr, index_ptr, stride, iterations, KIND: tl.constexpr, N: tl.constexpr):
     p = memory_ptr + indices(index_ptr, stride, KIND, N)
     for _ in range(iterations):

@@ -175,8 +175,9 @@ static LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp 
   Block &block = op.getScalarOp().front();
   int64_t pack = op.getPack(), count = threadValueCount(op->getResult(0).getType());
   if (!holdsGroups(ttg::layoutOf(op->getResult(0).getType()), pack))
-    return refuse(op, Diag::notOnGpus,
-                  {"a mapped function that takes more elements than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
+    return refuse(
+        op, Diag::notOnGpus,
+        {"a mapped function that takes more elements of a row than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
   std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;

@@ -10,8 +10,16 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 constexpr LogicalResult (*steps[])(tt::FuncOp, ttg::ConfigAttr) = {
-    markRoundedArguments, boundRowLengths, packCarried,        markSpins,          setBufferSizes,
-    initializeMbarriers,  prepareMmaWaits, prepareMmaOperands, splitTensorAccesses};
+    markRoundedArguments, // of math.exp
+    boundRowLengths,      // in arith.cmpi
+    packCarried,          // tiles of small elements, by scf.for
+    markSpins,            // scf.while
+    setBufferSizes,       // of ttg.stage, ttg.tma_load, ttg.tma_store
+    initializeMbarriers,  // of ttg.alloc_barriers
+    prepareMmaWaits,      // ttg.mma_async_wait
+    prepareMmaOperands,   // of ttg.mma_async, and ttg.store_shared
+    splitTensorAccesses,  // ttg.tensor_load, ttg.tensor_store
+};
 
 LogicalResult prepareLowering(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) {
