@@ -34,7 +34,8 @@ STEPS_OF = {
     SCHEDULE + "shared_memory/shared_accesses.cpp": {"insert-barriers"},
     SCHEDULE + "shared_memory/shared_plan.cpp": {"partition-dequantize", "schedule-loops", "allocate-shared"},
 }
-FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/": {"lower-to-threads"},
+FOLDERS = {"src/gpu/explain/": {"explain"}, "src/gpu/sm_model/": {"explain"}, "src/gpu/thread/prepare/": {"prepare-lowering"},
+           "src/gpu/thread/": {"lower-to-threads"},
            SCHEDULE + "dequantize/": {"partition-dequantize"}, SCHEDULE + "expand/": {"pipeline-loops"},
            SCHEDULE + "loops/": {"schedule-loops", "pipeline-loops"}, SCHEDULE + "policies/": {"schedule-loops"}, SCHEDULE + "decisions/": {"schedule-loops"},
            SCHEDULE + "tensor_memory/": {"plan-accumulators", "place-accumulators"}, "src/gpu/ttg/": {ANY}}

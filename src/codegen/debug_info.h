@@ -1,8 +1,7 @@
 // Debug information: the line of the kernel's file that an instruction comes from. With TILEWRIGHT_DEBUG_INFO=1
 //
-//     gdb           break kernel.py:12, backtraces, stepping by lines of the kernel: objects have DWARF line tables, and are registered
-//     through
-//                   GDB's interface for JIT compilers
+//     gdb           break kernel.py:12, backtraces, stepping by lines of the kernel: objects have DWARF line tables, and are
+//                   registered through GDB's interface for JIT compilers
 //     perf report   add_kernel instead of [JIT] tid 31249: /tmp/perf-PID.map names the loaded functions
 //     Nsight, SASS  .file and .loc in PTX, and ptxas -lineinfo
 //

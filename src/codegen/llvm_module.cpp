@@ -8,6 +8,7 @@
 #include "codegen/line_scopes.h"
 #include "codegen/stack_arguments.h"
 #include "codegen/unroll_loads.h"
+#include "codegen/unselectable.h"
 #include "ir/refusal.h"
 #include "support/settings.h"
 
@@ -27,16 +28,15 @@
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/RegisterTargetPassConfigCallback.h"
 #include "llvm/Target/TargetMachine.h"
@@ -145,82 +145,6 @@ static std::shared_ptr<TargetMachine> machineFor(const CodeGenerator &generator,
   return last.machine;
 }
 
-/// The only true lane of a constant mask.
-static std::optional<uint64_t> onlyLane(const Value *mask) {
-  auto constant = dyn_cast<Constant>(mask);
-  if (!constant) return std::nullopt;
-  std::optional<uint64_t> only;
-  for (unsigned lane = 0, lanes = cast<FixedVectorType>(mask->getType())->getNumElements(); lane < lanes; ++lane) {
-    auto bit = dyn_cast_or_null<ConstantInt>(constant->getAggregateElement(lane));
-    if (!bit || (bit->isOne() && only)) return std::nullopt;
-    if (bit->isOne()) only = lane;
-  }
-  return only;
-}
-
-/// Turns masked stores of one element into scalar stores. LLVM 22's code generation for x86 does so as well, but it is wrong if the
-/// vector is a truncation. Then it stores the wide element, and writes past the tile:
-///   masked.store (trunc <8 x i64> %x to <8 x i8>), %p, <i1 true, i1 false, ...>      movq %x, (%p)
-static void storeSingleElements(Function &function) {
-  SmallVector<std::pair<IntrinsicInst *, uint64_t>> found;
-  for (Instruction &instruction : instructions(function))
-    if (auto store = dyn_cast<IntrinsicInst>(&instruction); store && store->getIntrinsicID() == Intrinsic::masked_store)
-      if (std::optional<uint64_t> lane = onlyLane(store->getArgOperand(2))) found.push_back({store, *lane});
-  for (auto [store, lane] : found) {
-    IRBuilder<> b(store);
-    Value *vector = store->getArgOperand(0);
-    Type *element = cast<VectorType>(vector->getType())->getElementType();
-    uint64_t bytes = function.getDataLayout().getTypeStoreSize(element);
-    Value *pointer = b.CreateConstGEP1_64(element, store->getArgOperand(1), lane);
-    b.CreateAlignedStore(b.CreateExtractElement(vector, lane), pointer,
-                         commonAlignment(store->getParamAlign(1).valueOrOne(), lane * bytes));
-    store->eraseFromParent();
-  }
-}
-
-/// Turns masked loads and stores, gathers and scatters of bf16 into those of i16. LLVM 22's code generation for SVE cannot select them. Its
-/// code generation for x86 converts each element to float and back, by calls of __truncsfbf2, which many systems lack.
-///   masked.load <8 x bf16>, %p, %mask      bitcast (masked.load <8 x i16>, %p, %mask) to <8 x bf16>
-static void accessBfloatsAsIntegers(Function &function) {
-  SmallVector<IntrinsicInst *> found;
-  for (Instruction &instruction : instructions(function)) {
-    auto access = dyn_cast<IntrinsicInst>(&instruction);
-    if (!access) continue;
-    Intrinsic::ID id = access->getIntrinsicID();
-    bool loads = id == Intrinsic::masked_load || id == Intrinsic::masked_gather;
-    if (!loads && id != Intrinsic::masked_store && id != Intrinsic::masked_scatter) continue;
-    Type *type = loads ? access->getType() : access->getArgOperand(0)->getType();
-    if (type->getScalarType()->isBFloatTy()) found.push_back(access);
-  }
-  for (IntrinsicInst *access : found) {
-    IRBuilder<> b(access);
-    SmallVector<Value *> operands(access->args());
-    for (Value *&operand : operands)
-      if (operand->getType()->getScalarType()->isBFloatTy())
-        operand = b.CreateBitCast(operand, operand->getType()->getWithNewType(b.getInt16Ty()));
-    bool loads = !access->getType()->isVoidTy();
-    Value *address = access->getArgOperand(loads ? 0 : 1);
-    Type *data = loads ? access->getType()->getWithNewType(b.getInt16Ty()) : operands[0]->getType();
-    CallInst *replaced = b.CreateIntrinsic(access->getIntrinsicID(), {data, address->getType()}, operands);
-    if (loads) access->replaceAllUsesWith(b.CreateBitCast(replaced, access->getType()));
-    for (unsigned i = 0; i < access->arg_size(); ++i)
-      for (Attribute attribute : access->getAttributes().getParamAttrs(i))
-        replaced->addParamAttr(i, attribute); // the alignment
-    access->eraseFromParent();
-  }
-}
-
-/// Compares bf16 as fp32, which is exact. LLVM 22's code generation for SVE cannot select comparisons of longer vectors of bf16.
-static void compareBfloatsAsFloats(Function &function) {
-  for (Instruction &instruction : make_early_inc_range(instructions(function))) {
-    auto compare = dyn_cast<FCmpInst>(&instruction);
-    if (!compare || !compare->getOperand(0)->getType()->getScalarType()->isBFloatTy()) continue;
-    IRBuilder<> b(compare);
-    for (Use &operand : compare->operands())
-      operand = b.CreateFPExt(operand, operand->getType()->getWithNewType(b.getFloatTy()));
-  }
-}
-
 static void cleanUp(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -251,9 +175,7 @@ static void cleanUp(Module &module, TargetMachine &machine) {
   for (Function &function : module) {
     if (function.isDeclaration()) continue;
     passes.run(function, functions);
-    if (machine.getTargetTriple().isX86()) storeSingleElements(function);
-    if (!machine.getTargetTriple().isNVPTX()) accessBfloatsAsIntegers(function);
-    if (machine.getTargetTriple().isAArch64()) compareBfloatsAsFloats(function);
+    replaceUnselectable(function, machine.getTargetTriple());
   }
 }
 
@@ -295,20 +217,28 @@ template <typename T> static void setSwitch(StringRef name, T value) {
 ///
 /// After each change of the control flow, LLVM's CodeGenPrepare looks at all blocks of the function again, unless the function is huge.
 /// Kernels of many loops have thousands of blocks and such changes. If every function counts as huge, it only looks at new blocks.
+///
+/// The lock and the registered callback must end here, so a fatal error of LLVM is caught first, and then passed on.
 static bool addPasses(legacy::PassManager &passes, TargetMachine &machine, raw_pwrite_stream &out, CodeGenFileType type) {
-  static std::mutex lock;
-  std::lock_guard<std::mutex> guard(lock);
-  static std::once_flag once;
-  std::call_once(once, [] { // read while passes run
-    setSwitch("experimental-debug-variable-locations", cl::BOU_FALSE);
-    setSwitch("cgp-max-address-users-to-scan", 40u);
-    setSwitch("cgpp-huge-func", 0u);
-  });
-  setSwitch("disable-lsr", !machine.getTargetTriple().isNVPTX());
-  RegisterTargetPassConfigCallback addOurs([](TargetMachine &, PassManagerBase &, TargetPassConfig *config) {
-    if (debugInfoIsOn()) config->insertPass(&FinalizeISelID, createStackArgumentsPass());
-  });
-  return !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
+  bool isAdded = false;
+  std::optional<std::string> fatal;
+  {
+    static std::mutex lock;
+    std::lock_guard<std::mutex> guard(lock);
+    static std::once_flag once;
+    std::call_once(once, [] { // read while passes run
+      setSwitch("experimental-debug-variable-locations", cl::BOU_FALSE);
+      setSwitch("cgp-max-address-users-to-scan", 40u);
+      setSwitch("cgpp-huge-func", 0u);
+    });
+    setSwitch("disable-lsr", !machine.getTargetTriple().isNVPTX());
+    RegisterTargetPassConfigCallback addOurs([](TargetMachine &, PassManagerBase &, TargetPassConfig *config) {
+      if (debugInfoIsOn()) config->insertPass(&FinalizeISelID, createStackArgumentsPass());
+    });
+    fatal = fatalErrorOf([&] { isAdded = !machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true); });
+  }
+  if (fatal) reportFatalInternalError(StringRef(*fatal));
+  return isAdded;
 }
 
 /// Emits assembly or an object file. Null if the target machine has no emitter for it.

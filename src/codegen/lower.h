@@ -1,3 +1,5 @@
+// From structured control flow and arithmetic to the LLVM dialect, for CPUs and GPUs alike:
+//   before: scf.for %i = %low to %high step %step { ... }     after: llvm.br ^test   ^test: llvm.cond_br %less, ^body, ^end
 #pragma once
 
 #include "llvm/Support/LogicalResult.h"

@@ -506,6 +506,28 @@ static LogicalResult verifyCombine(Operation *op, ValueRange srcs, Region &combi
   return success();
 }
 
+/// Verifies that the values are `pack` elements of the first tile, then of the second, and so on.
+static LogicalResult verifyElements(Operation *op, ValueRange elements, ValueRange tiles, int64_t pack, StringRef what) {
+  if (int64_t(elements.size()) != int64_t(tiles.size()) * pack)
+    return op->emitOpError("has ") << elements.size() << " " << what << " for " << pack << " elements of each of " << tiles.size()
+                                   << " tiles";
+  for (auto [i, element] : llvm::enumerate(elements))
+    if (Type tile = tiles[i / size_t(pack)].getType(); element.getType() != getElementTypeOrSelf(tile))
+      return op->emitOpError("has ") << what << " of type " << element.getType() << " for elements of " << tile;
+  return success();
+}
+
+LogicalResult MapElementwiseOp::verifyRegions() {
+  int64_t pack = int32_t(getPack()), count = tileType(getSrcs().front()).getNumElements();
+  if (pack < 1 || count % pack != 0) return emitOpError("cannot take ") << pack << " elements at a time of a tile of " << count;
+  if (failed(verifyElements(*this, getScalarOp().getArguments(), getSrcs(), pack, "region arguments"))) return failure();
+  for (Block &block : getScalarOp())
+    if (auto end = dyn_cast<MapElementwiseReturnOp>(block.getTerminator());
+        end && failed(verifyElements(*this, end.getOperands(), getResults(), pack, "returned values")))
+      return failure();
+  return success();
+}
+
 /// Returns the type without its layout. The code that chooses layouts checks them.
 static Type withoutLayout(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);

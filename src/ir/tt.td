@@ -344,7 +344,8 @@ def TT_MapElementwiseOp : TTOp<"map_elementwise", [SameOperandsAndResultShape, R
   let summary = "applies the region to `pack` elements of each tile at a time; its control flow may differ for each element";
   let arguments = (ins Variadic<TT_Tile>:$srcs, I32Attr:$pack);
   let results = (outs Variadic<TT_Tile>:$result);
-  let regions = (region AnyRegion:$scalarOp);
+  let regions = (region MinSizedRegion<1>:$scalarOp);
+  let hasRegionVerifier = 1;
 }
 def TT_MapElementwiseReturnOp : TTOp<"map_elementwise.return", [Pure, HasParent<"MapElementwiseOp">, ReturnLike, Terminator]> {
   let summary = "the elements' new values";

@@ -51,6 +51,11 @@ def folded(x, n):
 
 
 @triton.jit
+def of_pair(a0, a1, b0, b1):
+    return a1 - b0, a0 ^ b1
+
+
+@triton.jit
 def steps(x, y):
     n = 0
     while x > 1:
@@ -143,7 +148,7 @@ def interleave(g):
 
 def call(g):
     a, dtype = word(g)
-    b, form = g.integer(dtype), g.rng.randint(0, 3)
+    b, form = g.integer(dtype), g.rng.randint(0, 4)
     if form == 0:
         g.add(f"either({a}, {b}, {g.chance(0.5)}{', step=5' if g.chance(0.5) else ''})", dtype)
     elif form == 1:
@@ -152,6 +157,8 @@ def call(g):
         g.add(f"{x} ^ {y}", dtype)
     elif form == 2:
         g.add(f"folded({a}, {g.rng.choice(['iterations', '2', 'low & 3'])})", dtype)
+    elif form == 3 and g.shape[-1] % 8 == 0:
+        g.add(f"tl.map_elementwise(of_pair, {a}, {b}, pack=2)[0]", dtype)
     else:
         g.add(f"tl.map_elementwise(steps, ({g.integer('int32')} & 63), {g.integer('int32')})", "int32")
 

@@ -127,6 +127,72 @@ tt.func @reduce_region(%x: tensor<16xf32>) {
 
 // -----
 
+tt.func @map_pack(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{cannot take 3 elements at a time of a tile of 16}}
+  %r = "tt.map_elementwise"(%t) <{pack = 3 : i32}> ({
+  ^bb0(%a: i32, %b: i32, %c: i32):
+    tt.map_elementwise.return %x, %x, %x : f32, f32, f32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func @map_no_pack(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{cannot take 0 elements at a time of a tile of 16}}
+  %r = "tt.map_elementwise"(%t) <{pack = 0 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    tt.map_elementwise.return %x, %x : f32, f32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func @map_arguments(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{has 1 region arguments for 2 elements of each of 1 tiles}}
+  %r = "tt.map_elementwise"(%t) <{pack = 2 : i32}> ({
+  ^bb0(%a: i32):
+    tt.map_elementwise.return %x, %x : f32, f32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func @map_argument_type(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{has region arguments of type 'f32' for elements of 'tensor<16xi32>'}}
+  %r = "tt.map_elementwise"(%t) <{pack = 2 : i32}> ({
+  ^bb0(%a: i32, %b: f32):
+    tt.map_elementwise.return %x, %x : f32, f32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func @map_results(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{has 3 returned values for 2 elements of each of 1 tiles}}
+  %r = "tt.map_elementwise"(%t) <{pack = 2 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    tt.map_elementwise.return %x, %x, %x : f32, f32, f32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func @map_result_type(%t: tensor<16xi32>, %x: f32) {
+  // expected-error @+1 {{has returned values of type 'i32' for elements of 'tensor<16xf32>'}}
+  %r = "tt.map_elementwise"(%t) <{pack = 2 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    tt.map_elementwise.return %a, %b : i32, i32
+  }) : (tensor<16xi32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
 tt.func @gather_shape(%x: tensor<16x8xf32>, %i: tensor<16x4xi32>) {
   // expected-error @+1 {{dimension 1 is 4, but the source's is 8}}
   %g = tt.gather %x[%i] {axis = 0 : i32} : (tensor<16x8xf32>, tensor<16x4xi32>) -> tensor<16x4xf32>

@@ -73,6 +73,25 @@ def test_map_elementwise():
 
 
 @triton.jit
+def rotated(a, b, c, d):
+    return b, c, d, a
+
+
+@triton.jit
+def groups_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] + tl.arange(0, COLUMNS)[None, :] * ROWS  # threads hold parts of columns
+    tl.store(out_ptr + at, tl.map_elementwise(rotated, tl.load(x_ptr + at), pack=4)[0])
+
+
+@pytest.mark.parametrize("rows, columns", [(32, 32), (128, 4), (2, 8), (1, 4)])
+def test_groups_are_adjacent_in_rows(rows, columns):
+    x = random((columns, rows), "int32", low=1, high=1000)
+    out = np.zeros_like(x)
+    groups_kernel[(1, )](x, out, rows, columns)
+    np.testing.assert_array_equal(out.T.reshape(rows, -1, 4), np.roll(x.T.reshape(rows, -1, 4), -1, axis=2))
+
+
+@triton.jit
 def cat_kernel(x_ptr, y_ptr, out_ptr, SHAPE: tl.constexpr, DIM: tl.constexpr):
     count: tl.constexpr = SHAPE[0] * SHAPE[1] * SHAPE[2]
     i = tl.arange(0, count)

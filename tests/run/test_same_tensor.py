@@ -173,9 +173,7 @@ def increment_sums_kernel(x_ptr, N: tl.constexpr):
 
 
 @pytest.mark.unchecked
-def test_diagonals_at_one_address(engine):
-    if engine in ("simulate", "cuda"):
-        pytest.skip("elements of one tile at one address are ordered on CPUs only (docs/stages/memory_model.md)")
+def test_diagonals_at_one_address():
     memory = np.arange(64, dtype=np.int32)
     expected = memory.copy()
     expected[:31] += 1

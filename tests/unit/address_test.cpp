@@ -137,13 +137,60 @@ TEST(Indices, ElementsOfIterationsAreDistinct) {
             auto store = kernel.first<tt::StoreOp>();
             Indices indices(kernel.function(), nothing, cudaGridLimits);
             mlir::Operation *loop = store->getParentOp()->getParentOp();
-            bool found = indices.hasDistinctElements(store.getPtr(), loop), really = loops.areDistinct(isCounted ? 2 : 40);
+            bool found = indices.hasDistinctElements(store.getPtr(), {}, loop), really = loops.areDistinct(isCounted ? 2 : 40);
             EXPECT_TRUE(!found || really) << outer << " " << inner << " " << row << " " << col << " " << isCounted;
             proven += found;
             distinct += really;
           }
   EXPECT_GT(proven, distinct / 3); // others need more than an order of the strides
   EXPECT_LT(distinct, 640);
+}
+
+/// a[i*s + j] for 16x32 elements, where j < m.
+const char *maskedColumns = R"(
+  %r = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %j = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+  %column = tt.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %row = tt.expand_dims %j {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %ss = tt.splat %s : i32 -> tensor<16x1xi32>
+  %y = arith.muli %column, %ss : tensor<16x1xi32>
+  %yy = tt.broadcast %y : tensor<16x1xi32> -> tensor<16x32xi32>
+  %xx = tt.broadcast %row : tensor<1x32xi32> -> tensor<16x32xi32>
+  %o = arith.addi %yy, %xx : tensor<16x32xi32>
+  %base = tt.splat %a : !tt.ptr<f16> -> tensor<16x32x!tt.ptr<f16>>
+  %ptr = tt.addptr %base, %o : tensor<16x32x!tt.ptr<f16>>, tensor<16x32xi32>
+  %ms = tt.splat %m : i32 -> tensor<1x32xi32>
+  %in = arith.cmpi slt, %row, %ms : tensor<1x32xi32>
+  %mask = tt.broadcast %in : tensor<1x32xi1> -> tensor<16x32xi1>
+  %x = tt.load %ptr, %mask : tensor<16x32x!tt.ptr<f16>>
+)";
+
+TEST(Indices, RowsAreDistinctInLaunchesThatPassTheGuards) {
+  Kernel kernel(maskedColumns);
+  auto load = kernel.first<tt::LoadOp>();
+  for (bool isMasked : {false, true}) {
+    mlir::Value mask = isMasked ? load.getMask() : mlir::Value();
+    FailedGuards all;
+    all.insert(everyGuard);
+    EXPECT_FALSE(Indices(kernel.function(), all, cudaGridLimits).hasDistinctElements(load.getPtr(), mask, nullptr));
+    Indices indices(kernel.function(), nothing, cudaGridLimits);
+    ASSERT_TRUE(indices.hasDistinctElements(load.getPtr(), mask, nullptr));
+    int64_t passed = 0;
+    for (int64_t s = -40; s <= 40; ++s)
+      for (int64_t m : {-1, 0, 1, 20, 32, 33}) {
+        BoundContext launch;
+        for (int64_t value : {int64_t(0), m, s, int64_t(0)})
+          launch.slots.push_back({value, value});
+        launch.programs.fill({1, 1});
+        bool passes = llvm::all_of(indices.guards(),
+                                   [&](const LaunchGuard &guard) { return evaluate(guard.nodes, launch).isWithin(guard.min, guard.max); });
+        int64_t columns = isMasked ? std::clamp<int64_t>(m, 0, 32) : 32;
+        EXPECT_TRUE(!passes || columns == 0 || s >= columns) << s << " " << m;
+        EXPECT_TRUE(passes || s < columns || s <= 0) << s << " " << m;
+        passed += passes;
+      }
+    EXPECT_GT(passed, 0);
+  }
 }
 
 TEST(Indices, ANumberThatMayHaveWrappedIsNotWidened) {

@@ -3,7 +3,10 @@
 
 #include "cpu_harness.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
 
 #include <gtest/gtest.h>
 
@@ -35,6 +38,43 @@ TEST(FatalErrors, StopTheInnermostCallOfTheirThread) {
   });
   EXPECT_EQ(inner, "inner");
   EXPECT_EQ(outer, "outer");
+}
+
+/// Returns the error of compiling a function; "" if there is none.
+static std::string errorOf(const Body &body) {
+  OwningOpRef<ModuleOp> module = buildModule(1, body);
+  std::string text;
+  ScopedDiagnosticHandler handler(&testContext(), [&](Diagnostic &diagnostic) { text = diagnostic.str(); });
+  EXPECT_EQ(bool(generateCode(*module, *cpuTarget("sse2"), CodeKind::object)), text.empty());
+  return text;
+}
+
+static void nothing(ImplicitLocOpBuilder &, ValueRange) {}
+
+/// An error has neither kept a lock nor left a callback registered, for this thread and for others.
+static void compileAfterError() {
+  EXPECT_EQ(errorOf(nothing), "");
+  std::thread([] { EXPECT_EQ(errorOf(nothing), ""); }).join();
+}
+
+TEST(FatalErrors, KernelsCompileAfterOneWhilePassesAreAdded) {
+  for (int i = 0; i < 2; ++i) {
+    {
+      llvm::RegisterTargetPassConfigCallback failing(
+          [](llvm::TargetMachine &, llvm::PassManagerBase &, llvm::TargetPassConfig *) { llvm::report_fatal_error("no such pass"); });
+      EXPECT_NE(errorOf(nothing).find("no such pass"), std::string::npos);
+    }
+    compileAfterError();
+  }
+}
+
+TEST(FatalErrors, KernelsCompileAfterOneWhilePassesRun) {
+  auto foreign = [](ImplicitLocOpBuilder &b, ValueRange pointers) {
+    auto call = LLVM::CallIntrinsicOp::create(b, b.getI64Type(), b.getStringAttr("llvm.aarch64.get.fpcr"), ValueRange{});
+    LLVM::StoreOp::create(b, call.getResult(0), pointers[0]);
+  };
+  EXPECT_NE(errorOf(foreign).find("Cannot select"), std::string::npos);
+  compileAfterError();
 }
 
 TEST(FatalErrorsDeathTest, EndTheProcessElsewhere) {

@@ -129,7 +129,7 @@ protected:
     (*kernel)->getRegion(0).emplaceBlock().addArguments(types,
                                                         llvm::SmallVector<mlir::Location>(maxArguments, mlir::UnknownLoc::get(&context)));
   }
-  GlobalAccess access(bool writes = false) { return {kernel->getBody().getArgument(next++), writes}; }
+  GlobalAccess access(bool writes = false) { return {kernel->getBody().getArgument(next++), mlir::Value(), writes}; }
   size_t count() const { return log.accesses().size(); }
 
   static constexpr size_t maxArguments = 1100;

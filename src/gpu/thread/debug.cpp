@@ -162,13 +162,22 @@ static LogicalResult lowerInlineAsm(ThreadContext &t, tt::ElementwiseInlineAsmOp
   return success();
 }
 
+/// True if each `pack` registers of a thread hold adjacent elements.
+static bool holdsGroups(const Layout &layout, int64_t pack) {
+  ArrayRef<uint32_t> bases = layout.basesOf(Axis::reg);
+  if (!llvm::isPowerOf2_64(uint64_t(pack)) || layout.registersPerThread() % pack != 0) return false;
+  return llvm::all_of(llvm::enumerate(bases.take_front(llvm::Log2_64(uint64_t(pack)))),
+                      [](auto basis) { return basis.value() == uint32_t(1) << basis.index(); });
+}
+
 static LogicalResult lowerMapElementwise(ThreadContext &t, tt::MapElementwiseOp op) {
   if (!llvm::hasSingleElement(op.getScalarOp())) return bug(op, "control flow in the mapped function was not structured");
   Block &block = op.getScalarOp().front();
   int64_t pack = op.getPack(), count = threadValueCount(op->getResult(0).getType());
-  if (count % pack)
-    return refuse(op, Diag::notOnGpus,
-                  {"a mapped function that takes more elements than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
+  if (!holdsGroups(ttg::layoutOf(op->getResult(0).getType()), pack))
+    return refuse(
+        op, Diag::notOnGpus,
+        {"a mapped function that takes more elements of a row than a thread holds", "use a larger tile, fewer warps, or a smaller pack"});
   std::vector<ThreadValues> results(op->getNumResults());
   for (int64_t first = 0; first < count; first += pack) {
     unsigned argument = 0;

@@ -93,8 +93,10 @@ public:
 
   /// True if the value is the same in all iterations of a loop.
   bool isInvariant(const Polynomial &value, mlir::Operation *loop);
-  /// True if elements of a tile of pointers have equal addresses only if they are the same element, also in different iterations of `loop`.
-  bool hasDistinctElements(mlir::Value pointers, mlir::Operation *loop);
+  /// True if elements of a tile of pointers have equal addresses only if they are the same element, also in different iterations of `loop`,
+  /// which contains the pointers. Null: within one computation of the tile. Elements at which the mask is false do not count; it may be
+  /// null.
+  bool hasDistinctElements(mlir::Value pointers, mlir::Value mask, mlir::Operation *loop);
   /// True if all factors are arguments of the kernel.
   bool isOfArguments(const Polynomial &value) const;
   bool isArgument(int64_t atom) const { return atom < numArguments; }
@@ -152,12 +154,14 @@ private:
 
   ElementKey keyOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims) const;
   static Extents extentsOf(mlir::Value tile, llvm::ArrayRef<int64_t> dims);
-  /// A part of an address that is a multiple of `stride`: between 0 and `count` - 1 times, if the count is known.
+  /// A part of an address: a multiple of `stride`, from 0 to `last` times. The count is null if it is not known, and at least `last` + 1.
   struct Digit {
-    int64_t stride;
+    Polynomial stride, last;
     std::optional<int64_t> count;
   };
-  std::optional<Digit> digitOf(const Term &term, const Extents &extents, mlir::Operation *loop);
+  std::optional<Digit> iterationDigit(const Term &term, mlir::Operation *loop);
+  Polynomial lastIndex(int64_t dim, int64_t extent, const Mask &mask, mlir::Operation *loop);
+  bool isInvariantIn(mlir::Operation *loop, const Polynomial &value) { return !loop || isInvariant(value, loop); }
   std::optional<Polynomial> withIterations(const Polynomial &value);
   Bounds boundsOf(const Polynomial &value, const Extents &extents);
   bool isProven(const Polynomial &value, const Extents &extents, int64_t low, int64_t high);

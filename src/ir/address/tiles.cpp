@@ -195,47 +195,75 @@ Result<Indices::Pointer> Indices::pointer(Value value, ArrayRef<int64_t> dims) {
   return Pointer{value, {}};
 }
 
-/// A coordinate of the tile, or the index of an iteration of `loop` or of a loop in it.
-std::optional<Indices::Digit> Indices::digitOf(const Term &term, const Extents &extents, Operation *loop) {
-  if (term.dim >= 0 && !term.factors.empty()) return std::nullopt;
-  if (term.dim >= 0) return Digit{term.coefficient, extents[static_cast<size_t>(term.dim)]};
-  if (term.factors.size() != 1 || isArgument(term.factors[0])) return std::nullopt;
-  const Atom atom = atomAt(term.factors[0]); // a copy, because scalar() may create atoms
-  if ((atom.kind != Kind::iteration && atom.kind != Kind::induction) || !loop->isAncestor(atom.loop)) return std::nullopt;
+/// True if an element at a pointer may have more bits than one at another pointer.
+static bool isWider(Type pointer, Type than) {
+  Type element = getElementTypeOrSelf(tt::pointeeTile(pointer)), other = getElementTypeOrSelf(tt::pointeeTile(than));
+  return !element.isIntOrFloat() || !other.isIntOrFloat() || bitsOf(element) > bitsOf(other);
+}
+
+/// A multiple of the index of an iteration of `loop`, or of a loop in it.
+std::optional<Indices::Digit> Indices::iterationDigit(const Term &term, Operation *loop) {
+  auto isInLoop = [&](int64_t factor) { return !isArgument(factor) && atomAt(factor).loop && loop->isAncestor(atomAt(factor).loop); };
+  auto factor = llvm::find_if(term.factors, isInLoop);
+  if (factor == term.factors.end()) return std::nullopt;
+  const Atom atom = atomAt(*factor); // a copy, because scalar() may create atoms
   auto counted = cast<scf::ForOp>(atom.loop);
+  Polynomial stride(*quotient(term, Term{1, -1, {*factor}}));
   Polynomial lower = scalar(counted.getLowerBound()), upper = scalar(counted.getUpperBound());
   std::optional<int64_t> step = scalar(counted.getStep()).constant(), length = (upper - lower).constant();
   if (bitsOf(counted.getInductionVar().getType()) > 32 || !step || *step <= 0 || !isInvariant(lower, loop)) return std::nullopt;
-  Digit digit{term.coefficient, std::nullopt};
-  if (atom.kind == Kind::induction && llvm::MulOverflow(term.coefficient, *step, digit.stride)) return std::nullopt;
-  if (length) digit.count = llvm::divideCeilSigned(*length, *step);
-  return digit;
+  if (atom.kind == Kind::induction) stride = *product(stride, *step);
+  if (!length) return Digit{stride, {}, std::nullopt};
+  int64_t count = std::max<int64_t>(llvm::divideCeilSigned(*length, *step), 1);
+  return Digit{stride, count - 1, count};
 }
 
-// Addresses are numbers whose digits are the coordinates and the iterations. They are distinct if each digit's stride is larger than all
-// that the digits below it can add up to.
-bool Indices::hasDistinctElements(Value pointers, Operation *loop) {
-  constexpr int64_t largest = int64_t(1) << 30; // the product with a number of 32 bits cannot wrap around
+/// The largest coordinate of the tile along `dim` at which the mask may be true. There may be none; then it may be negative.
+Polynomial Indices::lastIndex(int64_t dim, int64_t extent, const Mask &mask, Operation *loop) {
+  for (const Conjunct &conjunct : mask.conjuncts) {
+    Polynomial last = Polynomial(-1) - conjunct.along(-1);
+    bool isOfDim = conjunct == Polynomial(Term{1, dim, {}}) + conjunct.along(-1);
+    if (isOfDim && isInvariantIn(loop, last)) return atom({Kind::minimum, {}, nullptr, Polynomial(extent - 1), last});
+  }
+  return extent - 1;
+}
+
+// An address is a number whose digits are the coordinates of the tile and the iterations of loops. Elements are distinct if each digit's
+// stride is larger than all that the digits below it can add up to. Strides that the compiler does not know are assumed to be positive, and
+// larger than those that it knows.
+bool Indices::hasDistinctElements(Value pointers, Value mask, Operation *loop) {
+  constexpr int64_t maxDistance = int64_t(1) << 60, maxIterations = int64_t(1) << 32; // 8 bytes each do not wrap around
+  if (auto cast = pointers.getDefiningOp<tt::BitcastOp>(); cast && !isWider(cast.getType(), cast.getSrc().getType()))
+    pointers = cast.getSrc();
   Result<Pointer> pointer = this->pointer(pointers, ownDims(pointers));
-  if (!pointer || !isInvariant(opaque(pointer->base), loop)) return false;
-  Extents extents = extentsOf(pointers, ownDims(pointers));
-  int64_t missing = llvm::count_if(extents, [](int64_t extent) { return extent > 1; });
+  if (!pointer || !isInvariantIn(loop, opaque(pointer->base))) return false;
+  Result<Mask> known = mask ? this->mask(mask, ownDims(mask)) : Result<Mask>(Mask());
   SmallVector<Digit> digits;
-  for (const Term &term : pointer->offset.terms) {
-    if (term.dim < 0 && isInvariant(Polynomial(term), loop)) continue; // the same in all iterations
-    std::optional<Digit> digit = digitOf(term, extents, loop);
-    if (!digit || digit->stride <= -largest || digit->stride >= largest) return false;
-    digits.push_back({std::abs(digit->stride), digit->count});
-    if (term.dim >= 0 && digit->count > 1) --missing;
+  for (auto [dim, extent] : llvm::enumerate(extentsOf(pointers, ownDims(pointers))))
+    if (auto along = static_cast<int64_t>(dim); extent > 1)
+      digits.push_back({pointer->offset.along(along), lastIndex(along, extent, known ? *known : Mask(), loop), extent});
+  for (const Term &term : pointer->offset.along(-1).terms) {
+    if (isInvariantIn(loop, Polynomial(term))) continue; // the same in all iterations
+    std::optional<Digit> digit = iterationDigit(term, loop);
+    if (!digit) return false;
+    digits.push_back(std::move(*digit));
   }
-  llvm::sort(digits, [](const Digit &a, const Digit &b) { return a.stride < b.stride; });
-  int64_t below = 0; // the largest number of the digits so far
+  auto magnitude = [](const Digit &digit) {
+    auto last = llvm::max_element(digit.stride.terms, [](const Term &a, const Term &b) { return a.factors.size() < b.factors.size(); });
+    return last == digit.stride.terms.end() ? std::pair<size_t, int64_t>() : std::pair(last->factors.size(), last->coefficient);
+  };
+  for (Digit &digit : digits)
+    if (digit.stride.constant().value_or(0) < 0) digit.stride = Polynomial(0) - digit.stride; // counted from the other end
+  llvm::sort(digits, [&](const Digit &a, const Digit &b) { return magnitude(a) < magnitude(b); });
+  Polynomial below; // the largest number of the digits so far
   for (const Digit &digit : digits) {
-    if (digit.stride <= below) return false;
-    if (!digit.count && &digit != &digits.back()) return false;
-    below += digit.stride * std::max<int64_t>(digit.count.value_or(1) - 1, 0);
+    if (!isInvariantIn(loop, digit.stride) || (!digit.count && &digit != &digits.back())) return false;
+    int64_t maxStride = maxDistance / digit.count.value_or(maxIterations);
+    std::optional<Polynomial> gap = exactDifference(digit.stride, below + Polynomial(1));
+    if (!gap || !assumeNonNegative(*gap) || !assume(digit.stride, -maxStride, maxStride)) return false;
+    below = below + *product(digit.stride, digit.last);
   }
-  return missing == 0;
+  return true;
 }
 
 //===---------------------------------------------------------------------------------------------------------------- masks

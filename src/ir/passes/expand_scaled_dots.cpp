@@ -7,36 +7,21 @@
 // A scale is e8m0, the exponent of an f32, or a small float that is a factor itself. The exponent 0 is 2^-127, and 255 is NaN. In fp16,
 // exponents outside the range of fp16 give 0 or infinity. NaN is inserted into the scale before the scale is repeated, because its product
 // with any number is NaN. With fastMath, there is no check for 255, which gives infinity.
-#include "ir/passes.h"
+#include "ir/passes/scaled_dots.h"
 #include "ir/refusal.h"
-#include "ir/scaled_dot.h"
-#include "ir/slice.h"
-#include "ir/volatile_load.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace tilewright;
+using namespace tilewright::scaled_dots;
 
 namespace {
 
-RankedTensorType tileType(Value tile) {
-  return cast<RankedTensorType>(tile.getType());
-}
-
-/// True if the operand has scales of e8m0.
-bool isExponents(const tt::ScaledOperand &x) {
-  return x.scale && tileType(x.scale).getElementType().isInteger(8);
-}
-
 /// Emits operations on tiles of any shape at one insertion point.
-class Builder {
+class Dequantizer {
 public:
-  Builder(tt::DotScaledOp op, UnpackE2m1 unpackE2m1, bool narrow)
+  Dequantizer(tt::DotScaledOp op, UnpackE2m1 unpackE2m1, bool narrow)
       : b(op.getLoc(), op), unpackE2m1(unpackE2m1), fastMath(op.getFastMath()), narrow(narrow), group(scaleGroup(leftOf(op), rightOf(op))),
         isHalf(narrow || op.getAElemType() == tt::ScaleDotElemType::FP16 || op.getBElemType() == tt::ScaleDotElemType::FP16 ||
                (unpackE2m1 && isExactInHalf(leftOf(op)) && isExactInHalf(rightOf(op)))),
@@ -49,15 +34,10 @@ public:
     Value numbers = x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer, small)
                                                            : toNumber(withFormat(x.tile, x.format));
     if (!x.scale) return numbers;
-    if (narrow && isExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale, small), depth));
+    if (narrow && hasExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale, small), depth));
     Value scale = scaleNumbers(x.scale);
     if (small) scale = arith::MulFOp::create(b, scale, sixtyFour(scale));
     return arith::MulFOp::create(b, numbers, repeated(scale, depth));
-  }
-
-  /// Returns how far above the smallest exponent scales may be, if fp16 must represent every number times its scale, for e4m3 or e2m1.
-  static int64_t maxExponentRange(const tt::ScaledOperand &x) {
-    return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, or 2^15 with small numbers
   }
 
   SmallVector<Value> exponents; ///< of narrow scales, above the smallest one
@@ -71,7 +51,7 @@ private:
   }
   /// True if the target scales the operand's numbers down, and fp16 can represent the larger scales.
   bool isSmall(const tt::ScaledOperand &x, bool narrow) const {
-    return unpackE2m1 && isHalf && x.format == tt::ScaleDotElemType::E2M1 && x.scale && (isExactInHalf(x) || (narrow && isExponents(x)));
+    return unpackE2m1 && isHalf && x.format == tt::ScaleDotElemType::E2M1 && x.scale && (isExactInHalf(x) || (narrow && hasExponents(x)));
   }
   Value sixtyFour(Value like) {
     auto type = cast<ShapedType>(like.getType());
@@ -220,8 +200,8 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   tt::ScaledOperand left = leftOf(op), right = rightOf(op);
   if (std::string problem = problemOf(left, right, op.getC().getType()); !problem.empty())
     return refuse(op, Diag::invalidArgument, {problem, ""});
-  Builder builder(op, unpackE2m1, /*narrow=*/false);
-  Value a = builder.operand(left), b = builder.operand(right);
+  Dequantizer dequantizer(op, unpackE2m1, /*narrow=*/false);
+  Value a = dequantizer.operand(left), b = dequantizer.operand(right);
   OpBuilder at(op);
   auto dot = tt::DotOp::create(at, op.getLoc(), op.getType(), a, b, op.getC(), tt::InputPrecision::IEEE, 0);
   op.replaceAllUsesWith(dot.getResult());
@@ -229,184 +209,21 @@ LogicalResult expand(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
   return success();
 }
 
-/// Returns the loop that only accumulates this dot and may run twice, or null.
-scf::ForOp repeatableLoop(tt::DotScaledOp op) {
-  constexpr int64_t minRows = 64;
-  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  tt::ScaledOperand left = leftOf(op), right = rightOf(op);
-  if (!loop || loop.getUnsignedCmp() || left.rank() != 2 || left.outer() < minRows || right.outer() < minRows) return {};
-  if (!problemOf(left, right, op.getC().getType()).empty() || (!isExponents(left) && !isExponents(right))) return {};
-  for (const tt::ScaledOperand &x : {left, right}) {
-    if (x.format != tt::ScaleDotElemType::E4M3 && x.format != tt::ScaleDotElemType::E2M1) return {};
-    if (x.scale && !isExponents(x)) return {};
-  }
-  int64_t dots = 0;
-  for (Operation &each : loop.getBody()->without_terminator()) {
-    auto load = dyn_cast<tt::LoadOp>(each);
-    dots += isa<tt::DotScaledOp>(each);
-    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !tt::isVolatileLoad(load)))) return {};
-  }
-  return dots == 1 ? loop : scf::ForOp();
-}
-
-/// True if a value depends on results of `loop`, which is in the persistent loop `tiles`.
-bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
-  return tt::dependsOn(value, [&](Value source) {
-    Operation *op = source.getDefiningOp();
-    if (!op) return source.getParentBlock() == tiles.getBody() ? tt::Search::follow : tt::Search::skip;
-    if (!tiles->isProperAncestor(op)) return tt::Search::skip;
-    return op->getNumRegions() != 0 ? tt::Search::found : tt::Search::follow; // regions are not analyzed
-  });
-}
-
-/// Returns the persistent loop around such a loop if it is to run twice as a whole, or null. It must not store to memory that it loads, and
-/// its store addresses must not depend on the dots.
-scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumptions &assumptions) {
-  constexpr int64_t minElements = 256 * 128; // of a tile whose operands a separate warpgroup dequantizes
-  auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
-  if (!assumptions.noAliasGuard || !tiles || tiles.getUnsignedCmp() || !isa<tt::FuncOp>(tiles->getParentOp())) return {};
-  if (leftOf(op).outer() * rightOf(op).outer() < minElements) return {};
-  SmallVector<tt::LoadOp> loads;
-  SmallVector<tt::StoreOp> stores;
-  std::vector<LaunchGuard> guards;
-  for (Operation &each : tiles.getBody()->without_terminator()) {
-    if (&each == loop) continue;
-    auto load = dyn_cast<tt::LoadOp>(each);
-    auto store = dyn_cast<tt::StoreOp>(each);
-    if (load && !tt::isVolatileLoad(load))
-      loads.push_back(load);
-    else if (store)
-      stores.push_back(store);
-    else if (!isMemoryEffectFree(&each))
-      return {};
-  }
-  llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
-  for (tt::StoreOp store : stores) {
-    if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
-    for (tt::LoadOp load : loads) {
-      std::optional<LaunchGuard> guard = assumptions.noAliasGuard(load.getPtr(), store.getPtr());
-      if (!guard) return {};
-      guards.push_back(*guard);
-    }
-  }
-  assumptions.relyOn(cast<tt::FuncOp>(tiles->getParentOp()), guards);
-  return tiles;
-}
-
-Value isAbove(ImplicitLocOpBuilder &b, Value tile, int64_t bound) {
-  Type word = b.getI32Type();
-  auto type = tileType(tile);
-  Value limit = arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(static_cast<int32_t>(bound)))));
-  Value above = arith::ExtUIOp::create(b, type, arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, tile, limit));
-  Value row = tt::ReshapeOp::create(b, RankedTensorType::get({type.getNumElements()}, word), above, false, false);
-  auto largest = tt::ReduceOp::create(b, ValueRange{row}, 0);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Block *block = b.createBlock(&largest.getCombineOp(), {}, {word, word}, {b.getLoc(), b.getLoc()});
-    Value larger = arith::MaxUIOp::create(b, block->getArgument(0), block->getArgument(1));
-    tt::ReduceReturnOp::create(b, ValueRange{larger});
-  }
-  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, largest.getResult()[0], zero);
-}
-
-/// Returns the same loop in fp16, which also carries the largest exponents. `above`: their initial values.
-scf::ForOp inHalf(scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
-  ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  SmallVector<Value> inits(loop.getInitArgs());
-  llvm::append_range(inits, above);
-  auto fast = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
-  fast->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  fast.setUnsignedCmp(loop.getUnsignedCmp());
-  IRMapping map;
-  map.map(loop.getInductionVar(), fast.getInductionVar());
-  size_t results = loop.getNumResults();
-  for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), fast.getRegionIterArgs().take_front(results)))
-    map.map(from, to);
-  b.setInsertionPointToStart(fast.getBody());
-  tt::DotScaledOp product;
-  for (Operation &each : loop.getBody()->without_terminator())
-    if (auto copy = dyn_cast<tt::DotScaledOp>(b.clone(each, map))) product = copy;
-  Builder builder(product, unpackE2m1, /*narrow=*/true);
-  Value left = builder.operand(leftOf(product)), right = builder.operand(rightOf(product));
-  b.setInsertionPointToEnd(fast.getBody());
-  SmallVector<Value> yielded = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) { return map.lookupOrDefault(value); });
-  for (auto [carried, exponents] : llvm::zip(fast.getRegionIterArgs().drop_front(results), builder.exponents))
-    yielded.push_back(arith::MaxUIOp::create(b, carried, exponents));
-  scf::YieldOp::create(b, yielded);
-  b.setInsertionPoint(product);
-  product.replaceAllUsesWith(tt::DotOp::create(b, product.getType(), left, right, product.getC(), tt::InputPrecision::IEEE, 0).getResult());
-  product.erase();
-  return fast;
-}
-
-/// Returns the persistent loop with its inner loop in fp16. It carries the largest exponents from tile to tile.
-scf::ForOp tilesInHalf(scf::ForOp tiles, scf::ForOp loop, ValueRange above, UnpackE2m1 unpackE2m1) {
-  IRRewriter rewriter(tiles.getContext());
-  rewriter.setInsertionPoint(tiles);
-  auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> carried) { return SmallVector<Value>(carried.begin(), carried.end()); };
-  DictionaryAttr attributes = tiles->getDiscardableAttrDictionary();
-  auto fresh = cast<scf::ForOp>(*cast<LoopLikeOpInterface>(*tiles).replaceWithAdditionalYields(rewriter, above, false, keep));
-  fresh->setDiscardableAttrs(attributes);
-  scf::ForOp fast = inHalf(loop, fresh.getRegionIterArgs().take_back(above.size()), unpackE2m1);
-  ValueRange results = fast.getResults();
-  loop.replaceAllUsesWith(results.drop_back(above.size()));
-  loop.erase();
-  Operation *yield = fresh.getBody()->getTerminator();
-  yield->setOperands(yield->getNumOperands() - static_cast<unsigned>(above.size()), static_cast<unsigned>(above.size()),
-                     results.take_back(above.size()));
-  return fresh;
-}
-
-/// First runs the loop in fp16, which needs half the instructions, and records the largest exponent of the scales. If fp16 could not
-/// represent all numbers, the original loop runs too.
-///   before: %d = scf.for (%c) { tt.dot_scaled }
-///   after:  %x, %above = scf.for (%c, 0) { tt.dot in fp16; the largest exponent }
-///           %d = scf.if %above > 21 { scf.for (%c) { tt.dot_scaled } } else { %x }
-/// A persistent loop around it runs as a whole if possible. Then no tile waits for the check of the previous tile.
-///   before: scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d }
-///   after:  %above = scf.for (0) { %x, %largest = scf.for (%c, %above so far) { tt.dot in fp16; ... }    tt.store %x }
-///           scf.if %above > 21 { scf.for { %d = scf.for (%c) { tt.dot_scaled }    tt.store %d {tt.overwrites} } }
-void computeInHalfFirst(tt::DotScaledOp op, scf::ForOp loop, UnpackE2m1 unpackE2m1, const Assumptions &assumptions) {
-  scf::ForOp tiles = repeatableTiles(op, loop, assumptions), whole = tiles ? tiles : loop;
-  ImplicitLocOpBuilder b(whole.getLoc(), whole);
-  SmallVector<Value> inits;
-  SmallVector<int64_t> limits;
-  for (const tt::ScaledOperand &x : {leftOf(op), rightOf(op)}) {
-    if (!isExponents(x)) continue;
-    auto type = RankedTensorType::get(tileType(x.scale).getShape(), b.getI32Type());
-    inits.push_back(arith::ConstantOp::create(b, DenseElementsAttr::get(type, Attribute(b.getI32IntegerAttr(0)))));
-    limits.push_back(Builder::maxExponentRange(x));
-  }
-  scf::ForOp fast, slow = loop;
-  if (tiles) {
-    slow = tiles.clone();
-    slow.walk([&](tt::StoreOp store) { store->setAttr(tt::overwritesName, b.getUnitAttr()); });
-    whole = fast = tilesInHalf(tiles, loop, inits, unpackE2m1);
-  } else {
-    fast = inHalf(loop, inits, unpackE2m1);
-  }
-  size_t results = slow.getNumResults();
-  b.setInsertionPointAfter(whole);
-  Value again;
-  for (auto [above, limit] : llvm::zip(fast.getResults().drop_front(results), limits)) {
-    Value some = isAbove(b, above, limit);
-    again = again ? Value(arith::OrIOp::create(b, again, some)) : some;
-  }
-  auto branch = scf::IfOp::create(b, slow.getResultTypes(), again, /*withElseRegion=*/results != 0);
-  for (auto [result, chosen] : llvm::zip(tiles ? fast.getResults().take_front(results) : loop.getResults(), branch.getResults()))
-    result.replaceAllUsesWith(chosen);
-  if (results != 0) {
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, fast.getResults().take_front(results));
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, slow.getResults());
-  }
-  if (!tiles) slow->remove();
-  branch.thenBlock()->getOperations().push_front(slow);
-}
-
 } // namespace
+
+bool scaled_dots::hasExponents(const tt::ScaledOperand &x) {
+  return x.scale && cast<RankedTensorType>(x.scale.getType()).getElementType().isInteger(8);
+}
+
+int64_t scaled_dots::maxExponentRange(const tt::ScaledOperand &x) {
+  return x.format == tt::ScaleDotElemType::E4M3 ? 21 : 29; // 448 * 2^7; a scale of 2^9, or 2^15 with small numbers
+}
+
+scaled_dots::HalfOperands scaled_dots::inHalf(tt::DotScaledOp op, UnpackE2m1 unpackE2m1) {
+  Dequantizer dequantizer(op, unpackE2m1, /*narrow=*/true);
+  Value left = dequantizer.operand(leftOf(op)), right = dequantizer.operand(rightOf(op));
+  return {left, right, dequantizer.exponents};
+}
 
 LogicalResult tilewright::expandScaledDots(ModuleOp module) {
   return expandScaledDots(module, UnpackE2m1(), Assumptions());

@@ -8,7 +8,7 @@ namespace tilewright::gpu {
 
 AccessLog::Key AccessLog::keyOf(const GlobalAccess &access) {
   unsigned blind = access.blind ? 1 + unsigned(*access.blind) : 0;
-  return {access.pointer.getAsOpaquePointer(), 4 * blind + 2 * unsigned(access.writes) + unsigned(access.changes)};
+  return {access.pointer.getAsOpaquePointer(), access.mask.getAsOpaquePointer(), access.loop, 2 * blind + unsigned(access.writes)};
 }
 
 void AccessLog::add(const GlobalAccess &access) {

@@ -11,9 +11,9 @@ namespace tilewright::gpu {
 
 /// An access of the thread to global memory.
 struct GlobalAccess {
-  mlir::Value pointer;
+  mlir::Value pointer, mask; ///< the mask may be null
   bool writes = false;
-  bool changes = false;                ///< it belongs to another iteration, in which other threads may have accessed these addresses
+  mlir::Operation *loop = nullptr; ///< an earlier iteration of this loop made it, with other values; null: with the same pointers and mask
   std::optional<tt::RMWOp> blind = {}; ///< an atomic operation with an unused result; operations of the same kind may overtake it
   mlir::Value base = {};               ///< the kernel argument that the pointer is derived from; null if unknown
 };
@@ -35,7 +35,7 @@ public:
   llvm::SmallVector<GlobalAccess> takeSince(Mark mark);
 
 private:
-  using Key = std::pair<void *, unsigned>;
+  using Key = std::tuple<void *, void *, void *, unsigned>;
   static Key keyOf(const GlobalAccess &access);
 
   llvm::SmallVector<GlobalAccess> entries;

@@ -1,6 +1,7 @@
 // Inserts barriers between accesses to global memory of different threads that must keep their order, and before releases:
 //   before: tt.store %p, %x    %y = tt.load %q                  %q may point to what another thread stores
 //   after:  tt.store %p, %x    ttg.cta_barrier    %y = tt.load %q
+// Accesses through the same pointers need none if one thread makes both to each address: then no two elements may have the same address.
 // Pointers from two arguments of the kernel are assumed disjoint, and a launch guard says so. An atomic operation with a release waits for
 // the writes of all threads, and for TMA stores. In a cluster, the barrier is that of all CTAs; after an exchange between CTAs, they arrive
 // at it and wait later, before the next exchange or control flow.
@@ -14,6 +15,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -29,13 +32,13 @@ static bool isExclusive(Value pointer) {
 /// The effect on memory of a load, copy, store or atomic operation; null for other operations. Atomic operations of one kind commute,
 /// except exchanges and those with a used result.
 static std::optional<GlobalAccess> accessOf(Operation *op) {
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr()};
-  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return GlobalAccess{copy.getPointers()};
-  if (auto store = dyn_cast<tt::StoreOp>(op)) return GlobalAccess{store.getPtr(), /*writes=*/true};
-  if (auto swap = dyn_cast<tt::AtomicCASOp>(op)) return GlobalAccess{swap.getPtr(), /*writes=*/true};
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return GlobalAccess{load.getPtr(), load.getMask()};
+  if (auto copy = dyn_cast<ttg::CopyAsyncOp>(op)) return GlobalAccess{copy.getPointers(), copy.getMask()};
+  if (auto store = dyn_cast<tt::StoreOp>(op)) return GlobalAccess{store.getPtr(), store.getMask(), /*writes=*/true};
+  if (auto swap = dyn_cast<tt::AtomicCASOp>(op)) return GlobalAccess{swap.getPtr(), Value(), /*writes=*/true};
   auto atomic = dyn_cast<tt::AtomicRMWOp>(op);
   if (!atomic) return std::nullopt;
-  GlobalAccess access{atomic.getPtr(), /*writes=*/true};
+  GlobalAccess access{atomic.getPtr(), atomic.getMask(), /*writes=*/true};
   if (atomic.getResult().use_empty() && atomic.getAtomicRmwOp() != tt::RMWOp::XCHG) access.blind = atomic.getAtomicRmwOp();
   return access;
 }
@@ -71,6 +74,12 @@ static bool mayOvertakeTmaStore(ttg::TmaStoreOp op) {
 }
 
 namespace {
+
+/// What an analysis says about two accesses.
+struct Assumption {
+  std::optional<std::vector<LaunchGuard>> guards; ///< under which it holds, and may be empty; null: it does not hold
+  bool isReliedOn = false;                        ///< by the kernel
+};
 
 class AccessOrder {
 public:
@@ -184,65 +193,68 @@ private:
 
   /// Adds the accesses of the loop's body to the log, as if an earlier iteration had made them.
   void expectIteration(Operation *loop) {
-    DenseMap<Value, bool> changes; // by pointers
+    auto changes = [&](Value value) { return value && loop->isAncestor(value.getParentBlock()->getParentOp()); };
     loop->walk([&](Operation *op) {
       std::optional<GlobalAccess> access = accessOf(op);
       if (!access || !mayBeOvertaken(op)) return;
-      auto [known, isNew] = changes.try_emplace(access->pointer);
-      if (isNew) known->second = mayChange(access->pointer, loop);
-      access->changes = known->second;
+      if (changes(access->pointer) || changes(access->mask)) access->loop = loop;
       log.add(*access);
     });
-  }
-
-  /// True if an element of the tile of pointers may have an address that another element had in an earlier iteration.
-  bool mayChange(Value pointer, Operation *loop) {
-    if (!loop->isAncestor(pointer.getParentBlock()->getParentOp())) return false;
-    bool isWritten = llvm::any_of(pointer.getUsers(), [](Operation *user) {
-      std::optional<GlobalAccess> access = accessOf(user);
-      return access && access->writes;
-    });
-    if (!isWritten || !isExclusive(pointer) || isCluster) return true; // the answer would not matter
-    address::Indices trial(kernel, failedGuards, cudaGridLimits);
-    if (!trial.hasDistinctElements(pointer, loop)) return true;
-    ttg::relyOn(kernel, trial.guards());
-    return false;
   }
 
   /// True if later stores must be ordered after the access. Asynchronous copies of the same CTA need no order: its threads wait for their
   /// copies, and pass a barrier before they use the data. The threads of another CTA do not.
   bool mayBeOvertaken(Operation *op) const { return !isa<ttg::CopyAsyncOp>(op) || isCluster; }
 
-  /// True if one thread makes both accesses to each address, or if no thread can observe their order.
-  bool isOrdered(const GlobalAccess &before, const GlobalAccess &next) const {
-    if (before.blind && before.blind == next.blind) return true;
-    return !before.changes && before.pointer == next.pointer && !isCluster && isExclusive(next.pointer);
+  /// The guards under which no two elements of the tile of pointers have one address, also in different iterations of the loop unless it is
+  /// null; null if they may have. Elements at which the mask is false do not count.
+  Assumption *distinctElements(Value pointer, Value mask, Operation *loop) {
+    auto [known, isNew] = distinct.try_emplace({pointer.getAsOpaquePointer(), mask.getAsOpaquePointer(), loop});
+    for (const address::FailedGuards *failed : {&noAssumptions, &failedGuards}) {
+      if (!isNew || known->second.guards) break;
+      address::Indices indices(kernel, *failed, cudaGridLimits);
+      if (indices.hasDistinctElements(pointer, mask, loop)) known->second.guards = indices.guards();
+    }
+    return known->second.guards ? &known->second : nullptr;
   }
 
-  /// True if two kernel arguments may be assumed disjoint; their pointers are `pointer` and `other`.
-  bool mayAssumeNoAlias(std::pair<Value, Value> bases, Value pointer, Value other) {
-    if (!bases.first || !bases.second || bases.first == bases.second) return false;
-    auto [known, isNew] = noAlias.try_emplace(bases);
-    if (isNew) known->second.guard = ttg::noAliasGuard(pointer, other);
-    return known->second.guard.has_value();
+  /// The guards under which the memory of two kernel arguments is disjoint (ttg::noAliasGuard); null if it may overlap.
+  Assumption *noAliasOf(const GlobalAccess &before, const GlobalAccess &next) {
+    if (!before.base || !next.base || before.base == next.base) return nullptr;
+    auto [known, isNew] = noAlias.try_emplace({next.base.getAsOpaquePointer(), before.base.getAsOpaquePointer()});
+    if (isNew)
+      if (std::optional<LaunchGuard> guard = ttg::noAliasGuard(next.pointer, before.pointer)) known->second.guards = {*guard};
+    return known->second.guards ? &known->second : nullptr;
+  }
+
+  /// True if no thread can observe the order of the accesses: loads, and atomic operations of one kind whose results are unused.
+  static bool commute(const GlobalAccess &before, const GlobalAccess &next) {
+    return (!next.writes && !before.writes) || (before.blind && before.blind == next.blind);
+  }
+
+  /// The assumption under which one thread makes both accesses to an address, or no thread does; null if different threads may.
+  Assumption *ordered(const GlobalAccess &before, const GlobalAccess &next) {
+    bool isSameTile = before.pointer == next.pointer && !isCluster && isExclusive(next.pointer);
+    if (!isSameTile) return noAliasOf(before, next);
+    return distinctElements(next.pointer, before.mask == next.mask ? next.mask : Value(), before.loop);
   }
 
   /// Inserts a barrier if another thread may have made an access that the next access must not overtake. Returns true if it did.
-  bool orderAfterLog(const GlobalAccess &next, Operation *position) {
-    Value base = address::baseArgument(next.pointer);
-    SmallVector<std::pair<Value, Value>> disjoint;
+  bool orderAfterLog(GlobalAccess next, Operation *position) {
+    next.base = address::baseArgument(next.pointer);
+    SmallVector<Assumption *> needed;
     bool clashes = llvm::any_of(log.accesses(), [&](const GlobalAccess &before) {
-      if ((!next.writes && !before.writes) || isOrdered(before, next)) return false;
-      disjoint.push_back({base, before.base});
-      return !mayAssumeNoAlias(disjoint.back(), next.pointer, before.pointer);
+      if (commute(before, next)) return false;
+      needed.push_back(ordered(before, next));
+      return !needed.back();
     });
     if (clashes) {
       barrierBefore(position);
       log.clear();
       return true;
     }
-    for (std::pair<Value, Value> bases : disjoint)
-      if (NoAlias &pair = noAlias[bases]; !std::exchange(pair.isReliedOn, true)) ttg::relyOn(kernel, *pair.guard);
+    for (Assumption *assumption : needed)
+      if (!std::exchange(assumption->isReliedOn, true)) ttg::relyOn(kernel, *assumption->guards);
     return false;
   }
 
@@ -314,22 +326,18 @@ private:
     ttg::ClusterWaitOp::create(b, position->getLoc());
   }
 
-  /// The guard under which the memory of two kernel arguments is disjoint (ttg::noAliasGuard), and whether the kernel relies on it.
-  struct NoAlias {
-    std::optional<LaunchGuard> guard;
-    bool isReliedOn = false;
-  };
-
   tt::FuncOp kernel;
   bool isCluster;
-  address::FailedGuards failedGuards;
+  address::FailedGuards failedGuards, noAssumptions = {everyGuard};
   OpBuilder b;
-  AccessLog log;                                      // since the last barrier
-  DenseMap<std::pair<Value, Value>, NoAlias> noAlias; // by pairs of kernel arguments: a kernel may have thousands of accesses
-  SmallVector<Operation *> tmaStores;                 // of the kernel
-  bool isAfterTmaStore = false;                       // one of them has been visited
-  std::vector<bool> written;                          // arguments whose memory the kernel writes, once asked for
-  bool hasArrived = false;                            // at the cluster's barrier, without having waited for it
+  AccessLog log; // since the last barrier
+  // A kernel may have thousands of accesses, so each question is asked once. References to the entries of these maps remain valid.
+  std::map<std::tuple<void *, void *, Operation *>, Assumption> distinct; // by pointers, masks and loops
+  std::map<std::pair<void *, void *>, Assumption> noAlias;                // by pairs of kernel arguments
+  SmallVector<Operation *> tmaStores;                                     // of the kernel
+  bool isAfterTmaStore = false;                                           // one of them has been visited
+  std::vector<bool> written;                                              // arguments whose memory the kernel writes, once asked for
+  bool hasArrived = false;                                                // at the cluster's barrier, without having waited for it
 };
 
 } // namespace

@@ -23,6 +23,16 @@
 using namespace mlir;
 
 namespace tilewright::gpu {
+
+/// The number of adjacent elements that inline assembly or a map takes at once, and on which each of its results may depend; null for
+/// other operations.
+static std::optional<int64_t> packOf(Operation *op) {
+  if (op->getNumResults() == 0 || !isTile(op->getResult(0))) return std::nullopt;
+  if (auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op)) return assembly.getPackedElement();
+  auto map = dyn_cast<tt::MapElementwiseOp>(op);
+  return map ? std::optional<int64_t>(map.getPack()) : std::nullopt;
+}
+
 namespace {
 
 class Assigner {
@@ -84,7 +94,7 @@ private:
     Operation *op = tile.getDefiningOp();
     if (!op || depth == 0 || op->getNumResults() != 1 || !isPure(op)) return false;
     if (isa<tt::SplatOp, tt::MakeRangeOp, arith::ConstantOp>(op)) return true; // rematerialized with its user
-    if (isa<tt::ElementwiseInlineAsmOp>(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
+    if (packOf(op) || !(isElementwiseOnTiles(op) || isa<tt::BroadcastOp, tt::ExpandDimsOp>(op))) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       if (!isTile(operand) || plan.isRematerializable(operand)) return true;
       return cast<RankedTensorType>(operand.getType()).getNumElements() * minExpansion <= elements ||
@@ -185,9 +195,9 @@ private:
     setResult(op.getResult(), layouts.result);
   }
 
-  /// Inline assembly gets contiguous elements if a thread has registers for them, and a result may depend on all of them.
-  void assignAssembly(tt::ElementwiseInlineAsmOp op) {
-    Layout natural = plan.layoutOf(op->getResult(0)), packed = withContiguous(natural, op.getPackedElement(), warps);
+  /// A thread holds the contiguous elements that an operation takes at once, if it has registers for them.
+  void assignPacked(Operation *op, int64_t pack) {
+    Layout natural = plan.layoutOf(op->getResult(0)), packed = withContiguous(natural, pack, warps);
     want(op, packed);
     for (Value result : op->getResults())
       setResult(result, packed);
@@ -243,7 +253,7 @@ private:
   void assign(Operation *op) {
     if (op->getNumResults() == 1 && plan.isRematerializable(op->getResult(0))) return; // each user has its own copy
     if (const MemoryAccess *access = plan.access(op)) return assignAccess(op, *access);
-    if (auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op); assembly && isTile(op->getResult(0))) return assignAssembly(assembly);
+    if (std::optional<int64_t> pack = packOf(op)) return assignPacked(op, *pack);
     if (isElementwiseOnTiles(op) || isa<ttg::ReadClusterOp>(op)) {
       want(op, plan.layoutOf(op->getResult(0)));
       return setTypes(op);
