@@ -13,7 +13,7 @@
 #include "gpu/machine/cluster_rank.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/partitions/skeleton.h"
-#include "gpu/schedule/partitions/verify_barriers.h"
+#include "gpu/schedule/partitions/verify/verify_barriers.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
@@ -163,8 +163,11 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, tt
   if (registersOfOperands) add(ttg::Partition::operands, warpsOfGroup, registersOfOperands.getInt());
   if (corrects) add(ttg::Partition::correction, warpsOfGroup, correctionRegisters);
   if (multiplies && !shared) add(ttg::Partition::mmas, 1, mmaPartitionRegisters);
-  for (const Partition &partition : partitions)
-    if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
+  for (const Partition &partition : partitions) {
+    std::optional<LaunchGuards> guards = partition.program.guardsToCompute();
+    if (!guards) return bug(function, "a partition cannot compute its operands"), failure();
+    ttg::relyOn(function, *guards);
+  }
   return partitions;
 }
 
@@ -234,8 +237,6 @@ static LogicalResult checkScratch(Region &partition) {
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
   if (failed(partitions)) return failure();
-  for (const Partition &partition : *partitions)
-    ttg::relyOn(function, partition.program.guards());
   // It takes up to a fifth of the compile time, and checks the steps before rather than the kernel.
   if (isSwitchedOn("TILEWRIGHT_VERIFY_BARRIERS", /*byDefault=*/false)) {
     SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
