@@ -713,3 +713,110 @@ tt.func public @release_without_commit(%n: i32, %map: !ptx.tensor_map) attribute
   ttg.barrier_wait %done[%c0], %c0 : <1>
   tt.return
 }
+
+// -----
+
+// A partition computes the operand of an MMA.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @valid_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: an MMA reads an operand before the partition has stored it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @early_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    // expected-error @+1 {{it reads a stage that it does not know to be filled}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: the consumers release a computed operand while an MMA reads it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @release_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    scf.yield %e : !tile
+  }
+  tt.return
+}

@@ -9,7 +9,7 @@ import tilewright.language as tl
 
 
 @triton.jit
-def tile_of_product(a, b, s, out, tile, K):
+def matmul_tile(a, b, s, out, tile, K):
     i, j, k = tl.arange(0, 256), tl.arange(0, 128), tl.arange(0, 64)
     columns = tile * 128 + j
     total = tl.zeros((256, 128), tl.float32)
@@ -26,7 +26,7 @@ def single_kernel(a, b, s, out, written, K, BEFORE: tl.constexpr, AFTER: tl.cons
     every = tl.arange(0, 512)
     if BEFORE:
         tl.store(written + every, tl.full((512,), 2, tl.float16))
-    tile_of_product(a, b, s, out, tl.program_id(0), K)
+    matmul_tile(a, b, s, out, tl.program_id(0), K)
     if AFTER:
         tl.store(written + every, tl.full((512,), 4, tl.float16))
 
@@ -35,7 +35,7 @@ def single_kernel(a, b, s, out, written, K, BEFORE: tl.constexpr, AFTER: tl.cons
 def tiles_kernel(a, b, s, out, written, K):
     every = tl.arange(0, 512)
     for tile in range(tl.program_id(0), 2, tl.num_programs(0)):
-        tile_of_product(a, b, s, out, tile, K)
+        matmul_tile(a, b, s, out, tile, K)
         tl.store(written + every, tl.full((512,), 8, tl.float16))
 
 
@@ -46,7 +46,7 @@ def inputs(k):
     return a, b, s, np.zeros((256, 256), np.float32)
 
 
-def product(a, b, scales):
+def matmul(a, b, scales):
     return a.astype(np.float32) @ (b * np.repeat(scales.astype(np.float32), 64, axis=1)).T
 
 
@@ -54,7 +54,7 @@ def product(a, b, scales):
 @pytest.mark.parametrize("before, after", [(True, False), (False, True), (True, True)])
 def test_store_before_and_after(engine, before, after, aliases):
     a, b, s, out = inputs(128)
-    first = product(a, b, np.full_like(s, 2) if before and aliases else s)
+    first = matmul(a, b, np.full_like(s, 2) if before and aliases else s)
     written = s if aliases else np.zeros_like(s)
     single_kernel[(1,)](a, b, s, out, written, 128, before, after, num_warps=8, num_stages=4)
     assert np.array_equal(out[:, :128], first[:, :128])
@@ -64,9 +64,9 @@ def test_store_before_and_after(engine, before, after, aliases):
 @pytest.mark.parametrize("aliases", [False, True])
 def test_store_in_the_loop_over_tiles(engine, aliases):
     a, b, s, out = inputs(128)
-    first = product(a, b, s)
+    first = matmul(a, b, s)
     written = s if aliases else np.zeros_like(s)
-    second = product(a, b, np.full_like(s, 8)) if aliases else first
+    second = matmul(a, b, np.full_like(s, 8)) if aliases else first
     tiles_kernel[(1,)](a, b, s, out, written, 128, num_warps=8, num_stages=4)
     assert np.array_equal(out[:, :128], first[:, :128])
     assert np.array_equal(out[:, 128:], second[:, 128:])

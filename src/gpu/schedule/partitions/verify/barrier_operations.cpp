@@ -164,8 +164,8 @@ bool listCtaBarrier(EventList &events, ttg::CtaBarrierOp barrier) {
   return true;
 }
 
-bool listLoad(EventList &events, ttg::LoadSharedOp load) {
-  events.read(load, Event::Kind::read, /*inAllCtas=*/false);
+template <typename Op> bool listRead(EventList &events, Op op) {
+  events.read(op, Event::Kind::read, /*inAllCtas=*/false);
   return true;
 }
 
@@ -198,7 +198,8 @@ constexpr BarrierOperation table[] = {
     row<ttg::Tcgen05MmaOp, listTcgen05Mma>(byFirst),
     row<ttg::Tcgen05WaitOp, listTcgen05Wait>(byFirst),
     row<ttg::CtaBarrierOp, listCtaBarrier>(byAll),
-    row<ttg::LoadSharedOp, listLoad>(byAll),
+    row<ttg::LoadSharedOp, listRead<ttg::LoadSharedOp>>(byAll),
+    row<ttg::FmaDotOp, listRead<ttg::FmaDotOp>>(byAll),
     row<ttg::StoreSharedOp, listStore>(byAll),
     row<ttg::MmaAsyncOp, listMma>(byAll),
     row<ttg::MmaAsyncWaitOp, listMmaWait>(byAll),

@@ -36,7 +36,7 @@ static SmallVector<ttg::Partition, 2> partitionsOf(Operation *op) {
 /// True if an operation of the table has events. A load or a store does if it accesses a stage. MMAs in a while loop end before an
 /// iteration does (mma_waits.h).
 static bool hasOwnEvents(Operation *op, bool hasStages) {
-  if (isa<ttg::LoadSharedOp, ttg::StoreSharedOp>(op)) return hasStages;
+  if (isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::StoreSharedOp>(op)) return hasStages;
   if (isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op)) return hasStages || !op->getParentOfType<scf::WhileOp>();
   return true;
 }

@@ -7,12 +7,13 @@
 //      only from the next one.
 //   4. All phases of a barrier have the same arrivals of the same warp groups.
 //   5. Each barrier has been allocated, and no phase stays incomplete at the kernel's end.
-//   6. A warp group reads a stage that TMA fills after it has learned that the copy is complete, and no later copy starts until the read
-//      has ended.
-// A wait passes on what the warps that arrived had learned, so a group need not wait at the copy's own barrier. If it never does, the copy
-// that it reads is taken to be the latest of which it has learned. The first warp of a partition counts as a group of its own: what it
-// learns where it waits alone, the others learn at the next barrier of all. A wgmma reads until a wait ends it, an MMA of tcgen05 until
-// the tensor core arrives for it. Rule 6 does not cover stages that threads fill, nor buffers that are copied at several barriers.
+//   6. A warp group reads a stage after it has learned that the stage is filled. TMA or a partition fills it again after it has learned
+//   that
+//      the read has ended.
+// A wait passes on what the warps that arrived had learned (vector clocks), so a group need not wait at the barrier of a copy. If it never
+// does, the copy that it reads is taken to be the latest of which it has learned. The first warp of a partition counts as a group of its
+// own: what it learns where it waits alone, the others learn at the next barrier of all. A wgmma reads until a wait ends it, an MMA of
+// tcgen05 until the tensor core has executed it. Rule 6 does not cover fences, nor what the consumers store.
 // Each warp group of each CTA becomes the list of its waits, arrivals and reads in a small launch: loops of unknown bounds have 0, 1 or
 // several iterations, and unknown conditions are all true or all false. Then the lists run against each other, each of them once as the
 // late one, which continues only when all others wait, as does the tensor core with its MMAs. Arrivals and waits commute, so no other order
