@@ -136,7 +136,7 @@ tt.func public @parity_of_full(%n: i32) attributes {ttg.config = #config, ttg.wa
 
 // -----
 
-// Rule 3: the consumers read the tile before it is full.
+// Rule 4: the consumers read the tile before it is full. The warps of a group do not wait for each other, so some release it twice.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
 tt.func public @parity_of_empty(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
   %full = ttg.alloc_barriers : <1>
@@ -148,8 +148,8 @@ tt.func public @parity_of_empty(%n: i32) attributes {ttg.config = #config, ttg.w
     %before = arith.xori %parity, %c1 : i32
     ttg.barrier_wait %empty[%c0], %before {ttg.partition = #ttg.partition<mmas>} : <1>
     ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
-    // expected-error @+1 {{the phase after the one that it waits for may already be complete}}
     ttg.barrier_wait %full[%c0], %before : <1>
+    // expected-error @+1 {{a phase of its barrier has other arrivals than the phase before, or too many}}
     ttg.barrier_arrive %empty[%c0] : <1>
   }
   tt.return
@@ -208,8 +208,8 @@ tt.func public @other_arrivals(%n: i32) attributes {ttg.config = #config, ttg.wa
   scf.for %i = %c0 to %n step %c1 : i32 {
     %parity = arith.andi %i, %c1 : i32
     ttg.barrier_wait %ready[%c0], %parity {ttg.partition = #ttg.partition<mmas>} : <1>
-    ttg.barrier_arrive %ready[%c0] : <1>
     // expected-error @+1 {{a phase of its barrier has other arrivals than the phase before, or too many}}
+    ttg.barrier_arrive %ready[%c0] : <1>
     ttg.barrier_arrive %ready[%c0] {ttg.partition = #ttg.partition<correction>} : <1>
   }
   tt.return
@@ -217,11 +217,11 @@ tt.func public @other_arrivals(%n: i32) attributes {ttg.config = #config, ttg.wa
 
 // -----
 
-// Rule 4: four warps arrive, and the barrier expects three.
+// Rule 4: four warps arrive, and the barrier expects two.
 #config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
 tt.func public @too_many_arrivals(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
   %full = ttg.alloc_barriers : <1>
-  %empty = ttg.alloc_barriers {arrivals = 3 : i32} : <1>
+  %empty = ttg.alloc_barriers {arrivals = 2 : i32} : <1>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -324,7 +324,7 @@ tt.func public @late_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) at
     ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
     ttg.barrier_wait %full[%tile], %parity : <2>
     ttg.barrier_arrive %empty[%tile] : <2>
-    // expected-error @+1 {{it reads a stage that a later copy may already overwrite}}
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
     %x = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
     %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
     tt.store %p, %x : tensor<128x!tt.ptr<f32>, #row>
@@ -354,7 +354,7 @@ tt.func public @early_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) a
     ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
     ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
     ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
-    // expected-error @+1 {{it reads a stage whose copy it does not know to be complete}}
+    // expected-error @+1 {{it reads a stage that it does not know to be filled}}
     %r = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
     %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
     tt.store %p, %r : tensor<128x!tt.ptr<f32>, #row>
@@ -397,6 +397,426 @@ tt.func public @valid_passed_on(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_m
     %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
     tt.store %p, %r : tensor<128x!tt.ptr<f32>, #row>
     ttg.barrier_arrive %empty[%tile] : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: the first warp alone waits for the copy, and all warps read it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @first_warp_waits(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers : <2>
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {firstWarp} : <2>
+    // expected-error @+1 {{it reads a stage that it does not know to be filled}}
+    %x = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %x : tensor<128x!tt.ptr<f32>, #row>
+    ttg.cta_barrier
+    ttg.barrier_arrive %empty[%tile] {firstWarp} : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: the first warp releases a stage before the other warps have read it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @first_warp_releases(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers : <2>
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {firstWarp} : <2>
+    ttg.cta_barrier
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %x = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %x : tensor<128x!tt.ptr<f32>, #row>
+    ttg.barrier_arrive %empty[%tile] {firstWarp} : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// The first warp waits and releases for all, with a barrier after the wait and one before the release.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @valid_first_warp(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers : <2>
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {firstWarp} : <2>
+    ttg.cta_barrier
+    %x = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %x : tensor<128x!tt.ptr<f32>, #row>
+    ttg.cta_barrier
+    ttg.barrier_arrive %empty[%tile] {firstWarp} : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// An MMA has read its stage when the wait for it ends.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @valid_mma(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: a stage is released while an MMA reads it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @release_before_wait(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// An MMA stays in flight over the back edge, and its stage is released an iteration later.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @valid_mma_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.mma_async_wait 1
+    %other = arith.xori %tile, %c1 : i32
+    %later = arith.cmpi ne, %i, %c0 : i32
+    ttg.barrier_arrive %empty[%other] if %later : <2>
+    scf.yield %d : !tile
+  }
+  %last = ttg.mma_async_wait 0, %r : !tile -> !tile
+  %rest = arith.subi %n, %c1 : i32
+  %tile = arith.andi %rest, %c1 : i32
+  %any = arith.cmpi sgt, %n, %c0 : i32
+  ttg.barrier_arrive %empty[%tile] if %any : <2>
+  tt.return
+}
+
+// -----
+
+// Rule 6: an MMA stays in flight over the back edge, and its stage is released in its own iteration.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @release_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.mma_async_wait 1
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %d : !tile
+  }
+  %last = ttg.mma_async_wait 0, %r : !tile -> !tile
+  tt.return
+}
+
+// -----
+
+// The MMA warp releases a stage by a commit: when the MMA has read it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @valid_commit(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers : <2>
+  %done = ttg.alloc_barriers : <1>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %yes = arith.constant true
+  %memory = ttg.tensor_alloc 64
+  %sum = ttg.tensor_tile %memory, 0 : <64x64xf32>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {ttg.partition = #ttg.partition<mmas>} : <2>
+    ttg.tcgen05_mma %stage, %stage, %sum if %yes {ttg.partition = #ttg.partition<mmas>} : !buffer, !buffer, !ttg.tensor_memory<64x64xf32>
+    ttg.tcgen05_commit %empty[%tile] {ttg.partition = #ttg.partition<mmas>} : <2>
+  }
+  ttg.tcgen05_commit %done[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+  ttg.barrier_wait %done[%c0], %c0 : <1>
+  tt.return
+}
+
+// -----
+
+// Rule 6: the MMA warp releases a stage itself, while the tensor core may still read it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @release_without_commit(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers : <2>
+  %done = ttg.alloc_barriers : <1>
+  %a = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %yes = arith.constant true
+  %memory = ttg.tensor_alloc 64
+  %sum = ttg.tensor_tile %memory, 0 : <64x64xf32>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 8192 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0, %c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !buffer, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity {ttg.partition = #ttg.partition<mmas>} : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    ttg.tcgen05_mma %stage, %stage, %sum if %yes {ttg.partition = #ttg.partition<mmas>} : !buffer, !buffer, !ttg.tensor_memory<64x64xf32>
+    ttg.barrier_arrive %empty[%tile] {ttg.partition = #ttg.partition<mmas>} : <2>
+  }
+  ttg.tcgen05_commit %done[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+  ttg.barrier_wait %done[%c0], %c0 : <1>
+  tt.return
+}
+
+// -----
+
+// A partition computes the operand of an MMA.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @valid_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: an MMA reads an operand before the partition has stored it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @early_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    // expected-error @+1 {{it reads a stage that it does not know to be filled}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    scf.yield %e : !tile
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: the consumers release a computed operand while an MMA reads it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_90a">
+#shared = #ttg.shared<64x64, offset [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]], 16>
+#sums = #ttg.layout<64x64, reg [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp [[16, 0], [32, 0]]>
+!tile = tensor<64x64xf32, #sums>
+!buffer = !ttg.buffer<1 x f16, #shared>
+!stages = !ttg.buffer<2 x f16, #shared>
+tt.func public @release_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %b = ttg.alloc : !stages
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !tile
+  %one = arith.constant dense<1.0> : tensor<64x64xf16, #sums>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (!tile) : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %b[%tile] : !stages -> !buffer
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.store_shared %one, %stage {ttg.partition = #ttg.partition<operands>} : tensor<64x64xf16, #sums>, !buffer
+    ttg.barrier_arrive %made[%tile] {ttg.partition = #ttg.partition<operands>} : <2>
+    ttg.barrier_wait %made[%tile], %parity : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %d = ttg.mma_async %stage, %stage, %sum : !buffer, !buffer -> !tile
+    ttg.barrier_arrive %empty[%tile] : <2>
+    %e = ttg.mma_async_wait 0, %d : !tile -> !tile
+    scf.yield %e : !tile
   }
   tt.return
 }

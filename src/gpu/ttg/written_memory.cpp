@@ -34,20 +34,34 @@ std::optional<Value> ttg::writtenPointer(Operation *op) {
   return writesNoTensor(op) ? std::nullopt : std::optional(Value());
 }
 
-Result<LaunchGuards> ttg::unwrittenGuards(tt::LoadOp load, Operation *within) {
-  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
-  LaunchGuards guards;
-  bool passesIterations = !isa<tt::FuncOp>(within);
+/// Adds the guards under which nothing in `within` writes what the load reads. False if there are none.
+static bool addGuards(LaunchGuards &guards, tt::LoadOp load, Operation *within, bool passesAtomics) {
   WalkResult walk = within->walk([&](Operation *op) {
-    if (passesIterations && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
-    std::optional<Value> written = writtenPointer(op);
+    if (!passesAtomics && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) return WalkResult::interrupt();
+    std::optional<Value> written = ttg::writtenPointer(op);
     if (!written) return WalkResult::advance();
-    std::optional<LaunchGuard> guard = *written ? noAliasGuard(load.getPtr(), *written) : std::nullopt;
+    std::optional<LaunchGuard> guard = *written ? ttg::noAliasGuard(load.getPtr(), *written) : std::nullopt;
     if (!guard) return WalkResult::interrupt();
     guards.push_back(*guard);
     return WalkResult::advance();
   });
-  if (walk.wasInterrupted()) return Failure{"the loop may write what it reads"};
+  return !walk.wasInterrupted();
+}
+
+Result<LaunchGuards> ttg::unwrittenGuards(tt::LoadOp load, Operation *within) {
+  LaunchGuards guards;
+  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
+  if (!addGuards(guards, load, within, /*passesAtomics=*/isa<tt::FuncOp>(within))) return Failure{"the loop may write what it reads"};
+  return guards;
+}
+
+Result<LaunchGuards> ttg::unwrittenBeforeGuards(tt::LoadOp load) {
+  LaunchGuards guards;
+  if (tt::isVolatileLoad(load)) return Failure{"it is volatile"};
+  Block &kernel = load->getParentOfType<tt::FuncOp>().getBody().front();
+  Operation *outermost = kernel.findAncestorOpInBlock(*load);
+  for (Operation &op : llvm::make_range(kernel.begin(), std::next(outermost->getIterator())))
+    if (!addGuards(guards, load, &op, /*passesAtomics=*/false)) return Failure{"the kernel may write before what it reads"};
   return guards;
 }
 

@@ -17,5 +17,8 @@ std::optional<mlir::Value> writtenPointer(mlir::Operation *op);
 /// atomic operation, which may acquire writes of other programs even if its result is unused. A load through a tensor map needs no guards:
 /// form-descriptors makes maps only of tensors that the kernel does not write (tensor_accesses.h).
 Result<LaunchGuards> unwrittenGuards(tt::LoadOp load, mlir::Operation *within);
+/// The same for a load that another partition makes, which runs ahead of the kernel's other warps: nothing writes what it reads before the
+/// load, nor in the outermost loop or branch around it.
+Result<LaunchGuards> unwrittenBeforeGuards(tt::LoadOp load);
 
 } // namespace tilewright::ttg

@@ -12,7 +12,8 @@ namespace tilewright::address {
 /// True for operations whose first operand has the same base as their result. The layout conversion of the GPU dialect is recognized
 /// without its name:
 static bool keepsBase(Operation *op) {
-  if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::BitcastOp>(op)) return true;
+  if (isa<tt::AddPtrOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, tt::ReshapeOp, tt::TransOp, tt::SplitOp, tt::BitcastOp>(op))
+    return true;
   // it takes one tile of pointers and returns the same tile in another layout.
   return op->getNumOperands() == 1 && op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
          isa<RankedTensorType>(op->getOperand(0).getType()) && isa<RankedTensorType>(op->getResult(0).getType()) &&

@@ -85,16 +85,13 @@ static bool readsStage(Operation *op, ArrayRef<Value> buffers) {
 void waitInPartitions(const LoopSchedule &schedule, ArrayRef<Value> buffers, Value barriers, const StageState &stage) {
   scf::ForOp loop = schedule.loop;
   llvm::SetVector<Operation *> ofPartition = schedule.operandPartitionOps();
-  Operation *first[2] = {nullptr, nullptr}; // of the consumers, and of the partition
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    Operation *&known = first[ofPartition.contains(&op)];
-    if (!known && readsStage(&op, buffers)) known = &op;
-  }
-  for (Operation *reader : first) {
-    if (!reader) continue;
-    OpBuilder b(reader);
+  for (bool byPartition : {false, true}) {
+    auto body = loop.getBody()->without_terminator();
+    auto reader = llvm::find_if(body, [&](Operation &op) { return ofPartition.contains(&op) == byPartition && readsStage(&op, buffers); });
+    if (reader == body.end()) continue;
+    OpBuilder b(&*reader);
     auto wait = ttg::BarrierWaitOp::create(b, loop.getLoc(), barriers, stage.index, stage.parity);
-    if (reader == first[1]) markOperandPartition(wait);
+    if (byPartition) markOperandPartition(wait);
   }
 }
 

@@ -34,9 +34,8 @@ struct PartitionBarriers {
 };
 
 /// Gives the computed operands circular buffers with the stages of the copies. They are empty when those are, or at `computedEmpty`, for
-/// which the partition waits before it fills a stage. After its stores the
-/// partition arrives at `empty`, because it has read the copies, and at `made`, for which the consumers wait before they read. Reports a
-/// bug if no fence follows the stores.
+/// which the partition waits before it fills a stage. After its stores the partition arrives at `empty`, because it has read the copies,
+/// and at `made`, for which the consumers wait before they read. Reports a bug if no fence follows the stores.
 mlir::LogicalResult fillByPartition(const LoopSchedule &schedule, const StageState &stage, const PartitionBarriers &barriers);
 /// The partition and the consumers each wait at `barriers` where they first read a stage of `buffers`.
 void waitInPartitions(const LoopSchedule &schedule, llvm::ArrayRef<mlir::Value> buffers, mlir::Value barriers, const StageState &stage);

@@ -56,20 +56,25 @@ void Skeleton::need(Value value) {
   }
 }
 
-/// A warpgroup also loads tiles. One warp loads only scalars that the kernel does not write, under the guards that this adds.
+/// A warpgroup also loads tiles.
 bool Skeleton::canCompute(Value result) {
   Operation *op = result.getDefiningOp();
-  auto load = dyn_cast<tt::LoadOp>(op);
-  if (tiles && (load || isa<ttg::LoadSharedOp>(op))) return true;
   if (!tiles && isa<RankedTensorType>(result.getType())) return false;
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return loads.push_back(load), true;
   return isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op) ||
-         (load && isUnwritten(load));
+         (tiles && isa<ttg::LoadSharedOp>(op));
 }
 
-bool Skeleton::isUnwritten(tt::LoadOp load) {
-  Result<LaunchGuards> guards = ttg::unwrittenGuards(load, load->getParentOfType<tt::FuncOp>());
-  if (guards) llvm::append_range(launchGuards, *guards);
-  return bool(guards);
+std::optional<LaunchGuards> Skeleton::guardsToCompute() const {
+  if (!computable) return std::nullopt;
+  LaunchGuards all;
+  for (tt::LoadOp load : loads) {
+    Result<LaunchGuards> guards =
+        tiles ? ttg::unwrittenBeforeGuards(load) : ttg::unwrittenGuards(load, load->getParentOfType<tt::FuncOp>());
+    if (!guards) return std::nullopt;
+    llvm::append_range(all, *guards);
+  }
+  return all;
 }
 
 void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {

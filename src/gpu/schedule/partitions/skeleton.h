@@ -12,17 +12,15 @@ namespace tilewright::gpu {
 class Skeleton {
 public:
   /// Of what lies in `within`, a function or a loop: its arguments are there. `tiles`: a warpgroup runs it, which may hold and read tiles.
-  /// Then it is assumed that the kernel writes what the kept operations load only after they have loaded it, or never. The pass that marks
-  /// operations for such a partition checks that, and adds the guards (partition-dequantize: storesLater).
   explicit Skeleton(mlir::Operation *within, bool tiles = false) : within(within), tiles(tiles) {}
   /// The operation, and all that it needs.
   void keep(mlir::Operation *op);
   void need(mlir::Value value);
   bool needs(mlir::Value value) const { return needed.contains(value); }
-  /// Whether all of it can be computed a second time, by one warp or by a warpgroup.
-  bool isComputable() const { return computable; }
-  /// The launch guards under which the kernel does not write the scalars that one warp loads.
-  const LaunchGuards &guards() const { return launchGuards; }
+  /// The launch guards under which all of it can be computed a second time, by one warp or by a warpgroup. Nothing if it cannot. The kernel
+  /// does not write what one warp loads. A warpgroup of a partition may load what the kernel writes later: all that it computes goes to the
+  /// consumers, which wait for it before they execute what follows its outermost loop.
+  std::optional<LaunchGuards> guardsToCompute() const;
   /// The kept operations of a block, at the builder's insertion point.
   void clone(mlir::Block &from, mlir::OpBuilder &b, mlir::IRMapping &map) const;
   /// The same of one loop.
@@ -30,7 +28,6 @@ public:
 
 private:
   bool canCompute(mlir::Value result);
-  bool isUnwritten(tt::LoadOp load);
   void clone(mlir::scf::IfOp branch, mlir::OpBuilder &b, mlir::IRMapping &map) const;
 
   mlir::Operation *within;
@@ -38,7 +35,7 @@ private:
   llvm::DenseSet<mlir::Operation *> included;
   llvm::DenseSet<mlir::Value> needed;
   bool computable = true;
-  LaunchGuards launchGuards;
+  llvm::SmallVector<tt::LoadOp> loads;
 };
 
 } // namespace tilewright::gpu

@@ -13,7 +13,7 @@
 #include "gpu/machine/cluster_rank.h"
 #include "gpu/passes.h"
 #include "gpu/schedule/partitions/skeleton.h"
-#include "gpu/schedule/partitions/verify_barriers.h"
+#include "gpu/schedule/partitions/verify/verify_barriers.h"
 #include "gpu/schedule/shared_memory/shared_accesses.h"
 #include "gpu/ttg/element_sizes.h"
 #include "ir/refusal.h"
@@ -142,7 +142,7 @@ static std::optional<Skeleton> programOfPeer(tt::FuncOp function) {
   return program;
 }
 
-static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
+static SmallVector<Partition, 2> partitionsOf(tt::FuncOp function, ttg::ConfigAttr config) {
   bool multiplies = false, corrects = false;
   function.walk([&](Operation *op) {
     multiplies |= ttg::partitionOf(op) == ttg::Partition::mmas;
@@ -163,8 +163,6 @@ static FailureOr<SmallVector<Partition, 2>> partitionsOf(tt::FuncOp function, tt
   if (registersOfOperands) add(ttg::Partition::operands, warpsOfGroup, registersOfOperands.getInt());
   if (corrects) add(ttg::Partition::correction, warpsOfGroup, correctionRegisters);
   if (multiplies && !shared) add(ttg::Partition::mmas, 1, mmaPartitionRegisters);
-  for (const Partition &partition : partitions)
-    if (!partition.program.isComputable()) return bug(function, "a partition cannot compute its operands"), failure();
   return partitions;
 }
 
@@ -232,14 +230,16 @@ static LogicalResult checkScratch(Region &partition) {
 }
 
 static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
-  FailureOr<SmallVector<Partition, 2>> partitions = partitionsOf(function, config);
-  if (failed(partitions)) return failure();
-  for (const Partition &partition : *partitions)
-    ttg::relyOn(function, partition.program.guards());
+  SmallVector<Partition, 2> partitions = partitionsOf(function, config);
+  for (const Partition &partition : partitions) {
+    std::optional<LaunchGuards> guards = partition.program.guardsToCompute();
+    if (!guards) return bug(function, "a partition cannot compute its operands");
+    ttg::relyOn(function, *guards);
+  }
   // It takes up to a fifth of the compile time, and checks the steps before rather than the kernel.
   if (isSwitchedOn("TILEWRIGHT_VERIFY_BARRIERS", /*byDefault=*/false)) {
     SmallVector<PartitionWarps> warps{{ttg::Partition::consumers, config.getWarps()}};
-    for (const Partition &partition : *partitions)
+    for (const Partition &partition : partitions)
       warps.push_back({partition.kind, partition.warps, /*onlyInFirstCta=*/partition.ofPeer.has_value()});
     if (failed(verifyBarriers(function, config, warps))) return failure();
   }
@@ -247,7 +247,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   for (auto barriers : function.getBody().front().getOps<ttg::AllocBarriersOp>())
     last = barriers;
   if (!last) return bug(function, "a producer without barriers");
-  ttg::WarpSpecializeOp op = makeRegions(last, *partitions);
+  ttg::WarpSpecializeOp op = makeRegions(last, partitions);
   for (Region &partition : op.getPartitions())
     if (failed(checkScratch(partition))) return failure();
   Block &consumers = op.getDefaultRegion().front();
@@ -259,7 +259,7 @@ static LogicalResult split(tt::FuncOp function, ttg::ConfigAttr config) {
   });
   for (Operation *inside : llvm::reverse(ofPartitions)) // users first
     inside->erase();
-  if (partitions->size() > 1) {
+  if (partitions.size() > 1) {
     keepUnneeded(op);
     ttg::eraseDead(function);
     sinkIntoBranches(consumers);

@@ -127,7 +127,7 @@ bool hasComputedAddresses(const Kernel &kernel) {
       for (Value operand : copy.load->getOperands())
         producer.need(operand);
     }
-  return !producer.isComputable();
+  return !producer.guardsToCompute();
 }
 
 /// True if each loop has a tile that all CTAs load.

@@ -1,0 +1,36 @@
+#include "gpu/schedule/partitions/verify/events.h"
+
+#include "gpu/ttg/buffer_accesses.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+/// Returns the buffer that TMA or a partition fills by this operation; null for any other operation.
+static Value filledBuffer(Operation *op) {
+  if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return load.getBuffer();
+  auto store = dyn_cast<ttg::StoreSharedOp>(op);
+  return store && ttg::partitionOf(store) != ttg::Partition::consumers ? store.getBuffer() : Value();
+}
+
+Resources::Resources(tt::FuncOp function, ArrayRef<WarpGroup> groups) : ctas(groups.back().cta + 1) {
+  function.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<ttg::AllocBarriersOp>(op)) {
+      firstBarrier[alloc] = arrivals.size();
+      arrivals.append(static_cast<size_t>(alloc.getType().getCount()), alloc.getArrivals());
+    }
+    Value filled = filledBuffer(op);
+    ttg::AllocOp alloc = filled ? allocOf(filled) : ttg::AllocOp();
+    if (alloc && firstStage.try_emplace(alloc, stages).second) stages += static_cast<size_t>(alloc.getType().getDepth());
+  });
+  ofConsumers = arrivals.size();
+  int64_t consumers = llvm::count_if(groups, [](const WarpGroup &group) { return group.partition == ttg::Partition::consumers; });
+  arrivals.append({consumers / ctas, static_cast<int64_t>(groups.size()) / ctas});
+}
+
+bool Resources::hasStages(Value buffer) const {
+  ttg::AllocOp alloc = isa<ttg::BufferType>(buffer.getType()) ? allocOf(buffer) : ttg::AllocOp();
+  return alloc && firstStage.contains(alloc);
+}
+
+} // namespace tilewright::gpu
