@@ -420,8 +420,9 @@ LogicalResult tilewright::expandScaledDots(ModuleOp module, UnpackE2m1 unpackE2m
     if (scf::ForOp loop = unpackE2m1 && !(isNative && isNative(op)) ? repeatableLoop(op) : scf::ForOp())
       computeInHalfFirst(op, loop, unpackE2m1, assumptions);
   WalkResult walk = module.walk([&](tt::DotScaledOp op) {
-    bool isDone = (isNative && isNative(op)) || succeeded(expand(op, unpackE2m1));
-    return isDone ? WalkResult::advance() : WalkResult::interrupt();
+    if (!isNative || !isNative(op)) return failed(expand(op, unpackE2m1)) ? WalkResult::interrupt() : WalkResult::advance();
+    packAlongK(op);
+    return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }

@@ -16,11 +16,12 @@ static bool isE2m1(const tt::ScaledOperand &x) {
   return x.format == Format::E2M1;
 }
 
-/// True if the tiles have the sizes of whole instructions, and bytes contiguous along K. `outer`: the rows or columns of a CTA.
+/// True if the tiles have the sizes of whole instructions, once bytes hold pairs along K (packAlongK). `outer`: the rows or columns of a
+/// CTA.
 static bool hasFormAndSize(const tt::ScaledOperand &x, int64_t outer, int64_t minOuter) {
   bool isSmall = x.format == Format::E2M1 || x.format == Format::E4M3 || x.format == Format::E5M2;
   bool isPowerOfTwo = llvm::isPowerOf2_64(static_cast<uint64_t>(x.depth())) && llvm::isPowerOf2_64(static_cast<uint64_t>(outer));
-  return isSmall && x.packedAlongK && x.rank() == 2 && isPowerOfTwo && outer >= minOuter;
+  return isSmall && x.rank() == 2 && isPowerOfTwo && outer >= minOuter;
 }
 
 /// The element type of an operand's scales; null if there are none.
