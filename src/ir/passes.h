@@ -52,12 +52,13 @@ struct Assumptions {
   llvm::function_ref<std::optional<LaunchGuard>(mlir::Value, mlir::Value)> noAliasGuard;
   llvm::function_ref<void(tt::FuncOp, llvm::ArrayRef<LaunchGuard>)> relyOn;
 };
-/// The same for a target with its own conversion, except for dots that the target computes (`isNative`): their e2m1 numbers become pairs along
-/// K. With `assumptions`, a persistent loop may be repeated as a whole instead of its inner loop.
+/// The same for a target with its own conversion, except for dots that the target computes as they are (`isNative`). With `assumptions`, a
+/// persistent loop may be repeated as a whole instead of its inner loop.
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions,
                                      llvm::function_ref<bool(tt::DotScaledOp)> isNative = nullptr);
-/// Packs the e2m1 numbers of a scaled dot along K, if a byte holds two numbers along M or N.
-void packAlongK(tt::DotScaledOp dot);
+/// Packs the operands of a scaled dot as MMAs read them: e2m1 numbers in pairs along K, and numbers of 6 bits `inUnits` of 16 bytes, each
+/// with 16 numbers in the first 12 bytes.
+void packScaledOperands(tt::DotScaledOp dot, bool inUnits);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

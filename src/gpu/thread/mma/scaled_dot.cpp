@@ -3,7 +3,7 @@
 //   tt.dot_scaled %a scale %s, %b scale %t, %c lhs = e2m1 rhs = e2m1 : 16x32 bytes, 16x2 scales * 32x8 bytes, 8x2 scales
 //   -> ptx.scaled_mma (4 registers of A), (2 of B), (4 sums), (a register of scales of A, one of B) {vector = 2}
 // An instruction takes 32 bytes of a row. Only a dot of e2m1 with e2m1 leaves two numbers in a byte; next to a format of 8 bits, each
-// number of e2m1 gets a byte of its own, in bits 2 to 5.
+// number of e2m1 gets a byte of its own, in bits 2 to 5. Numbers of 6 bits are the low bits of a byte.
 #include "ir/scaled_dot.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/mma/matrix_registers.h"
@@ -18,8 +18,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 static ptx::Format formatOf(tt::ScaleDotElemType format) {
-  if (format == tt::ScaleDotElemType::E2M1) return ptx::Format::e2m1;
-  return format == tt::ScaleDotElemType::E4M3 ? ptx::Format::e4m3 : ptx::Format::e5m2;
+  return *ptx::symbolizeFormat(tt::stringifyScaleDotElemType(format));
 }
 
 /// Four numbers of e2m1 in the low 16 bits, as the bytes of a word, in bits 2 to 5 of each.
@@ -51,8 +50,10 @@ public:
       if (!reg) return {};
       bytes.push_back(t.get(x.tile)[*reg]);
     }
-    if (!isSpread) return known = packed(t, bytes);
-    return known = spread(t, arith::ExtUIOp::create(t.b, t.b.getI32Type(), packed(t, bytes)));
+    known = packed(t, bytes);
+    if (tt::isSixBits(x.format)) known = arith::AndIOp::create(t.b, known, t.i32(0x3f3f3f3f)); // padding has zeros
+    if (!isSpread) return known;
+    return known = spread(t, arith::ExtUIOp::create(t.b, t.b.getI32Type(), known));
   }
 
 private:
