@@ -88,6 +88,8 @@ def test_mixes(target, warps, kinds):
     assert "kind::mxf8f6f4" in code
 
 
-def test_cluster():
-    code = check("sm_100a", (512, 64, 256), (256, 64, 128), ("e2m1", "e2m1"), (False, False), ctas=2)
+@pytest.mark.parametrize("sizes, block", [((512, 64, 256), (256, 64, 128)), ((128, 256, 256), (128, 128, 128))])
+def test_cluster(sizes, block):
+    """The CTAs split rows, or columns."""
+    code = check("sm_100a", sizes, block, ("e2m1", "e2m1"), (False, False), ctas=2)
     assert "kind::mxf4." in code and "cluster" in code
