@@ -1,4 +1,5 @@
-// Packs the operands of a scaled dot as MMAs with block scales read them. The bytes of a tile are in threads then.
+// Packs the operands of a scaled dot as MMAs with block scales read them. Threads compute these bytes, before they are stored to shared
+// memory or multiplied.
 //
 // 1. Bytes that hold two e2m1 numbers along M or N hold two along K:
 //   before: %a, 64x128 bytes: byte (i, k) holds rows 2 i and 2 i + 1 of column k
