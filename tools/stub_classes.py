@@ -13,7 +13,7 @@ _TensorLike: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
 _IntLike: TypeAlias = "tensor | int"
 _DType: TypeAlias = "dtype"
 _PropagateNan: TypeAlias = "PropagateNan"
-_ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
+_ScaledFormat: TypeAlias = Literal["e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "bf16", "fp16"]
 
 class base_type:
     def mangle(self) -> str: ...

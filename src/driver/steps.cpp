@@ -228,7 +228,7 @@ static LogicalResult generateForGpu(Compilation &c) {
 
 /// One thread converts eight e2m1 numbers from one register at a time. If the launch asks for several CTAs, dots of numbers are split
 /// better than this operation. choose-warps-and-ctas may split a program with it.
-static LogicalResult expandForGpus(Compilation &c) {
+static LogicalResult expandNotNative(Compilation &c) {
   auto isNative = [&](tt::DotScaledOp op) {
     return gpu::scaledDotSplit(op, *c.request.gpu, c.options.numWarps, c.options.numCtas).has_value();
   };
@@ -246,6 +246,12 @@ static LogicalResult expandForGpus(Compilation &c) {
         return ttg::UnpackE2m1Op::create(b, RankedTensorType::get(shape, number), bytes, static_cast<uint32_t>(dim), small);
       },
       mayBeWarpSpecialized ? Assumptions{ttg::noAliasGuard, ttg::relyOn} : Assumptions(), isNative);
+}
+
+static LogicalResult expandForGpus(Compilation &c) {
+  if (failed(expandNotNative(c))) return failure();
+  c.module->walk([&](tt::DotScaledOp dot) { packScaledOperands(dot, c.request.gpu->tcgen05BlockScales); });
+  return success();
 }
 
 /// Runs ptxas, and runs it again for one more CTA per SM if that one nearly fits.

@@ -19,6 +19,8 @@ static std::optional<Format> formatNamed(llvm::StringRef name) {
       .Case("e4m3", Format::E4M3)
       .Case("e5m2", Format::E5M2)
       .Case("e2m1", Format::E2M1)
+      .Case("e2m3", Format::E2M3)
+      .Case("e3m2", Format::E3M2)
       .Case("bf16", Format::BF16)
       .Case("fp16", Format::FP16)
       .Default(std::nullopt);
@@ -46,7 +48,8 @@ static std::optional<tt::ScaledOperand> readOperand(Emitter &e, Arguments &args,
   if (!tile) return std::nullopt;
   std::optional<Format> format = formatNamed(*name);
   if (!format)
-    return invalid(e, args.ranges[first + 2], "Invalid float format: " + *name + ".", "use 'e2m1', 'e4m3', 'e5m2', 'bf16' or 'fp16'");
+    return invalid(e, args.ranges[first + 2], "Invalid float format: " + *name + ".",
+                   "use 'e2m1', 'e2m3', 'e3m2', 'e4m3', 'e5m2', 'bf16' or 'fp16'");
   Type number(scalarOf(*format)), element = tile->type.element();
   Type bits(bitWidth(number.scalar()) == 8 ? Scalar::uint8 : Scalar::uint16);
   if (element != number && element != bits)

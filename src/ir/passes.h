@@ -56,6 +56,9 @@ struct Assumptions {
 /// persistent loop may be repeated as a whole instead of its inner loop.
 llvm::LogicalResult expandScaledDots(mlir::ModuleOp module, UnpackE2m1 unpackE2m1, const Assumptions &assumptions,
                                      llvm::function_ref<bool(tt::DotScaledOp)> isNative = nullptr);
+/// Packs the operands of a scaled dot as MMAs read them: e2m1 numbers in pairs along K, and numbers of 6 bits `inUnits` of 16 bytes, each
+/// with 16 numbers in the first 12 bytes.
+void packScaledOperands(tt::DotScaledOp dot, bool inUnits);
 
 /// Makes the sizes of all tiles powers of two, in functions that ask for tiles of any size (tt.any_size).
 ///   before: %x = tt.load %ptrs : tensor<96x!tt.ptr<f32>>

@@ -33,6 +33,10 @@ int64_t ScaledOperand::group() const {
   return depth() / typeOf(scale).getShape().back();
 }
 
+bool isSixBits(ScaleDotElemType format) {
+  return format == ScaleDotElemType::E2M3 || format == ScaleDotElemType::E3M2;
+}
+
 ScaledOperand leftOf(DotScaledOp op) {
   return {op.getA(), op.getAScale(), op.getAElemType(), op.getLhsKPack(), true};
 }
@@ -51,10 +55,11 @@ static bool holds(Type element, ScaleDotElemType format) {
   switch (format) {
   case ScaleDotElemType::E4M3: return element.isInteger(8) || isa<Float8E4M3FNType>(element);
   case ScaleDotElemType::E5M2: return element.isInteger(8) || isa<Float8E5M2Type>(element);
-  case ScaleDotElemType::E2M1: return element.isInteger(8);
+  case ScaleDotElemType::E2M1:
+  case ScaleDotElemType::E2M3:
+  case ScaleDotElemType::E3M2: return element.isInteger(8);
   case ScaleDotElemType::BF16: return element.isInteger(16) || element.isBF16();
   case ScaleDotElemType::FP16: return element.isInteger(16) || element.isF16();
-  default: return false; // as upstream, floats of 6 bits are not supported
   }
 }
 

@@ -6,7 +6,8 @@
 namespace tilewright::tt {
 
 /// One operand: a tile whose elements are numbers of the format, or their bits as integers. A byte holds two e2m1 numbers, the
-/// first in the low half, along the inner dimension (K) or along the outer one. The scale is [outer, K / group] for both operands.
+/// first in the low half, along the inner dimension (K) or along the outer one. Numbers of 6 bits are the low bits of a byte each. The
+/// scale is [outer, K / group] for both operands.
 struct ScaledOperand {
   mlir::Value tile, scale; // scale: null if there is none
   ScaleDotElemType format;
@@ -18,6 +19,9 @@ struct ScaledOperand {
   /// Returns the number of elements that share a scale; 0 if the scale does not determine it.
   int64_t group() const;
 };
+
+/// True for e2m3 and e3m2.
+bool isSixBits(ScaleDotElemType format);
 
 ScaledOperand leftOf(DotScaledOp op);
 ScaledOperand rightOf(DotScaledOp op);

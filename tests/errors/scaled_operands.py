@@ -20,8 +20,8 @@ def k(x_ptr, CASE: tl.constexpr):
     a = tl.zeros((32, 64), tl.uint8)
     b = tl.zeros((64, 32), tl.bfloat16)
     if CASE == 0:
-        # CASE0: error: Invalid float format: e3m2.
-        tl.dot_scaled(a, None, "e3m2", b, None, "bf16")
+        # CASE0: error: Invalid float format: e3m4.
+        tl.dot_scaled(a, None, "e3m4", b, None, "bf16")
     elif CASE == 1:
         # CASE1: error: Unexpected dtype for bf16. Got uint8
         tl.dot_scaled(a, None, "bf16", b, None, "bf16")

@@ -14,7 +14,8 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SHORT = ["float8e5", "float8e4nv"]
 # Bits of operands with block scales, and scales. Numbers times scales, and sums of these, are exact in fp32.
-CODES = {"e2m1": lambda x: x, "e4m3": lambda x: x & 0x87 | 0x38, "e5m2": lambda x: x & 0x83 | 0x3C, "e8m0": lambda x: x % 3 + 126, "ue4m3": lambda x: (x & 7) * 0.25}
+CODES = {"e2m1": lambda x: x, "e4m3": lambda x: x & 0x87 | 0x38, "e5m2": lambda x: x & 0x83 | 0x3C, "e2m3": lambda x: x,
+         "e3m2": lambda x: x & 0xE3 | 0x0C, "e8m0": lambda x: x % 3 + 126, "ue4m3": lambda x: (x & 7) * 0.25}
 EPSILON = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 2e-6, "float64": 2e-6}
 PROGRAMS = 2
 
@@ -542,16 +543,20 @@ class Generator:
     def make_scaled_loop(self):
         """A loop of products with block scales, which are in memory in rows, or in the order of tensor memory."""
         (m, n), depth = self.shape, self.rng.choice([128, 128, 256])
-        *kinds, group = self.rng.choice([("e2m1", "e2m1", 16), ("e2m1", "e2m1", 16), ("e2m1", "e2m1", 32), ("e4m3", "e4m3", 32), ("e4m3", "e5m2", 32), ("e4m3", "e2m1", 32), ("e2m1", "e4m3", 32)])
+        *kinds, group = self.rng.choice([("e2m1", "e2m1", 16), ("e2m1", "e2m1", 16), ("e2m1", "e2m1", 32), ("e4m3", "e4m3", 32), ("e4m3", "e5m2", 32), ("e4m3", "e2m1", 32), ("e2m1", "e4m3", 32),
+                                          ("e2m3", "e3m2", 32), ("e3m2", "e2m1", 32), ("e5m2", "e2m3", 32)])
         room = (self.count * PROGRAMS * 2 + 4096) // (max(m, n) * depth)
         iterations, inner, total = min(room, self.rng.choice([1, 2, 3, 5])), self.fresh("k"), self.fresh("sum")
         is_ordered, is_masked = self.chance(0.8), self.chance(0.3)
 
-        def numbers(kind, rows):
-            width = depth // 2 if kind == "e2m1" else depth
-            mask = f", mask=tl.arange(0, {rows})[:, None] < n{0 if rows == m else 1}, other=0" if is_masked else ""
+        along_k = [kind != "e2m1" or self.chance(0.8) for kind in kinds]
+
+        def numbers(kind, rows, is_along_k):
+            width = depth // 2 if kind == "e2m1" and is_along_k else depth
+            mask = f", mask=tl.arange(0, {rows})[:, None] < n{0 if rows == m else 1}, other=0" if is_masked and is_along_k else ""
+            rows //= 1 if is_along_k else 2
             along = f"{inner} * {width} + tl.arange(0, {width})"
-            if kind != "e2m1" and self.chance(0.3):  # a column is contiguous
+            if (kind != "e2m1" or not is_along_k) and self.chance(0.3):  # a column is contiguous
                 return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] + ({along})[None, :] * {rows}{mask})"
             return f"tl.load({self.new_input(kind)} + tl.arange(0, {rows})[:, None] * {width * iterations} + ({along})[None, :]{mask})"
 
@@ -566,8 +571,8 @@ class Generator:
 
         self.line(f"{total} = tl.zeros(({m}, {n}), tl.float32)")
         self.line(f"for {inner} in range({self.rng.choice([str(iterations), f'tl.minimum(iterations, {iterations})'])}):")
-        self.line(f"    {total} = tl.dot_scaled({numbers(kinds[0], m)}, {scales(m)}, '{kinds[0]}', {numbers(kinds[1], n)}.T, {scales(n)}, '{kinds[1]}', {total})")
-        largest = {"e2m1": 6.0, "e4m3": 1.875, "e5m2": 1.75}
+        self.line(f"    {total} = tl.dot_scaled({numbers(kinds[0], m, along_k[0])}, {scales(m)}, '{kinds[0]}', {numbers(kinds[1], n, along_k[1])}.T, {scales(n)}, '{kinds[1]}', {total}, lhs_k_pack={along_k[0]}, rhs_k_pack={along_k[1]})")
+        largest = {"e2m1": 6.0, "e2m3": 7.5, "e3m2": 1.75, "e4m3": 1.875, "e5m2": 1.75}
         size = largest[kinds[0]] * largest[kinds[1]] * 4 * depth * iterations
         out = self.rng.choice(["float32", "float16"])
         self.add(f"({total} * {1 / size!r}).to(tl.{out})", out, 1.0, EPSILON[out], False)

@@ -10,6 +10,7 @@ from checks import close, wide
 
 FORMATS = {
     "e2m1": (np.uint8, ml_dtypes.float4_e2m1fn), "e4m3": (np.uint8, ml_dtypes.float8_e4m3fn), "e5m2": (np.uint8, ml_dtypes.float8_e5m2),
+    "e2m3": (np.uint8, ml_dtypes.float6_e2m3fn), "e3m2": (np.uint8, ml_dtypes.float6_e3m2fn),
     "bf16": (ml_dtypes.bfloat16, ml_dtypes.bfloat16), "fp16": (np.float16, np.float16),
 }
 
@@ -46,6 +47,8 @@ def numbers(shape, kind, seed):
         values = rng.standard_normal(shape).astype(element)
         return values, values
     bits = rng.integers(0, 16 if kind == "e2m1" else 256, shape).astype(np.uint8)
+    if kind in ("e2m3", "e3m2"):
+        return (bits & 63).view(element), bits
     if kind != "e2m1":
         bits[~np.isfinite(bits.view(element).astype(np.float32))] = 0x39
         return bits.view(element), bits

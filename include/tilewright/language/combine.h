@@ -70,8 +70,8 @@ auto dot(const X &input, const Y &other, const A &acc = {}, const dot_options &o
 struct dot_scaled_options {
   bool fast_math = false, lhs_k_pack = true, rhs_k_pack = true;
 };
-/// Matrix multiplication of operands in microscaling formats ("e2m1", "e4m3", "e5m2", "bf16", "fp16"), added to an accumulator of float.
-/// A scale may be `none`.
+/// Matrix multiplication of operands in microscaling formats ("e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "bf16", "fp16"), added to an
+/// accumulator of float. A scale may be `none`.
 template <typename L, typename LS, typename R, typename RS, int M, int N>
 tile<float, M, N> dot_scaled(const L &lhs, const LS &lhs_scale, const char *lhs_format, const R &rhs, const RS &rhs_scale,
                              const char *rhs_format, const tile<float, M, N> &acc, const dot_scaled_options &options = {},

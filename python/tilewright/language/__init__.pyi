@@ -10,7 +10,7 @@ _TensorLike: TypeAlias = "tensor | int | float"  # a tile, a scalar or a number
 _IntLike: TypeAlias = "tensor | int"
 _DType: TypeAlias = "dtype"
 _PropagateNan: TypeAlias = "PropagateNan"
-_ScaledFormat: TypeAlias = Literal["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
+_ScaledFormat: TypeAlias = Literal["e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "bf16", "fp16"]
 
 class base_type:
     def mangle(self) -> str: ...
@@ -2131,7 +2131,7 @@ def dot_scaled(lhs: tensor, lhs_scale: tensor | None, lhs_format: _ScaledFormat,
 
     - lhs: a tile of M x K. For e2m1, each byte has two numbers, so it is M x K/2 of uint8.
     - lhs_scale: a tile of M x K/32 of uint8, whose bytes are powers of two (e8m0), or of fp8e4nv. None means no scale.
-    - lhs_format: "e2m1", "e4m3", "e5m2", "bf16" or "fp16".
+    - lhs_format: "e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "bf16" or "fp16". e2m3 and e3m2 are the low 6 bits of uint8.
     - rhs: a tile of K x N.
     - rhs_scale: a tile of N x K/32: the scales of the right operand are transposed.
     - rhs_format: as lhs_format.

@@ -196,6 +196,8 @@ Type elementOf(MLIRContext *context, tt::ScaleDotElemType kind) {
   case tt::ScaleDotElemType::E4M3: return Float8E4M3FNType::get(context);
   case tt::ScaleDotElemType::E5M2: return Float8E5M2Type::get(context);
   case tt::ScaleDotElemType::E2M1: return Float4E2M1FNType::get(context);
+  case tt::ScaleDotElemType::E2M3: return Float6E2M3FNType::get(context);
+  case tt::ScaleDotElemType::E3M2: return Float6E3M2FNType::get(context);
   case tt::ScaleDotElemType::BF16: return BFloat16Type::get(context);
   default: return Float16Type::get(context);
   }
@@ -224,7 +226,7 @@ std::vector<double> scaledNumbers(Program &program, const tt::ScaledOperand &ope
     int64_t row = position / columns % rows, column = position % columns, batch = position / columns / rows;
     int64_t stored = (batch * rows + row) / perColumn * shape.back() + column / perRow;
     int64_t half = each == 1 ? 0 : packsColumns ? column % 2 : row % 2;
-    uint64_t bits = tile.elements[stored] >> (4 * half) & (each == 2 ? 15 : ~uint64_t(0));
+    uint64_t bits = tile.elements[stored] >> (4 * half) & element.mask();
     double number = rounded(decodeFloat(element, bits));
     if (operand.scale) {
       int64_t outer = operand.isLeft ? row : column, depth = operand.isLeft ? column : row, outers = operand.isLeft ? rows : columns;

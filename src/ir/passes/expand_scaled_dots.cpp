@@ -32,6 +32,7 @@ public:
     int64_t last = x.rank() - 1, depth = x.isLeft ? last : last - 1, outer = x.isLeft ? last - 1 : last;
     bool small = isSmall(x, narrow);
     Value numbers = x.format == tt::ScaleDotElemType::E2M1 ? pairs(x.tile, x.packedAlongK ? depth : outer, small)
+                    : tt::isSixBits(x.format)              ? sixBits(x.tile, x.format == tt::ScaleDotElemType::E2M3 ? 3 : 2)
                                                            : toNumber(withFormat(x.tile, x.format));
     if (!x.scale) return numbers;
     if (narrow && hasExponents(x)) return arith::MulFOp::create(b, numbers, repeated(narrowScale(x.scale, small), depth));
@@ -135,6 +136,27 @@ private:
     Value sign = arith::ShLIOp::create(b, arith::AndIOp::create(b, bits, constant(bits, word, 8)), constant(bits, word, 12));
     Value result = arith::OrIOp::create(b, arith::SelectOp::create(b, isSmall, small, normal), sign);
     return tt::BitcastOp::create(b, withElement(bits, number), result);
+  }
+
+  /// Converts e2m3 or e3m2 in the low bits of bytes: a sign, an exponent, a fraction of `fraction` bits. The bias of the exponent is
+  /// changed. Of a subnormal number, 1 is subtracted from the factor of the power.
+  Value sixBits(Value bytes, int64_t fraction) {
+    Type word = b.getI16Type();
+    int64_t bias = (1 << (4 - fraction)) - 1, wideFraction = isHalf ? 10 : 7, wideBias = isHalf ? 15 : 127;
+    Value bits = arith::ExtUIOp::create(b, withElement(bytes, word), bytes);
+    Value magnitude = arith::AndIOp::create(b, bits, constant(bits, word, 31));
+    Value aligned = arith::ShLIOp::create(b, magnitude, constant(bits, word, wideFraction - fraction));
+    auto withBias = [&](int64_t exponent) -> Value {
+      Value sum = arith::AddIOp::create(b, aligned, constant(bits, word, exponent << wideFraction));
+      return tt::BitcastOp::create(b, withElement(bits, number), sum);
+    };
+    Value smallest = tt::BitcastOp::create(b, withElement(bits, number), constant(bits, word, (wideBias - bias + 1) << wideFraction));
+    Value subnormal = arith::SubFOp::create(b, withBias(wideBias - bias + 1), smallest);
+    Value isSubnormal = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, magnitude, constant(bits, word, 1 << fraction));
+    Value result = arith::SelectOp::create(b, isSubnormal, subnormal, withBias(wideBias - bias));
+    Value sign = arith::ShLIOp::create(b, arith::AndIOp::create(b, bits, constant(bits, word, 32)), constant(bits, word, 10));
+    Value signedBits = arith::OrIOp::create(b, tt::BitcastOp::create(b, withElement(bits, word), result), sign);
+    return tt::BitcastOp::create(b, withElement(bits, number), signedBits);
   }
 
   Value scaleNumbers(Value scale) {

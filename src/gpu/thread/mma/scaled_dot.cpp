@@ -3,7 +3,7 @@
 //   tt.dot_scaled %a scale %s, %b scale %t, %c lhs = e2m1 rhs = e2m1 : 16x32 bytes, 16x2 scales * 32x8 bytes, 8x2 scales
 //   -> ptx.scaled_mma (4 registers of A), (2 of B), (4 sums), (a register of scales of A, one of B) {vector = 2}
 // An instruction takes 32 bytes of a row. Only a dot of e2m1 with e2m1 leaves two numbers in a byte; next to a format of 8 bits, each
-// number of e2m1 gets a byte of its own, in bits 2 to 5.
+// number of e2m1 gets a byte of its own, in bits 2 to 5. Numbers of 6 bits are the low bits of a byte.
 #include "ir/scaled_dot.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/mma/matrix_registers.h"
@@ -18,16 +18,16 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 static ptx::Format formatOf(tt::ScaleDotElemType format) {
-  if (format == tt::ScaleDotElemType::E2M1) return ptx::Format::e2m1;
-  return format == tt::ScaleDotElemType::E4M3 ? ptx::Format::e4m3 : ptx::Format::e5m2;
+  return *ptx::symbolizeFormat(tt::stringifyScaleDotElemType(format));
 }
 
-/// Four numbers of e2m1 in the low 16 bits, as the bytes of a word, in bits 2 to 5 of each.
-static Value spread(ThreadContext &t, Value numbers) {
-  Value nibbles = t.i32(0x0f0f), even = arith::AndIOp::create(t.b, numbers, nibbles);
-  Value odd = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, numbers, t.i32(4)), nibbles);
-  Value bytes = ptx::PermuteOp::create(t.b, t.b.getI32Type(), even, odd, t.i32(0x5140));
-  return arith::ShLIOp::create(t.b, bytes, t.i32(2));
+/// Returns eight numbers of e2m1 as the bytes of two words, in bits 2 to 5 of each.
+static std::pair<Value, Value> spread(ThreadContext &t, Value numbers) {
+  Value middle = t.i32(0x3c3c3c3c), two = t.i32(2);
+  Value even = arith::AndIOp::create(t.b, arith::ShLIOp::create(t.b, numbers, two), middle);
+  Value odd = arith::AndIOp::create(t.b, arith::ShRUIOp::create(t.b, numbers, two), middle);
+  auto bytes = [&](int32_t order) -> Value { return ptx::PermuteOp::create(t.b, t.b.getI32Type(), even, odd, t.i32(order)); };
+  return {bytes(0x5140), bytes(0x7362)};
 }
 
 namespace {
@@ -45,17 +45,33 @@ public:
   Value at(int64_t outer, int64_t byte) {
     Value &known = words[{outer, byte}];
     if (known) return known;
-    SmallVector<Value> bytes;
-    for (int64_t i = 0; i < bytesOfRegister(); ++i) {
-      std::optional<size_t> reg = registers.at(x.isLeft ? Dims{outer, byte + i} : Dims{byte + i, outer});
-      if (!reg) return {};
-      bytes.push_back(t.get(x.tile)[*reg]);
-    }
-    if (!isSpread) return known = packed(t, bytes);
-    return known = spread(t, arith::ExtUIOp::create(t.b, t.b.getI32Type(), packed(t, bytes)));
+    if (isSpread) return spreadAt(outer, byte);
+    known = packedAt(outer, {byte, byte + 1, byte + 2, byte + 3});
+    if (known && tt::isSixBits(x.format)) known = arith::AndIOp::create(t.b, known, t.i32(0x3f3f3f3f)); // padding has zeros
+    return known;
   }
 
 private:
+  /// Four bytes of a row or column as a word; null if this thread does not hold them.
+  Value packedAt(int64_t outer, ArrayRef<int64_t> positions) {
+    SmallVector<Value> bytes;
+    for (int64_t byte : positions) {
+      std::optional<size_t> reg = registers.at(x.isLeft ? Dims{outer, byte} : Dims{byte, outer});
+      if (!reg) return {};
+      bytes.push_back(t.get(x.tile)[*reg]);
+    }
+    return packed(t, bytes);
+  }
+
+  /// Both registers of an instruction, which takes 16 bytes of a row or column, are made together.
+  Value spreadAt(int64_t outer, int64_t byte) {
+    int64_t first = byte / 16 * 16, second = first + 8;
+    Value numbers = packedAt(outer, {first, first + 1, second, second + 1});
+    if (!numbers) return {};
+    std::tie(words[{outer, first}], words[{outer, second}]) = spread(t, numbers);
+    return words[{outer, byte}];
+  }
+
   ThreadContext &t;
   tt::ScaledOperand x;
   bool isSpread;

@@ -66,6 +66,8 @@ static std::optional<TensorFormat> tensorFormatOf(Type element) {
   if (element.isBF16()) return TensorFormat::bf16;
   if (element.isF32()) return TensorFormat::tf32;
   if (isa<Float4E2M1FNType>(element)) return TensorFormat::e2m1;
+  if (isa<Float6E2M3FNType>(element)) return TensorFormat::e2m3;
+  if (isa<Float6E3M2FNType>(element)) return TensorFormat::e3m2;
   if (isa<Float8E4M3FNType>(element)) return TensorFormat::e4m3;
   if (isa<Float8E5M2Type>(element)) return TensorFormat::e5m2;
   return element.isInteger(8) ? std::optional(TensorFormat::s8) : std::nullopt;

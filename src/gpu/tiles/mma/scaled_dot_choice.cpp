@@ -16,11 +16,12 @@ static bool isE2m1(const tt::ScaledOperand &x) {
   return x.format == Format::E2M1;
 }
 
-/// True if the tiles have the sizes of whole instructions, and bytes contiguous along K. `outer`: the rows or columns of a CTA.
+/// True if the tiles have the sizes of whole instructions, once bytes hold pairs along K (packScaledOperands). `outer`: the rows or columns
+/// of a CTA.
 static bool hasFormAndSize(const tt::ScaledOperand &x, int64_t outer, int64_t minOuter) {
-  bool isSmall = x.format == Format::E2M1 || x.format == Format::E4M3 || x.format == Format::E5M2;
+  bool isSmall = x.format != Format::BF16 && x.format != Format::FP16;
   bool isPowerOfTwo = llvm::isPowerOf2_64(static_cast<uint64_t>(x.depth())) && llvm::isPowerOf2_64(static_cast<uint64_t>(outer));
-  return isSmall && x.packedAlongK && x.rank() == 2 && isPowerOfTwo && outer >= minOuter;
+  return isSmall && x.rank() == 2 && isPowerOfTwo && outer >= minOuter;
 }
 
 /// The element type of an operand's scales; null if there are none.
@@ -29,8 +30,13 @@ static Type scaleType(const tt::ScaledOperand &x) {
 }
 
 static TensorFormat formatOf(Format format) {
-  if (format == Format::E2M1) return TensorFormat::e2m1;
-  return format == Format::E4M3 ? TensorFormat::e4m3 : TensorFormat::e5m2;
+  switch (format) {
+  case Format::E2M1: return TensorFormat::e2m1;
+  case Format::E2M3: return TensorFormat::e2m3;
+  case Format::E3M2: return TensorFormat::e3m2;
+  case Format::E4M3: return TensorFormat::e4m3;
+  default: return TensorFormat::e5m2;
+  }
 }
 
 static std::optional<ScaledMma> instructionOf(const tt::ScaledOperand &left, const tt::ScaledOperand &right, bool tcgen05) {

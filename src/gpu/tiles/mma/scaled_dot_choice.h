@@ -15,7 +15,7 @@ namespace tilewright::gpu {
 
 // Instructions, by the formats of the operands:
 //   mxf4nvf4   e2m1 with e2m1: K is 64, two numbers in a byte. Scales of e8m0 for 32 numbers, or of e4m3 for 16
-//   mxf8f6f4   other pairs of e4m3, e5m2 and e2m1: K is 32, a byte for each number. Scales of e8m0 for 32 numbers
+//   mxf8f6f4   other pairs of e4m3, e5m2, e2m3, e3m2 and e2m1: K is 32, a byte for each number. Scales of e8m0 for 32 numbers
 //   f8f6f4     the same without scales, by mma.sync. For tcgen05.mma, scales are ones then: mxf4 is twice as fast as f8f6f4 for e2m1, and
 //              takes two numbers in a byte
 struct ScaledMma {

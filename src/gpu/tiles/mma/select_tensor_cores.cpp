@@ -283,8 +283,13 @@ private:
   }
 
   Type numbersOf(tt::ScaleDotElemType format) {
-    if (format == tt::ScaleDotElemType::E2M1) return b.getType<Float4E2M1FNType>();
-    return format == tt::ScaleDotElemType::E4M3 ? Type(b.getType<Float8E4M3FNType>()) : Type(b.getType<Float8E5M2Type>());
+    switch (format) {
+    case tt::ScaleDotElemType::E2M1: return b.getType<Float4E2M1FNType>();
+    case tt::ScaleDotElemType::E2M3: return b.getType<Float6E2M3FNType>();
+    case tt::ScaleDotElemType::E3M2: return b.getType<Float6E3M2FNType>();
+    case tt::ScaleDotElemType::E4M3: return b.getType<Float8E4M3FNType>();
+    default: return b.getType<Float8E5M2Type>();
+    }
   }
 
   /// Returns the scales of an operand: ones, of the type of the other one's (or exponents), if it has none.
@@ -308,7 +313,7 @@ private:
     auto shared = [&](Value operand, tt::ScaleDotElemType format, size_t along, int64_t reach) {
       addIfFree(unused, operand);
       Source source = sourceOf(operand);
-      bool either = format != tt::ScaleDotElemType::E2M1; // pairs must be K-major
+      bool either = format != tt::ScaleDotElemType::E2M1 && !tt::isSixBits(format); // bytes of several numbers must be K-major
       return bufferedScaled(dot, source, along, reach, either, readsWithPadding(dot, operand));
     };
     auto scales = [&](Value scale, bool isLeft) {
