@@ -368,6 +368,91 @@ TEST(DivisorOf, FollowsSumsAndMultiplications) {
   EXPECT_EQ(divisorOf(kernel.function().getArgument(1)), 1);
 }
 
+/// Evaluates integer operations of a kernel in the program `program`.
+int64_t evaluate(mlir::Value value, int64_t program) {
+  mlir::Operation *op = value.getDefiningOp();
+  if (mlir::isa<tt::GetProgramIdOp>(op)) return program;
+  if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(op)) return mlir::cast<mlir::IntegerAttr>(constant.getValue()).getInt();
+  int64_t left = evaluate(op->getOperand(0), program), right = evaluate(op->getOperand(1), program);
+  if (mlir::isa<mlir::arith::AddIOp>(op)) return left + right;
+  if (mlir::isa<mlir::arith::MulIOp>(op)) return left * right;
+  if (mlir::isa<mlir::arith::DivSIOp>(op)) return left / right;
+  EXPECT_TRUE(mlir::isa<mlir::arith::RemSIOp>(op));
+  return left % right;
+}
+
+/// Quotients and remainders of  group * program_id(0) + first + i + 24 * j  by each divisor, for 4 elements i and 2 elements j.
+std::string divisions(int64_t group, int64_t first, int64_t divisors) {
+  auto constant = [](const std::string &name, int64_t value) {
+    return name + " = arith.constant dense<" + std::to_string(value) + "> : tensor<4x2xi32>\n";
+  };
+  std::string text = "%p = tt.get_program_id x : i32\n %group = arith.constant " + std::to_string(group) +
+                     " : i32\n %start = arith.muli %p, %group : i32\n %starts = tt.splat %start : i32 -> tensor<4x2xi32>\n"
+                     "%i = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>\n"
+                     "%j = tt.make_range {start = 0 : i32, end = 2 : i32} : tensor<2xi32>\n"
+                     "%rows = tt.expand_dims %i {axis = 1 : i32} : tensor<4xi32> -> tensor<4x1xi32>\n"
+                     "%cols = tt.expand_dims %j {axis = 0 : i32} : tensor<2xi32> -> tensor<1x2xi32>\n"
+                     "%all_rows = tt.broadcast %rows : tensor<4x1xi32> -> tensor<4x2xi32>\n"
+                     "%all_cols = tt.broadcast %cols : tensor<1x2xi32> -> tensor<4x2xi32>\n" +
+                     constant("%first", first) + constant("%wide", 24) +
+                     "%far = arith.muli %all_cols, %wide : tensor<4x2xi32>\n %a0 = arith.addi %starts, %all_rows : tensor<4x2xi32>\n"
+                     "%a1 = arith.addi %a0, %first : tensor<4x2xi32>\n %x = arith.addi %a1, %far : tensor<4x2xi32>\n";
+  for (int64_t by = 1; by <= divisors; ++by) {
+    std::string number = std::to_string(by);
+    text += constant("%d" + number, by) + "%q" + number + " = arith.divsi %x, %d" + number + " : tensor<4x2xi32>\n %r" + number +
+            " = arith.remsi %x, %d" + number + " : tensor<4x2xi32>\n";
+  }
+  return text;
+}
+
+TEST(Indices, QuotientsAndRemaindersOfAlignedGroupsAreSums) {
+  std::map<int64_t, int64_t> found; // of each divisor
+  for (int64_t group : {1, 4, 6, 8, 24, 32})
+    for (int64_t first : {0, 1, 4, 8, 29, -3}) {
+      Kernel kernel(divisions(group, first, 48));
+      Indices indices(kernel.function(), nothing, gridLimits);
+      mlir::OpBuilder b(kernel.function().getBody().front().getTerminator());
+      llvm::SmallVector<mlir::Operation *> operations;
+      kernel.function().walk([&](mlir::Operation *op) {
+        if (mlir::isa<mlir::arith::DivSIOp, mlir::arith::RemSIOp>(op)) operations.push_back(op);
+      });
+      for (auto [index, op] : llvm::enumerate(operations)) {
+        Result<Polynomial> element = indices.element(op->getResult(0), {0, 1});
+        if (!element) continue;
+        int64_t by = static_cast<int64_t>(index) / 2 + 1;
+        ++found[by];
+        llvm::SmallVector<mlir::Value> parts;
+        for (int64_t dim : {-1, 0, 1})
+          parts.push_back(indices.make(b, op->getLoc(), element->along(dim), 32));
+        for (int64_t program = 0; program < 13; ++program)
+          for (int64_t i = 0; i < 4; ++i)
+            for (int64_t j = 0; j < 2; ++j) {
+              int64_t x = group * program + first + i + 24 * j;
+              int64_t value = evaluate(parts[0], program) + evaluate(parts[1], program) * i + evaluate(parts[2], program) * j;
+              EXPECT_EQ(value, index % 2 ? x % by : x / by) << group << " " << first << " " << by << ": " << indices.text(*element);
+            }
+      }
+    }
+  EXPECT_EQ(found[1], 72);
+  EXPECT_EQ(found[24], 38);
+  EXPECT_EQ(found[5], 0);
+}
+
+TEST(AxisAnalysis, FindsRunsOfEqualStrides) {
+  Kernel kernel(R"(
+    %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+    %c12 = arith.constant dense<12> : tensor<64xi32>
+    %c16 = arith.constant dense<16> : tensor<64xi32>
+    %inner = arith.remsi %range, %c16 : tensor<64xi32>
+    %scaled = arith.muli %inner, %c12 : tensor<64xi32>
+    %base = tt.splat %a : !tt.ptr<f16> -> tensor<64x!tt.ptr<f16>>
+    %ptr = tt.addptr %base, %scaled : tensor<64x!tt.ptr<f16>>, tensor<64xi32>)");
+  gpu::AxisInfo info = gpu::AxisAnalysis(kernel.function()).of(kernel.first<tt::AddPtrOp>().getResult());
+  EXPECT_EQ(info.contiguity[0], 1);
+  EXPECT_EQ(info.run[0], 16);
+  EXPECT_EQ(info.stride[0], 24); // bytes
+}
+
 /// A text of `count` operations, each of which has the one before it (or %x0) as both operands.
 std::string chain(const std::string &op, int64_t count) {
   std::string text;

@@ -48,6 +48,8 @@ static AxisInfo unknown(Type type) {
   info.contiguity.assign(rank, 1);
   info.divisibility.assign(rank, 1);
   info.constancy.assign(rank, 1);
+  info.run.assign(rank, 1);
+  info.stride.assign(rank, 0);
   info.unit = unitOf(type);
   return info;
 }
@@ -62,11 +64,24 @@ static AxisInfo uniform(Type type, int64_t divisibility, std::optional<int64_t> 
   return info;
 }
 
+void AxisInfo::extendRuns() {
+  for (size_t dim = 0; dim < rank(); ++dim)
+    for (auto [group, distance] : {std::pair(contiguity[dim], unit), std::pair(constancy[dim], int64_t(0))})
+      if (group > run[dim]) run[dim] = group, stride[dim] = distance;
+}
+
 int64_t AxisInfo::divisibilityOfAll() const {
   int64_t all = 1;
   for (size_t dim = 0; dim < rank(); ++dim)
     all = std::max(all, divisibilityAt(dim, 1));
   return all;
+}
+
+/// Runs with large strides are not worth knowing, and the sums and products of others stay in range.
+static void setRun(AxisInfo &info, size_t dim, int64_t run, int64_t stride) {
+  bool isKnown = run > 1 && std::abs(stride) <= maxPower;
+  info.run[dim] = isKnown ? run : 1;
+  info.stride[dim] = isKnown ? stride : 0;
 }
 
 //===------------------------------------------------------------------------------------------------------------ lattice
@@ -93,7 +108,8 @@ AxisInfo AxisAnalysis::of(Value value) const {
   return info ? *info : unknown(value.getType());
 }
 
-void AxisAnalysis::join(Value value, const AxisInfo &info) {
+void AxisAnalysis::join(Value value, AxisInfo info) {
+  info.extendRuns();
   auto [it, inserted] = infos.try_emplace(value, info);
   if (inserted) {
     changed = true;
@@ -105,7 +121,9 @@ void AxisAnalysis::join(Value value, const AxisInfo &info) {
     both.contiguity[dim] = contiguity;
     both.divisibility[dim] = std::min(old.divisibilityAt(dim, contiguity), info.divisibilityAt(dim, contiguity));
     both.constancy[dim] = std::min(old.constancy[dim], info.constancy[dim]);
+    setRun(both, dim, old.stride[dim] == info.stride[dim] ? std::min(old.run[dim], info.run[dim]) : 1, old.stride[dim]);
   }
+  both.extendRuns();
   if (old.constant != info.constant) both.constant.reset();
   if (both == old) return;
   old = both;
@@ -114,7 +132,7 @@ void AxisAnalysis::join(Value value, const AxisInfo &info) {
 
 void AxisAnalysis::join(Value value, Value source) {
   if (!isTracked(value.getType())) return;
-  if (const AxisInfo *info = find(source)) join(value, AxisInfo(*info));
+  if (const AxisInfo *info = find(source)) join(value, *info);
 }
 
 void AxisAnalysis::visit(scf::ForOp loop) {
@@ -247,6 +265,7 @@ struct Transfer {
       info.contiguity[dim] = rising;
       info.divisibility[dim] = std::min(a.divisibilityAt(dim, rising), std::min(maxPower, b.divisibilityAt(dim, rising) * scale));
       info.constancy[dim] = std::min(a.constancy[dim], b.constancy[dim]);
+      setRun(info, dim, std::min(a.run[dim], b.run[dim]), a.stride[dim] + (minus ? -1 : scale) * b.stride[dim]);
     }
     if (a.constant && b.constant && !isa<tt::PointerType>(getElementTypeOrSelf(type))) { // wraps around at 64 bits
       auto x = static_cast<uint64_t>(*a.constant), y = static_cast<uint64_t>(*b.constant);
@@ -262,6 +281,9 @@ struct Transfer {
     for (size_t dim = 0; dim < info.rank(); ++dim) {
       info.divisibility[dim] = std::min(maxPower, a.divisibilityAt(dim, 1) * b.divisibilityAt(dim, 1));
       info.constancy[dim] = std::min(a.constancy[dim], b.constancy[dim]);
+      for (auto [factor, varying] : {std::pair(&a, &b), std::pair(&b, &a)})
+        if (factor->constant && *factor->constant >= -maxPower && *factor->constant <= maxPower)
+          setRun(info, dim, varying->run[dim], varying->stride[dim] * *factor->constant);
     }
     return info;
   }
@@ -342,6 +364,8 @@ static AxisInfo ofExpandDims(const Transfer &t) {
   info.contiguity.insert(info.contiguity.begin() + axis, 1);
   info.constancy.insert(info.constancy.begin() + axis, 1);
   info.divisibility.insert(info.divisibility.begin() + axis, all);
+  info.run.insert(info.run.begin() + axis, 1);
+  info.stride.insert(info.stride.begin() + axis, 0);
   return info;
 }
 
@@ -359,6 +383,7 @@ static AxisInfo ofTrans(const Transfer &t) {
     info.contiguity[dim] = t.in[0].contiguity[static_cast<size_t>(from)];
     info.divisibility[dim] = t.in[0].divisibility[static_cast<size_t>(from)];
     info.constancy[dim] = t.in[0].constancy[static_cast<size_t>(from)];
+    setRun(info, dim, t.in[0].run[static_cast<size_t>(from)], t.in[0].stride[static_cast<size_t>(from)]);
   }
   return info;
 }
@@ -374,6 +399,7 @@ static AxisInfo ofReshape(const Transfer &t) {
   info.contiguity.back() = std::min(row, source.contiguity.back());
   info.divisibility.back() = source.divisibilityAt(source.rank() - 1, info.contiguity.back());
   info.constancy.back() = std::min(row, source.constancy.back());
+  setRun(info, info.rank() - 1, std::min(row, source.run.back()), source.stride.back());
   return info;
 }
 
@@ -445,6 +471,7 @@ static AxisInfo ofIntegerCast(const Transfer &t) {
     int64_t rising = std::min({info.contiguity[dim], int64_t(1) << (bits - 1), info.divisibility[dim]});
     info.divisibility[dim] = info.divisibilityAt(dim, rising);
     info.contiguity[dim] = rising;
+    setRun(info, dim, 1, 0);
   }
   return info;
 }

@@ -27,6 +27,8 @@ struct AxisInfo {
   llvm::SmallVector<int64_t, 2> contiguity;   ///< elements of such a group increase by one (pointers: by one element)
   llvm::SmallVector<int64_t, 2> divisibility; ///< of the first element of each group of `contiguity` (pointers: in bytes)
   llvm::SmallVector<int64_t, 2> constancy;    ///< elements of such a group are equal
+  llvm::SmallVector<int64_t, 2> run;          ///< adjacent elements of such a group differ by `stride`, which may be 0
+  llvm::SmallVector<int64_t, 2> stride;       ///< (pointers: in bytes)
   std::optional<int64_t> constant;            ///< the value of all elements
   int64_t unit = 1;                           ///< bytes per element of a pointer; 1 for integers
 
@@ -35,6 +37,8 @@ struct AxisInfo {
   int64_t divisibilityAt(size_t dim, int64_t count) const {
     return count >= contiguity[dim] ? divisibility[dim] : std::min(divisibility[dim], count * unit);
   }
+  /// Makes runs at least as long as what contiguity and constancy say.
+  void extendRuns();
   /// Returns a divisor of every element.
   int64_t divisibilityOfAll() const;
   bool operator==(const AxisInfo &) const = default;
@@ -62,7 +66,7 @@ private:
   void visit(mlir::scf::ForOp loop);
   void visit(mlir::scf::WhileOp loop);
   void visit(mlir::scf::IfOp branch);
-  void join(mlir::Value value, const AxisInfo &info);
+  void join(mlir::Value value, AxisInfo info);
   void join(mlir::Value value, mlir::Value source);
   std::optional<AxisInfo> compute(mlir::Operation *op);
   const AxisInfo *find(mlir::Value value) const;

@@ -13,6 +13,8 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tilewright::address {
@@ -103,11 +105,36 @@ Result<Polynomial> Indices::evaluateBinary(Kind kind, Operation *op, ArrayRef<in
   if (kind == Kind::quotient && !quotientFits(left, leftExtents, right, rightExtents, bitsOf(op->getResult(0).getType())))
     return Failure{"the smallest integer may be divided by -1"};
   std::optional<int64_t> by = right.constant();
-  if (std::optional<Polynomial> exact = by && *by > 0 ? left.dividedBy(*by) : std::nullopt) {
-    if (kind == Kind::quotient) return *exact;
-    if (kind == Kind::remainder) return Polynomial();
-  }
+  if (by && *by > 0 && (kind == Kind::quotient || kind == Kind::remainder))
+    if (std::optional<Polynomial> parts = divideParts(kind, op->getResult(0), left, leftExtents, *by)) return *parts;
+  if (isa<RankedTensorType>(op->getResult(0).getType()) && !namesTiles)
+    return Failure{kind == Kind::remainder ? "an index is the result of a modulo" : "an index is the result of a division"};
   return atom({kind, op->getResult(0), nullptr, std::move(left), std::move(right)});
+}
+
+/// If the dividend is not a multiple of `by` in each term, it is a multiple of `by`, plus the terms `base` without coordinates, plus the
+/// rest. If the rest stays below the common divisor of `base` and `by`, it carries nothing:
+///     (32*p + i) // 64, i < 32     ->     (32*p) // 64                (32*p + i) % 64     ->     (32*p) % 64 + i
+/// No part is negative, so division rounds down, and the parts fit in the type of the dividend.
+std::optional<Polynomial> Indices::divideParts(Kind kind, Value result, const Polynomial &left, const Extents &extents, int64_t by) {
+  if (std::optional<Polynomial> exact = left.dividedBy(by)) return kind == Kind::quotient ? *exact : Polynomial();
+  Polynomial multiple, base, rest;
+  int64_t divisor = by;
+  for (const Term &term : left.terms) {
+    bool isRest = term.dim >= 0 || term.factors.empty();
+    (term.coefficient % by == 0 ? multiple : isRest ? rest : base).add(term);
+    if (term.coefficient % by != 0 && !isRest) divisor = std::gcd(divisor, term.coefficient);
+  }
+  int64_t constant = rest.along(-1).constant().value_or(0), low = constant - constant % divisor;
+  rest = rest - Polynomial(low);
+  base = base + Polynomial(low);
+  auto isNatural = [&](const Polynomial &part) { return isProven(part, extents, 0, INT64_MAX); };
+  if (!isNatural(multiple) || !isNatural(base) || !isProven(rest, extents, 0, divisor - 1)) return std::nullopt;
+  bool divides = kind == Kind::quotient;
+  if (multiple.isZero() && rest.isZero()) return std::nullopt;
+  Polynomial whole = divides ? *multiple.dividedBy(by) : rest;
+  if (std::optional<int64_t> number = base.constant()) return whole + Polynomial(divides ? *number / by : *number % by);
+  return whole + atom({kind, result, nullptr, std::move(base), Polynomial(by), {}, /*isPart=*/true});
 }
 
 std::optional<int64_t> Indices::powerOfTwo(const Polynomial &amount, int64_t bits) {
@@ -266,7 +293,8 @@ static Value iterationOf(scf::ForOp loop, IntegerType type, OpBuilder &b, Locati
 /// the value is the same everywhere.
 Value Indices::makeAtom(OpBuilder &b, Location location, const Atom &atom, IntegerType type) {
   if (atom.kind == Kind::iteration) return iterationOf(cast<scf::ForOp>(atom.loop), type, b, location);
-  if (atom.kind == Kind::value || atom.kind == Kind::induction || isVisible(atom.value, b)) return castTo(type, b, location, atom.value);
+  if (!atom.isPart && (atom.kind == Kind::value || atom.kind == Kind::induction || isVisible(atom.value, b)))
+    return castTo(type, b, location, atom.value);
   int64_t bits = bitsOf(atom.value.getType());
   Value left = make(b, location, atom.left, bits), right = make(b, location, atom.right, bits), made;
   switch (atom.kind) {

@@ -118,6 +118,7 @@ private:
     mlir::Operation *loop = nullptr;   // of an induction variable, or of the index of an iteration, which counts from 0
     Polynomial left{}, right{};        // of quotients, remainders, minima and maxima; these are exact
     llvm::SmallVector<int64_t> dims{}; // of a tile: the coordinates of its dimensions
+    bool isPart = false;               // `value` has the type of this part of its number, and another number
   };
   /// The number of elements of the tile along each coordinate.
   using Extents = llvm::SmallVector<int64_t>;
@@ -139,6 +140,9 @@ private:
   /// Returns the kind of the atom that the result of a division, remainder, minimum or maximum is.
   static std::optional<Kind> binaryKind(mlir::Operation *op);
   Result<Polynomial> evaluateBinary(Kind kind, mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
+  /// Returns the quotient or the remainder of `left` by a constant as a sum in which only terms without coordinates are divided; null if a
+  /// sum of coordinates may carry into the next multiple.
+  std::optional<Polynomial> divideParts(Kind kind, mlir::Value result, const Polynomial &left, const Extents &extents, int64_t by);
   /// Returns the factor of a left shift in a type of `bits` bits; null if it is not known.
   static std::optional<int64_t> powerOfTwo(const Polynomial &amount, int64_t bits);
   Polynomial evaluateExtension(mlir::Operation *op, bool isUnsigned);

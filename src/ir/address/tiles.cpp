@@ -121,10 +121,9 @@ Result<Polynomial> Indices::evaluateElement(Value tile, ArrayRef<int64_t> dims) 
   if (!op) return Failure{"an index is carried by a loop"};
   if (std::optional<SmallVector<int64_t>> source = sourceDims(op, dims)) return congruentElement(op->getOperand(0), *source);
   if (std::optional<Kind> kind = binaryKind(op)) {
-    if (namesTiles) return evaluateBinary(*kind, op, dims);
-    return Failure{*kind == Kind::remainder  ? "an index is the result of a modulo"
-                   : *kind == Kind::quotient ? "an index is the result of a division"
-                                             : "an index is a minimum or maximum"};
+    bool divides = *kind == Kind::quotient || *kind == Kind::remainder;
+    if (!namesTiles && !divides) return Failure{"an index is a minimum or maximum"};
+    return evaluateBinary(*kind, op, dims);
   }
   auto ofBoth = [&](auto combine) -> Result<Polynomial> {
     Result<Polynomial> left = congruentElement(op->getOperand(0), dims);

@@ -1,6 +1,6 @@
-// The costs that assign-layouts compares. An access costs a thread's instructions and the 32-byte sectors that a warp touches with each. A
-// conversion costs what its path takes (registers, shuffles, shared memory). A reduction costs its shuffles, and a barrier if it crosses
-// warps.
+// The costs that assign-layouts compares. An access costs a thread's instructions and the 32-byte sectors that a warp touches with each,
+// and the lines in which these are. A conversion costs what its path takes (registers, shuffles, shared memory). A reduction costs its
+// shuffles, and a barrier if it crosses warps.
 #include "gpu/tiles/layouts/layout_cost.h"
 
 #include "gpu/cost_model/exchange_cost.h"
@@ -9,10 +9,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 using namespace mlir;
@@ -26,13 +26,16 @@ AccessProperties accessProperties(const AxisAnalysis &axes, Value pointer, Value
   AxisInfo info = axes.of(pointer);
   properties.bytes = info.unit;
   int64_t rank = static_cast<int64_t>(info.rank());
-  properties.constancy.assign(info.constancy.begin(), info.constancy.end());
   SmallVector<int64_t> widths;
   for (int64_t dim = 0; dim < rank; ++dim)
     widths.push_back(axes.vectorWidth(pointer, mask, static_cast<size_t>(dim)));
+  properties.runs.assign(info.run.begin(), info.run.end());
+  properties.strides.assign(info.stride.begin(), info.stride.end());
   properties.order = rowMajorOrder(rank);
   auto rankOf = [&](int64_t dim) { // later dimensions first if all else is equal
-    return std::tuple(info.contiguity[static_cast<size_t>(dim)], widths[static_cast<size_t>(dim)], dim);
+    auto at = static_cast<size_t>(dim);
+    int64_t stride = info.stride[at] != 0 ? std::abs(info.stride[at]) : INT64_MAX;
+    return std::tuple(info.contiguity[at], widths[at], -stride, dim);
   };
   llvm::sort(properties.order, [&](int64_t a, int64_t b) { return rankOf(a) > rankOf(b); });
   if (rank) {
@@ -143,19 +146,33 @@ int64_t vectorIn(const AccessProperties &properties, const Layout &layout) {
   return layout.shape.empty() ? 1 : std::min(properties.vectorLimit, contiguousRun(layout, properties.order));
 }
 
-int64_t accessSectors(const AccessProperties &properties, const Layout &layout) {
-  if (layout.shape.empty()) return 1;
-  size_t fast = static_cast<size_t>(properties.order[0]);
-  std::array<uint32_t, 32> sectors; // each as the flat coordinates of its first element
+SmallVector<int64_t, 32> accessLines(const AccessProperties &properties, const Layout &layout) {
+  if (layout.shape.empty()) return {1};
+  // Each sector: the runs that it belongs to, as the coordinates of these, and its index in memory from where they start.
+  std::array<std::pair<uint32_t, int64_t>, 32> sectors;
   for (int64_t lane = 0; lane < 32; ++lane) {
     Dims at = layout.coordinates(layout.apply(0, lane, 0));
-    for (size_t dim = 0; dim < at.size(); ++dim)
-      if (dim != fast || properties.contiguity == 1) at[dim] /= properties.constancy[dim];
-    at[fast] /= std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
-    sectors[static_cast<size_t>(lane)] = flatOf(layout.shape, at);
+    int64_t byte = 0;
+    for (size_t dim = 0; dim < at.size(); ++dim) {
+      byte += at[dim] % properties.runs[dim] * properties.strides[dim];
+      at[dim] /= properties.runs[dim];
+    }
+    sectors[static_cast<size_t>(lane)] = {flatOf(layout.shape, at), llvm::divideFloorSigned(byte, sectorBytes)};
   }
   llvm::sort(sectors);
-  return std::unique(sectors.begin(), sectors.end()) - sectors.begin();
+  SmallVector<int64_t, 32> lines;
+  std::pair<uint32_t, int64_t> line;
+  for (const auto *it = sectors.begin(), *end = std::unique(sectors.begin(), sectors.end()); it != end; ++it) {
+    std::pair<uint32_t, int64_t> next(it->first, llvm::divideFloorSigned(it->second, lineSectors));
+    if (lines.empty() || next != line) lines.push_back(0);
+    line = next;
+    ++lines.back();
+  }
+  return lines;
+}
+
+int64_t accessSectors(const AccessProperties &properties, const Layout &layout) {
+  return llvm::sum_of(accessLines(properties, layout));
 }
 
 Dims accessKey(const Layout &layout, const Dims &repeats, int64_t reg) {
@@ -179,9 +196,10 @@ int64_t sharedAccesses(const Layout &layout, const Dims &repeats) {
 }
 
 int64_t accessCost(const AccessProperties &properties, const Layout &layout) {
-  int64_t vector = layout.shape.empty() ? 1 : vectorIn(properties, layout);
+  int64_t vector = vectorIn(properties, layout);
+  SmallVector<int64_t, 32> lines = accessLines(properties, layout);
   return layout.registersPerThread() / (vector * sharedAccesses(layout, properties.repeats)) *
-         (accessSectors(properties, layout) + instructionCost);
+         (llvm::sum_of(lines) + tagLookupCost * static_cast<int64_t>(lines.size()) + instructionCost);
 }
 
 int64_t storeCost(const AccessProperties &properties, const Layout &layout) {
@@ -191,20 +209,10 @@ int64_t storeCost(const AccessProperties &properties, const Layout &layout) {
 }
 
 int64_t streamedStoreCost(const AccessProperties &properties, const Layout &layout) {
-  auto fast = static_cast<size_t>(properties.order[0]);
-  int64_t elements = std::clamp<int64_t>(sectorBytes / properties.bytes, 1, properties.contiguity);
-  std::map<Dims, std::set<int64_t>> lines;
-  int64_t vector = vectorIn(properties, layout);
-  for (int64_t lane = 0; lane < 32; ++lane) {
-    Dims at = layout.coordinates(layout.apply(0, lane, 0));
-    int64_t sector = at[fast] / elements;
-    at[fast] = sector / lineSectors;
-    lines[at].insert(sector);
-  }
   int64_t quarters = 0;
-  for (const auto &[line, sectors] : lines)
-    quarters += std::max(minLineQuarters, 4 * static_cast<int64_t>(sectors.size()));
-  return layout.registersPerThread() / vector * (quarters * streamedSectorCost / 4 + instructionCost);
+  for (int64_t sectors : accessLines(properties, layout))
+    quarters += std::max(minLineQuarters, 4 * sectors);
+  return layout.registersPerThread() / vectorIn(properties, layout) * (quarters * streamedSectorCost / 4 + instructionCost);
 }
 
 int64_t plannedConversionCost(const Layout &from, const Layout &to, int64_t elementBits, int64_t sharedBytes) {

@@ -12,9 +12,10 @@ namespace tilewright::gpu {
 /// Describes one access to global memory: its AxisInfo, in the dimension order in which a layout should walk the tile.
 struct AccessProperties {
   int64_t bytes = 1;       ///< of an element
-  Dims order;              ///< dimensions, the most contiguous first
+  Dims order;              ///< dimensions, the most contiguous first, then those with the smallest stride
   int64_t contiguity = 1;  ///< along order[0]
-  Dims constancy;          ///< of the pointers, along each dimension
+  Dims runs;               ///< adjacent elements along each dimension whose distance in memory is known
+  Dims strides;            ///< bytes from one element of a run to the next one
   int64_t vectorLimit = 1; ///< AxisAnalysis::vectorWidth along order[0]
   Dims repeats;            ///< of a load: how many adjacent elements along each dimension have one address; empty if none
 };
@@ -43,7 +44,8 @@ Dims repeatsOf(mlir::Operation *op);
 int64_t sharedAccesses(const Layout &layout, const Dims &repeats);
 /// Returns the number of elements in one access of a thread.
 int64_t vectorIn(const AccessProperties &properties, const Layout &layout);
-/// Returns the number of 32-byte sectors of memory that a warp touches with one access.
+/// Returns the lines of memory that a warp touches with one access: for each, the number of its sectors.
+llvm::SmallVector<int64_t, 32> accessLines(const AccessProperties &properties, const Layout &layout);
 int64_t accessSectors(const AccessProperties &properties, const Layout &layout);
 int64_t accessCost(const AccessProperties &properties, const Layout &layout);
 /// Returns the cost of a store. A partial sector costs more than for a load, where a cache keeps the rest for the next load.

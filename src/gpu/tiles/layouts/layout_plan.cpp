@@ -98,9 +98,12 @@ static AccessProperties rowProperties(Value tile, const Dims &order) {
   Dims shape = ttg::shapeOf(tile.getType());
   properties.bytes = std::max<int64_t>(1, ttg::elementBits(tile.getType()) / 8);
   properties.order = order;
-  properties.contiguity = shape.empty() ? 1 : shape[static_cast<size_t>(order[0])];
-  properties.constancy.assign(shape.size(), 1);
-  properties.vectorLimit = std::clamp<int64_t>(maxAccessBytes / properties.bytes, 1, properties.contiguity);
+  properties.runs.assign(shape.size(), 1);
+  properties.strides.assign(shape.size(), properties.bytes);
+  if (shape.empty()) return properties;
+  auto fast = static_cast<size_t>(order[0]);
+  properties.contiguity = properties.runs[fast] = shape[fast];
+  properties.vectorLimit = std::clamp<int64_t>(maxAccessBytes / properties.bytes, 1, shape[fast]);
   return properties;
 }
 
