@@ -389,7 +389,7 @@ constexpr Step steps[] = {
     {"place-accumulators", Machine::gpu, gpu::placeAccumulators, nullptr, "",
      "carry that plan out, or let the first warp of the threads issue the MMAs"},
     {"allocate-shared", Machine::gpu, gpu::allocateShared, nullptr, "",
-     "allocate shared memory for buffers, barriers and scratch", false, &gpu::Explainer::seeMachine},
+     "allocate shared memory for buffers, barriers and scratch", false, &gpu::Explainer::seeBuffers},
     {"insert-barriers", Machine::gpu, gpu::insertBarriers, nullptr, "",
      "insert barriers between accesses to the same bytes of shared memory"},
     {"specialize-warps", Machine::gpu, gpu::specializeWarps, nullptr, "",

@@ -98,8 +98,8 @@ the scales of both, 16 bytes of a row at a time if rows begin at multiples of 16
 # WHY: warp specialization: 1 warp for copies, 4 warps for dequantization
 # WHY: wgmma m64n128k16, A dequantized in registers, B in shared memory
 # WHY: wgmma m64n128k16, A and B in shared memory
-# WHY: a partition dequantizes the second operand, and the consumers the
-# WHY-NEXT: first one, half of their rows at a time
+# WHY: a partition dequantizes the second operand, and the consumers the first
+# WHY-NEXT: one, half of their rows at a time
 
 # There is no dequantize partition if few accumulators leave space for a second CTA, if unaligned rows exclude TMA, or if the loop stores.
 # SMALL-NOT: partition1

@@ -18,7 +18,7 @@ Scalars from which addresses are computed are loaded for the iteration that need
 BLOCKS: 3 stages of 16384 bytes: 64x64 f16 by cp.async, 64x64 f16 by cp.async
 BLOCKS: list_ptr and out_ptr do not overlap
 PAGES: 3 stages of 16384 bytes: 64x64 f16 by TMA, 64x64 f16 by TMA
-WRITTEN: none of its loads can be pipelined
+WRITTEN: no loads are copied: none
 WRITTEN: not prefetched: the loop may write what its address is loaded
 MASKED: scf.for
 MASKED: [[ENTRY:%.*]] = tt.addptr %list_ptr

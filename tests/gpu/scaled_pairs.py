@@ -36,7 +36,7 @@ Half of a tile of 4-bit numbers has the padding of the whole.
 
 PADDED: ttg.descriptor_load {{.*}} : tensor<64x64xi8
 PADDED: ttg.mma_async {{.*}}paired,
-THREADS: CTA multiplies by itself: the scales of a dot are not copied by TMA
+THREADS: CTA multiplies by itself: the scales of a dot are not copied by
 COLUMNS: 128x128 e4m3 * 128x128 e4m3 -> 128x128 f32: tcgen05.mma
 COLUMNS-NEXT: split across CTAs along dimension 1
 COLUMNS: each CTA multiplies by itself: the CTAs may have

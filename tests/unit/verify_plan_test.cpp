@@ -89,6 +89,8 @@ TEST(Proof, tamperedShuffles) {
     caught([&](ShufflePlan &p) { p.rounds.pop_back(); });
     for (size_t bit = 0; bit < laneBits; ++bit) {
       caught([&](ShufflePlan &p) { p.receiveSelect[bit] ^= 1; });
+      caught([&](ShufflePlan &p) { p.receiveSelect[bit] |= static_cast<uint32_t>(dst.registersPerThread()); });
+      caught([&](ShufflePlan &p) { p.sendSelect[bit] |= static_cast<uint32_t>(src.registersPerThread()); });
       if (!plan->butterfly) caught([&](ShufflePlan &p) { p.laneFrom[bit] ^= 1; });
     }
     caught([&](ShufflePlan &p) { p.sendSelect[0] ^= 1; });

@@ -8,7 +8,10 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -24,46 +27,76 @@ static std::string obstacleOf(Operation *load) {
   return reason ? reason.str() : "";
 }
 
-/// Returns how the operation moves a tile to or from shared memory; nothing if it does not.
-static std::optional<Transfer> transferBy(Operation *op) {
+/// Returns what an operand of a loop or of its end becomes: the carried value and the result. Nothing for other operands.
+static SmallVector<Value, 2> carriedBy(OpOperand &use) {
+  auto loop = dyn_cast<scf::ForOp>(isa<scf::YieldOp>(use.getOwner()) ? use.getOwner()->getParentOp() : use.getOwner());
+  if (!loop) return {};
+  auto index = static_cast<int64_t>(use.getOperandNumber()) - (loop == use.getOwner() ? loop.getNumControlOperands() : 0);
+  if (index < 0) return {};
+  return {loop.getRegionIterArg(static_cast<unsigned>(index)), loop.getResult(static_cast<unsigned>(index))};
+}
+
+bool isCarried(tt::LoadOp load) {
+  return !load->use_empty() && llvm::all_of(load->getUses(), [](OpOperand &use) {
+    SmallVector<Value, 2> carried = carriedBy(use);
+    return isa<scf::YieldOp>(use.getOwner()) && !carried.empty() && !carried.front().use_empty();
+  });
+}
+
+bool isStoredShared(tt::LoadOp load) {
+  llvm::SetVector<Value> tiles;
+  tiles.insert(load.getResult());
+  for (size_t i = 0; i < tiles.size(); ++i)
+    for (OpOperand &use : tiles[i].getUses()) {
+      if (isa<ttg::StoreSharedOp>(use.getOwner())) return true;
+      tiles.insert_range(carriedBy(use));
+    }
+  return false;
+}
+
+/// Returns how the operation moves a tile to or from shared memory, or early to registers; nothing if it does neither.
+std::optional<Transfer> Explainer::Impl::transferBy(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<Transfer>>(op)
       .Case([&](ttg::TmaLoadOp o) {
-        return Transfer{Transfer::By::tma, ttg::tensorMapOf(o.getMap()), stagesOf(o.getBuffer()), obstacleOf(op), splitText(op),
+        return Transfer{Transfer::By::tma, ttg::tensorMapOf(o.getMap()), stagesOf(o.getBuffer()), obstacleOf(op), takeRemarks(op),
                         o.getMulticast()};
       })
-      .Case([&](ttg::TmaStoreOp o) { return Transfer{Transfer::By::tma, ttg::tensorMapOf(o.getMap()), std::nullopt, "", splitText(op)}; })
+      .Case([&](ttg::TmaStoreOp o) { return Transfer{Transfer::By::tma, ttg::tensorMapOf(o.getMap()), std::nullopt, "", takeRemarks(op)}; })
       .Case([&](ttg::CopyAsyncOp o) { return Transfer{Transfer::By::copyAsync, {}, stagesOf(o.getBuffer())}; })
       .Case([&](tt::LoadOp o) -> std::optional<Transfer> {
-        bool isBuffered = llvm::any_of(o->getUsers(), [](Operation *user) { return isa<ttg::StoreSharedOp>(user); });
-        if (!isBuffered) return std::nullopt;
-        return Transfer{Transfer::By::registers, {}, std::nullopt, obstacleOf(op)};
+        bool isStored = isStoredShared(o), isEarly = isCarried(o);
+        if (!isStored && !isEarly) return std::nullopt;
+        return Transfer{isStored ? Transfer::By::registers : Transfer::By::none, {}, std::nullopt, obstacleOf(op), "", false, isEarly};
       })
       .Default([](Operation *) { return std::nullopt; });
 }
 
-void Explainer::Impl::seeMachine(tt::FuncOp kernel) {
+/// Records how a tile moves. A loop and its prologue have the same location: the loop says what is carried.
+void Explainer::Impl::seeTransfer(Operation *op) {
+  std::optional<Transfer> transfer = transferBy(op);
+  for (FoundAccess &access : accesses) // several, if a loop was unrolled
+    if (transfer && access.location == op->getLoc() && (!access.transfer || transfer->isCarried)) access.transfer = transfer;
+}
+
+void Explainer::Impl::seeBuffers(tt::FuncOp kernel) {
   ttg::ConfigAttr config = ttg::configOf(kernel);
   name = kernel.getName().str(), warps = config.getWarps(), stages = config.getStages();
-  kernelRemarks = remarkText(kernel, "choose-cta-pairs") + remarkText(kernel, "choose-warps-and-ctas") + remarkText(kernel, "stage-rows");
   if (auto why = kernel->getAttrOfType<StringAttr>(ttg::notWarpSpecializedName)) noWarpSpecialization = why.str();
   for (BlockArgument argument : kernel.getArguments())
     argumentNames.push_back(address::nameOf(argument));
   tiles.afterBuffers = true;
-  llvm::SmallPtrSet<const void *, 16> reported; // a loop and its prologue of copies have the same location
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults()) {
       if (!ttg::hasLayout(result.getType())) continue;
       TileLayout &entry = tiles[result.getType()];
-      if (entry.late) tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), true);
+      if (entry.late) tiles.addUse(result.getType(), TileLayouts::useBy(op, lineOf(op->getLoc())), true);
       entry.held = true;
     }
-    if (std::optional<Transfer> transfer = transferBy(op); transfer && reported.insert(op->getLoc().getAsOpaquePointer()).second)
-      for (FoundAccess &access : accesses) // several, if a loop was unrolled
-        if (access.location == op->getLoc()) access.transfers.push_back(*transfer);
+    seeTransfer(op);
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](ttg::ConvertLayoutOp o) { seeConversion(o); })
         .Case([&](ttg::AllocOp o) { seeBuffer(o); })
-        .Case([&](ttg::MmaAsyncOp o) { seeOperand(o); })
+        .Case([&](ttg::MmaAsyncOp o) { seeRegisterOperand(o); })
         .Case([&](scf::ForOp o) { seeLoop(o); });
   });
 }
@@ -81,18 +114,22 @@ void Explainer::Impl::seePartitions(tt::FuncOp kernel) {
     for (auto [region, warps] : llvm::zip(op.getPartitions(), op.getPartitionNumWarps()))
       partitions.push_back({warps, workOf(region)});
   });
-  kernel.walk([&](ttg::Tcgen05MmaOp mma) { seePart(mma); });
+  kernel.walk([&](ttg::Tcgen05MmaOp mma) { seeOperandParts(mma); });
+  std::set<StringRef> texts;
+  for (ttg::RemarkAttr remark : ttg::remarksOf(kernel)) // no step records remarks after this
+    if (isa<LocationAttr>(remark.getAbout()) && !taken.contains(remark) && texts.insert(remark.getText()).second)
+      kernelRemarks += "; " + remark.getText().str();
 }
 
 /// An MMA that starts with the first part of its operand A.
-void Explainer::Impl::seePart(ttg::Tcgen05MmaOp op) {
+void Explainer::Impl::seeOperandParts(ttg::Tcgen05MmaOp op) {
   if (!op.getKRange() || op.getKRange()->front() != 0) return;
   for (FoundDot &dot : dots)
     if (dot.location == op->getLoc()) dot.firstColumns = op.getKRange()->back(), dot.columns = op.getB().getType().getShape()[0];
 }
 
 /// A first operand that stays in registers, because a dequantize partition writes the second one.
-void Explainer::Impl::seeOperand(ttg::MmaAsyncOp op) {
+void Explainer::Impl::seeRegisterOperand(ttg::MmaAsyncOp op) {
   if (!isa<RankedTensorType>(op.getA().getType())) return;
   for (FoundDot &dot : dots)
     if (dot.location == op->getLoc() && dot.a.storage == OperandStorage::shared) dot.a.storage = OperandStorage::dequantizedInRegisters;
@@ -108,11 +145,10 @@ void Explainer::Impl::seeConversion(ttg::ConvertLayoutOp op) {
   Layout from = ttg::layoutOf(op.getSrc().getType()), to = ttg::layoutOf(op.getType());
   Type element = cast<RankedTensorType>(op.getType()).getElementType();
   ConversionPlan plan = planConversion(from, to, element, *target);
-  if (plan.kind <= Conversion::registers || (plan.shuffle && plan.shuffle->shuffles() == 0)) return; // costs nothing
-  FoundConversion found{op.getLoc(), op.getType(), tiles.indexOf(from), tiles.indexOf(to)};
-  if (plan.shuffle) {
-    found.shuffles = plan.shuffle->shuffles();
-  } else if (plan.scratch) {
+  if (plan.kind <= Conversion::registers) return; // costs nothing
+  if (plan.shuffle && plan.shuffle->shuffles() == 0 && plan.shuffle->selectCount() == 0) return;
+  FoundConversion found{op.getLoc(), op.getType(), tiles.indexOf(from), tiles.indexOf(to), plan.shuffle};
+  if (plan.scratch && !plan.shuffle) {
     const SharedLayout &shared = plan.scratch->shared;
     found.scratchBytes = shared.bytes();
     found.write = accessBy(from, shared, matricesWritten(from, shared, element, plan.scratch->storeMatrix.has_value()));
@@ -161,7 +197,8 @@ void Explainer::Impl::seeBuffer(ttg::AllocOp op) {
         .Case([&](ttg::TmaStoreOp) { add({"read by TMA"}); })
         .Case([&](ttg::MmaAsyncOp) { add({"read by wgmma"}); })
         .Case([&](ttg::Tcgen05MmaOp) { add({"read by tcgen05.mma"}); })
-        .Case([&](ttg::FmaDotOp) { add({"read by multiply-add instructions, element by element"}); });
+        .Case([&](ttg::FmaDotOp) { add({"read by multiply-add instructions, element by element"}); })
+        .Default([&](Operation *o) { add({"accessed by " + o->getName().stripDialect().str()}); });
   }
   buffers.push_back(std::move(found));
 }

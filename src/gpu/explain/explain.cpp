@@ -28,8 +28,8 @@ void Explainer::seeAddresses(ModuleOp module) {
 void Explainer::seeTiles(ModuleOp module) {
   onKernels(module, *impl, &Impl::seeTiles);
 }
-void Explainer::seeMachine(ModuleOp module) {
-  onKernels(module, *impl, &Impl::seeMachine);
+void Explainer::seeBuffers(ModuleOp module) {
+  onKernels(module, *impl, &Impl::seeBuffers);
 }
 void Explainer::seePartitions(ModuleOp module) {
   onKernels(module, *impl, &Impl::seePartitions);

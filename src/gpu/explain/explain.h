@@ -26,8 +26,8 @@ public:
   /// Records the tiles and their layouts, the width of accesses, the instruction of each dot.
   void seeTiles(mlir::ModuleOp module);
   /// Records the loads that became copies, circular buffers, buffers, conversions.
-  void seeMachine(mlir::ModuleOp module);
-  /// Records the warps of the partitions.
+  void seeBuffers(mlir::ModuleOp module);
+  /// Records the warps of the partitions, and the remarks that no other finding has.
   void seePartitions(mlir::ModuleOp module);
   Explanation explanation(const GpuArtifact &artifact) const;
   /// Returns larger pictures of the layout with this name ("L3"), or of the layouts of a line number. Null if there is none.

@@ -38,14 +38,15 @@ struct AccessSectors {
   double waste() const { return static_cast<double>(sectors) / static_cast<double>(neededSectors); }
 };
 
-/// How a tile gets to or from shared memory.
+/// How a tile gets to or from shared memory, or to registers early.
 struct Transfer {
-  enum class By { tma, copyAsync, registers } by = By::tma;
+  enum class By { tma, copyAsync, registers, none } by = By::tma;
   ttg::TensorMapAttr map{};        ///< of TMA; null if it is not known
   std::optional<int64_t> stages{}; ///< of the buffer that it fills
-  std::string obstacle{};          ///< why a load is not prefetched
-  std::string split{};             ///< across the CTAs of a cluster
+  std::string obstacle{};          ///< why no asynchronous copy prefetches what a load reads
+  std::string remarks{};           ///< of passes
   bool multicasts = false;
+  bool isCarried = false; ///< by a loop, which loads it to registers an iteration early
 };
 
 struct FoundAccess {
@@ -55,10 +56,9 @@ struct FoundAccess {
   Direction direction;
   std::string base{}; ///< the argument; "": a tensor map that is not complete yet
   std::optional<AccessSectors> sectors{};
-  std::string split{};               ///< across CTAs
-  std::string strides{};             ///< of the pointers, where sectors are wasted
-  std::string noDescriptor{};        ///< why there is no tensor map
-  std::vector<Transfer> transfers{}; ///< steps after assign-layouts decide these
+  std::string strides{};              ///< of the pointers, where sectors are wasted
+  std::string remarks{};              ///< of passes: how CTAs split it, why there is no tensor map
+  std::optional<Transfer> transfer{}; ///< steps after assign-layouts decide it
 };
 
 //===---------------------------------------------------------------------------------------------------------------------------------- dots
@@ -80,22 +80,24 @@ struct FoundDot {
   mlir::Type result;
   MmaInstruction instruction{};
   std::string reason{};                  ///< why there is no better instruction; "" for the best one
-  std::string split{};                   ///< across the CTAs of a cluster
+  std::string remarks{};                 ///< of passes: how the CTAs of a cluster split it
   bool hasScales = false;                ///< stored like the operands
   int64_t firstColumns = 0, columns = 0; ///< of A: the MMA starts when the first ones are stored; 0: when all are
 };
 
 //===------------------------------------------------------------------------------------------------------ reductions, loops, shared memory
 
+/// A reduction or a scan.
 struct FoundReduction {
   mlir::Location location;
   mlir::Type tile;
   size_t layout = 0; ///< in TileLayouts
   int64_t dim = 0;
+  bool isScan = false;
   bool converts = false;                         ///< to another layout, which the rest does not describe
   int64_t elements = 1, shuffles = 0, steps = 0; ///< of a thread, and of a warp
   int64_t warps = 1;                             ///< that exchange through shared memory
-  std::string split{};
+  std::string remarks{};                         ///< of passes: how the CTAs of a cluster split it
 };
 
 /// A loop with a schedule.
@@ -112,22 +114,25 @@ struct FoundLoop {
   std::string reason{};          ///< why there are fewer stages than requested
   int64_t dotsInFlight = 0;
   std::string remarks{}; ///< of passes
-  bool crossTile = false, shiftsMma = false, hasOtherLoads = false;
+  bool crossTile = false, shiftsMma = false;
+  bool loadsEarly = false;    ///< it carries tiles that it loads to registers an iteration early
+  bool storesLoaded = false;  ///< it stores tiles that it loads to registers in shared memory
+  bool hasOtherLoads = false; ///< of tiles to registers
 };
 
 struct FoundConversion {
   mlir::Location location;
   mlir::Type tile;
-  size_t from = 0, to = 0;  ///< layouts
-  int64_t shuffles = 0;     ///< within warps; 0: otherwise
-  int64_t scratchBytes = 0; ///< of shared memory; 0, without shuffles: between CTAs
+  size_t from = 0, to = 0;              ///< layouts
+  std::optional<ShufflePlan> shuffle{}; ///< within warps
+  int64_t scratchBytes = 0;             ///< of shared memory; 0, without a shuffle: between CTAs
   BankAccess write{}, read{};
 };
 
 struct FoundBuffer {
   enum class Order { padded, reordered, chunks, span };
   struct Access {
-    const char *what; ///< "read by TMA"
+    std::string what; ///< "read by TMA"
     std::optional<size_t> layout{};
     std::optional<BankAccess> shared{};
   };
@@ -156,7 +161,8 @@ struct Explainer::Impl {
   std::optional<GpuTarget> target;
   TileLayouts tiles;
   std::vector<Timeline> timelines;
-  llvm::DenseMap<mlir::Location, std::string> steps; ///< strides of the pointers of an access
+  llvm::DenseMap<mlir::Location, std::string> strides; ///< of the pointers of an access
+  llvm::DenseSet<ttg::RemarkAttr> taken;               ///< remarks that a finding has
   std::vector<FoundPartition> partitions;
   std::vector<FoundDot> dots;
   std::vector<FoundAccess> accesses;
@@ -171,7 +177,7 @@ struct Explainer::Impl {
   void seeAddresses(tt::FuncOp kernel);
   void seeTiles(tt::FuncOp kernel);
   // ---- buffers.cpp
-  void seeMachine(tt::FuncOp kernel);
+  void seeBuffers(tt::FuncOp kernel);
   void seePartitions(tt::FuncOp kernel);
   // ---- loops.cpp
   void seeLoop(mlir::scf::ForOp loop);
@@ -180,21 +186,26 @@ struct Explainer::Impl {
   std::vector<RemarkSection> sections() const;
 
 private:
+  /// Returns the remarks of passes about an operation, each after "; ". Those that no finding takes are the kernel's.
+  std::string takeRemarks(mlir::Operation *op);
   void nameLayouts(tt::FuncOp kernel);
   void seeDot(tt::DotOp dot);
   void seeScaledDot(tt::DotScaledOp dot);
   void seeReduction(tt::ReduceOp reduce);
   void seeAccess(mlir::Operation *op, const AxisAnalysis &axes);
-  void seeOperand(ttg::MmaAsyncOp op);
-  void seePart(ttg::Tcgen05MmaOp op);
+  void seeScan(tt::ScanOp scan);
+  void seeRegisterOperand(ttg::MmaAsyncOp op);
+  void seeOperandParts(ttg::Tcgen05MmaOp op);
+  std::optional<Transfer> transferBy(mlir::Operation *op);
+  void seeTransfer(mlir::Operation *op);
   void seeConversion(ttg::ConvertLayoutOp op);
   void seeBuffer(ttg::AllocOp op);
   void seeTimeline(mlir::scf::ForOp loop, int64_t stages);
 };
 
-/// Returns the pass's remarks about an operation after "; ", or "".
-std::string remarkText(mlir::Operation *op, llvm::StringRef pass);
-/// Returns how the CTAs of a cluster split the tile of an operation; "" for one CTA.
-std::string splitText(mlir::Operation *op);
+/// True if a loop loads the tile for its next iteration, which it carries it to.
+bool isCarried(tt::LoadOp load);
+/// True if the tile is stored in shared memory as it was loaded, also by a later iteration.
+bool isStoredShared(tt::LoadOp load);
 
 } // namespace tilewright::gpu

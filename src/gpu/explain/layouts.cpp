@@ -4,6 +4,8 @@
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/ttg/element_sizes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -73,45 +75,52 @@ size_t TileLayouts::indexOf(const Layout &layout) {
   return all.size() - 1;
 }
 
-void TileLayouts::addUse(Type type, const SourceLine &where, StringRef op, bool worth) {
+TileUse TileLayouts::useBy(Operation *op, const SourceLine &where) {
+  TileUse use{where, isa<ttg::DescriptorLoadOp>(op) ? "load" : op->getName().stripDialect().str()};
+  use.isPlumbing = isPlumbing(op);
+  use.isData = !use.isPlumbing && !isa<tt::MakeRangeOp>(op);
+  return use;
+}
+
+void TileLayouts::addUse(Type type, TileUse use, bool worth) {
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile || !ttg::hasLayout(type)) return;
   TileLayout &entry = (*this)[type];
   entry.worth |= worth;
   bool isAddress = isa<tt::PointerType>(tile.getElementType()); // computed at its use
   if (!isAddress) entry.bits = std::max(entry.bits, ttg::memoryBits(tile.getElementType()));
-  entry.uses.push_back({where, op.starts_with("descriptor_load") ? "load" : op.str(), tileText(tile.getElementType())});
+  use.type = tileText(tile.getElementType());
+  use.isData &= !isAddress;
+  entry.uses.push_back(std::move(use));
 }
 
 RemarkSection TileLayouts::spilled() const {
   RemarkSection made{"Spilled registers: these tiles take the most; more warps or smaller tiles need fewer registers a thread", {}};
   std::vector<const TileLayout *> largest;
-  auto words = [](const TileLayout *tile) { return tile->layout.registersPerThread() * std::max<int64_t>(tile->bits, 32) / 32; };
   for (const TileLayout &tile : all)
     if (tile.held && tile.worth) largest.push_back(&tile);
-  llvm::sort(largest, [&](const TileLayout *a, const TileLayout *b) { return words(a) > words(b); });
+  llvm::sort(largest, [](const TileLayout *a, const TileLayout *b) { return a->registers() > b->registers(); });
   constexpr size_t maxLayouts = 2;
   for (const TileLayout *tile : ArrayRef(largest).take_front(maxLayouts)) {
     std::map<SourceLine, std::string> lines;
     for (const TileUse &use : tile->uses)
-      if (!use.where.file.empty() && !isPlumbing(use.op) && use.op != "make_range" && !StringRef(use.type).starts_with("pointers"))
-        lines[use.where] = use.op;
+      if (!use.where.file.empty() && use.isData) lines[use.where] = use.op;
     for (const auto &[where, op] : lines)
-      made.remarks.push_back({where, op + ": " + countText(words(tile), "register") + " a thread for " + extents(tile->layout.shape)});
+      made.remarks.push_back(
+          {where, op + ": " + countText(tile->registers(), "register") + " a thread for " + extents(tile->layout.shape)});
   }
   return made;
 }
 
-bool TileLayouts::isPlumbing(StringRef op) {
-  return llvm::is_contained({"constant", "splat", "broadcast", "expand_dims", "convert_layout"}, op);
+bool TileLayouts::isPlumbing(Operation *op) {
+  return isa<arith::ConstantOp, tt::SplatOp, tt::BroadcastOp, tt::ExpandDimsOp, ttg::ConvertLayoutOp>(op);
 }
 
 std::string TileLayouts::text(size_t index, bool large) const {
   const TileLayout &tile = all[index];
-  int64_t registers = tile.layout.registersPerThread(), words = std::max<int64_t>(1, registers * std::max<int64_t>(tile.bits, 1) / 32);
   std::string text = "\n  " + nameOf(index) + "  " + extents(tile.layout.shape) + ": ";
   if (tile.held)
-    text += countText(registers, "element") + " a thread, up to " + countText(words, "register");
+    text += countText(tile.layout.registersPerThread(), "element") + " a thread, up to " + countText(tile.registers(), "register");
   else
     text += "goes to shared memory without passing through registers";
   llvm::SmallSet<std::string, 4> reported;
@@ -126,7 +135,7 @@ std::string TileLayouts::text(size_t index, bool large) const {
     if (use.where.file.empty()) continue;
     std::vector<std::string> &ops = lines[use.where];
     std::string what = use.op + " " + use.type;
-    if (!isPlumbing(use.op) && !llvm::is_contained(ops, what)) ops.push_back(what);
+    if (!use.isPlumbing && !llvm::is_contained(ops, what)) ops.push_back(what);
   }
   for (auto &[where, ops] : lines) {
     text += "      " + source.titled(where) + "\n";

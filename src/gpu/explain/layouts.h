@@ -25,7 +25,10 @@ struct LayoutFamily {
 
 struct TileUse {
   SourceLine where;
-  std::string op, type;
+  std::string op;
+  std::string type{};
+  bool isPlumbing = false; ///< see TileLayouts
+  bool isData = true;      ///< not addresses or their indices
 };
 
 struct TileLayout {
@@ -36,6 +39,8 @@ struct TileLayout {
   bool late = false;       // first found after buffers are chosen
   int64_t bits = 0;        // of the widest elements
   std::string choice = {}; // how it was chosen; empty: no class has it
+  /// Returns how many registers of a thread the widest elements take, if all of them are live. Narrow ones share a register.
+  int64_t registers() const { return std::max<int64_t>(1, layout.registersPerThread() * bits / 32); }
 };
 
 /// Numbers the layouts in the order in which they are first found.
@@ -50,9 +55,11 @@ public:
   static std::string nameOf(size_t index) { return "L" + std::to_string(index + 1); }
   TileLayout &operator[](mlir::Type tile) { return all[indexOf(ttg::layoutOf(tile))]; }
   /// Records that an operation has a tile of this type. `worth`: the layout is worth a picture.
-  void addUse(mlir::Type type, const SourceLine &where, llvm::StringRef op, bool worth);
+  void addUse(mlir::Type type, TileUse use, bool worth);
+  /// Returns the use of a result's type.
+  static TileUse useBy(mlir::Operation *op, const SourceLine &where);
   /// True for operations that only broadcast scalars or rows to tiles; the explanation omits them.
-  static bool isPlumbing(llvm::StringRef op);
+  static bool isPlumbing(mlir::Operation *op);
 
   /// Returns the tiles with the most registers a thread: ptxas does not report which registers it spills.
   RemarkSection spilled() const;

@@ -50,9 +50,10 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   std::string reason = made.getReason() ? made.getReason().getValue().str() : "";
   if (made.getBuffers().empty() && reason.empty()) return; // only its stores are scheduled
   llvm::MapVector<Operation *, bool> circularBuffers;      // and whether TMA fills them
-  bool loads = false;
+  FoundLoop found{loop.getLoc(), made.getStages(), made.getRequested(), computedStages(loop)};
   auto see = [&](Operation *op) {
-    loads |= isa<tt::LoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+    if (auto load = dyn_cast<tt::LoadOp>(op); load && isa<RankedTensorType>(load.getType()))
+      (isCarried(load) ? found.loadsEarly : isStoredShared(load) ? found.storesLoaded : found.hasOtherLoads) = true;
     Value buffer = llvm::TypeSwitch<Operation *, Value>(op)
                        .Case([](ttg::TmaLoadOp o) { return o.getBuffer(); })
                        .Case([](ttg::CopyAsyncOp o) { return o.getBuffer(); })
@@ -61,7 +62,6 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
     if (alloc && alloc.getType().getDepth() == made.getStages()) circularBuffers.insert({alloc, isa<ttg::TmaLoadOp>(op)});
   };
   walkLoop(loop, see);
-  FoundLoop found{loop.getLoc(), made.getStages(), made.getRequested(), computedStages(loop)};
   for (auto [alloc, tma] : circularBuffers) {
     ttg::BufferType type = cast<ttg::AllocOp>(alloc).getType();
     found.stageBytes += stageBytes(cast<ttg::AllocOp>(alloc));
@@ -69,9 +69,8 @@ void Explainer::Impl::seeLoop(scf::ForOp loop) {
   }
   found.reason = reason;
   found.dotsInFlight = static_cast<int64_t>(made.getEdges().size());
-  for (StringRef pass : {"partition-dequantize", "pair-ctas", "cancel-launches", "plan-accumulators"})
-    found.remarks += remarkText(loop, pass);
-  found.crossTile = made.getCrossTile(), found.shiftsMma = made.shiftsMma(), found.hasOtherLoads = loads;
+  found.remarks = takeRemarks(loop);
+  found.crossTile = made.getCrossTile(), found.shiftsMma = made.shiftsMma();
   loops.push_back(std::move(found));
   if (made.getStages() > 1) seeTimeline(loop, made.getStages());
 }

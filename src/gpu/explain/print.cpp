@@ -59,10 +59,12 @@ static std::string text(ArrayRef<std::string> arguments, const Transfer &transfe
   case Transfer::By::tma: text = gpu::text(arguments, transfer.map); break;
   case Transfer::By::copyAsync: text = "; by cp.async"; break;
   case Transfer::By::registers: text = "; through registers to shared memory"; break;
+  case Transfer::By::none: text = "; to registers"; break;
   }
+  if (transfer.isCarried) text += ", loaded an iteration early";
   if (transfer.stages) text += *transfer.stages > 1 ? ", in " + countText(*transfer.stages, "stage") : ", without prefetching";
-  if (!transfer.obstacle.empty()) text += "; not prefetched: " + transfer.obstacle;
-  return text + transfer.split + (transfer.multicasts ? ": each loads a part and multicasts it" : "");
+  if (!transfer.obstacle.empty()) text += (transfer.isCarried ? "; not copied: " : "; not prefetched: ") + transfer.obstacle;
+  return text + transfer.remarks + (transfer.multicasts ? "; each CTA loads a part and multicasts it" : "");
 }
 
 static const char *verbOf(FoundAccess::Direction direction) {
@@ -80,9 +82,8 @@ static const char *verbOf(FoundAccess::Direction direction) {
 static std::string text(ArrayRef<std::string> arguments, const FoundAccess &access) {
   std::string text = tileText(access.tile) + verbOf(access.direction) + access.base;
   if (access.sectors) text += gpu::text(*access.sectors);
-  text += access.split + (access.strides.empty() ? "" : "; " + access.strides) + access.noDescriptor;
-  for (const Transfer &transfer : access.transfers)
-    text += gpu::text(arguments, transfer);
+  text += (access.strides.empty() ? "" : "; " + access.strides) + access.remarks;
+  if (access.transfer) text += gpu::text(arguments, *access.transfer);
   return text;
 }
 
@@ -123,25 +124,26 @@ static std::string text(const FoundDot &dot, const GpuTarget &target) {
                      (isFma ? " instructions, " : ", ") + operandText(dot);
   const char *better = isFma ? "tensor cores" : target.tcgen05 ? "tcgen05.mma" : "wgmma";
   if (!dot.reason.empty()) text += std::string("; no ") + better + ": " + dot.reason;
-  return text + dot.split;
+  return text + dot.remarks;
 }
 
 //===------------------------------------------------------------------------------------------------------ reductions, loops, shared memory
 
 static std::string text(const FoundReduction &reduction) {
   std::string text = tileText(reduction.tile) + " in " + TileLayouts::nameOf(reduction.layout) + " along dimension " +
-                     std::to_string(reduction.dim) + ": ";
-  if (reduction.converts) return text + "after a conversion to another layout" + reduction.split;
+                     std::to_string(reduction.dim) + (reduction.isScan ? ", a scan: " : ": ");
+  if (reduction.converts) return text + "after a conversion to another layout" + reduction.remarks;
   return text + countText(reduction.elements, "element") + " in each thread, " +
-         (reduction.shuffles ? countText(reduction.shuffles, "shuffle") + " in " + countText(reduction.steps, "step")
-          : reduction.steps  ? "lanes combined by redux"
-                             : "no shuffles") +
+         (reduction.isScan     ? countText(reduction.steps, "step") + " across lanes"
+          : reduction.shuffles ? countText(reduction.shuffles, "shuffle") + " in " + countText(reduction.steps, "step")
+          : reduction.steps    ? "lanes combined by redux"
+                               : "no shuffles") +
          ", " + (reduction.warps > 1 ? std::to_string(reduction.warps) + " warps exchange through shared memory" : "within one warp") +
-         reduction.split;
+         reduction.remarks;
 }
 
 static std::string text(const FoundLoop &loop) {
-  std::string text;
+  std::string text, why = loop.reason.empty() ? "" : ": " + loop.reason;
   if (loop.stages > 1) {
     auto buffers = llvm::map_range(
         loop.buffers, [](const FoundLoop::Buffer &buffer) { return tileText(buffer.tile) + (buffer.byTma ? " by TMA" : " by cp.async"); });
@@ -149,24 +151,30 @@ static std::string text(const FoundLoop &loop) {
     if (!loop.reason.empty()) text += "; num_stages asks for " + std::to_string(loop.requested) + ", but " + loop.reason;
   } else if (loop.computedStages) {
     text = "threads write computed operands to " + countText(loop.computedStages, "buffer") +
-           ", while the previous dot reads another one; no loads are prefetched: " + loop.reason;
-  } else if (loop.reason.empty()) {
-    text = "loads to registers are issued an iteration early";
+           ", while the previous dot reads another one; no loads are copied" + why;
   } else {
-    text = "not pipelined, each iteration waits for its loads: " + loop.reason;
+    text = (loop.loadsEarly ? "no loads are copied" : "not pipelined, each iteration waits for its loads") + why;
   }
+  bool hasEarly = loop.stages > 1 || loop.loadsEarly;
+  if (loop.loadsEarly) text += "; loads to registers are issued an iteration early";
+  if (hasEarly && loop.storesLoaded) text += "; loads that go through registers to shared memory are not prefetched";
+  if (hasEarly && loop.hasOtherLoads)
+    text += std::string("; ") + (loop.loadsEarly ? "other " : "") + "loads to registers are not prefetched";
   if (loop.dotsInFlight) text += "; " + countText(loop.dotsInFlight, "dot") + " may be in flight";
   text += loop.remarks;
   if (loop.crossTile) text += "; prefetches across tiles";
   if (loop.shiftsMma) text += "; a dot of the next iteration starts early";
-  if (loop.stages > 1 && loop.hasOtherLoads) text += "; other loads are not prefetched and go to registers";
   return text;
 }
 
 static std::string text(const FoundConversion &conversion) {
   std::string text =
       tileText(conversion.tile) + " from " + TileLayouts::nameOf(conversion.from) + " to " + TileLayouts::nameOf(conversion.to) + ": ";
-  if (conversion.shuffles) return text + countText(conversion.shuffles, "shuffle") + " within warps";
+  if (conversion.shuffle) {
+    int64_t shuffles = conversion.shuffle->shuffles(), selects = conversion.shuffle->selectCount();
+    if (!shuffles) return text + countText(selects, "select") + " a register, no shuffles";
+    return text + countText(shuffles, "shuffle") + " within warps";
+  }
   if (!conversion.scratchBytes) return text + "between CTAs";
   return text + "through " + countText(conversion.scratchBytes, "byte") + " of shared memory, written " + gpu::text(conversion.write) +
          ", read " + gpu::text(conversion.read);
@@ -194,7 +202,7 @@ static std::string text(const FoundBuffer &buffer) {
   }
   return tileText(buffer.tile) + ", " + (buffer.stages > 1 ? countText(buffer.stages, "stage") + ", " : "") +
          countText(buffer.bytes, "byte") + (buffer.offset ? " at offset " + std::to_string(*buffer.offset) : "") + ", " +
-         orderText(buffer) + ": " + llvm::join(accesses, "; ");
+         orderText(buffer) + (accesses.empty() ? "" : ": ") + llvm::join(accesses, "; ");
 }
 
 //===-------------------------------------------------------------------------------------------------------------------------------- kernel
@@ -220,7 +228,7 @@ std::vector<RemarkSection> Explainer::Impl::sections() const {
   add("Dots", dots, [&](const FoundDot &dot) { return text(dot, *target); });
   add("Loops", loops, plain);
   add("Memory", accesses, [&](const FoundAccess &access) { return text(argumentNames, access); });
-  add("Reductions", reductions, plain);
+  add("Reductions and scans", reductions, plain);
   add("Conversions between layouts", conversions, plain);
   add("Buffers in shared memory", buffers, plain);
   return sections;

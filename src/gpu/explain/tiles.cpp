@@ -20,14 +20,14 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-std::string remarkText(Operation *op, StringRef pass) {
-  auto kernel = isa<tt::FuncOp>(op) ? cast<tt::FuncOp>(op) : op->getParentOfType<tt::FuncOp>();
-  std::string text = ttg::remarksOf(kernel, pass, op->getLoc());
-  return text.empty() ? "" : "; " + text;
-}
-
-std::string splitText(Operation *op) {
-  return remarkText(op, "split-ctas");
+std::string Explainer::Impl::takeRemarks(Operation *op) {
+  std::string text;
+  for (ttg::RemarkAttr remark : ttg::remarksOf(op->getParentOfType<tt::FuncOp>())) {
+    if (remark.getAbout() != Attribute(op->getLoc())) continue;
+    taken.insert(remark);
+    text += "; " + remark.getText().str();
+  }
+  return text;
 }
 
 /// Returns the name of the kernel's argument that a pointer is derived from.
@@ -41,7 +41,7 @@ void Explainer::Impl::nameLayouts(tt::FuncOp kernel) {
   std::map<SourceLine, std::vector<Layout>> found;
   kernel.walk([&](Operation *op) {
     for (Value result : op->getResults())
-      if (ttg::hasLayout(result.getType()) && !TileLayouts::isPlumbing(op->getName().stripDialect()))
+      if (ttg::hasLayout(result.getType()) && !TileLayouts::isPlumbing(op))
         found[lineOf(op->getLoc())].push_back(ttg::layoutOf(result.getType()));
   });
   for (const auto &[where, layouts] : found)
@@ -55,25 +55,28 @@ void Explainer::Impl::seeTiles(tt::FuncOp kernel) {
   target = ttg::targetOf(kernel);
   warps = ttg::configOf(kernel).getWarps();
   nameLayouts(kernel);
-  for (TileLayout &tile : tiles.all)
-    tile.choice = ttg::remarksOf(kernel, "assign-layouts", ttg::LayoutAttr::get(kernel.getContext(), tile.layout));
+  for (ttg::RemarkAttr remark : ttg::remarksOf(kernel))
+    if (auto about = dyn_cast<ttg::LayoutAttr>(remark.getAbout()))
+      for (TileLayout &tile : tiles.all)
+        if (tile.layout == about.layout()) tile.choice += (tile.choice.empty() ? "" : "; ") + remark.getText().str();
   AxisAnalysis axes(kernel);
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op->getParentOfType<tt::ReduceOp>() || op->getParentOfType<tt::ScanOp>()) return;
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (Value carried : loop.getRegionIterArgs())
-        tiles.addUse(carried.getType(), lineOf(op->getLoc()), "carried by the loop", true);
+        tiles.addUse(carried.getType(), {lineOf(op->getLoc()), "carried by the loop"}, true);
     bool moves = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, ttg::DescriptorLoadOp, ttg::DescriptorStoreOp>(op);
     bool worth = moves || isa<tt::DotOp, tt::DotScaledOp, tt::ReduceOp, tt::ScanOp, tt::HistogramOp, tt::GatherOp>(op);
     if (isa<tt::StoreOp, ttg::DescriptorStoreOp>(op))
-      tiles.addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), lineOf(op->getLoc()), "store",
+      tiles.addUse((isa<tt::StoreOp>(op) ? cast<tt::StoreOp>(op).getValue() : op->getOperand(0)).getType(), {lineOf(op->getLoc()), "store"},
                    true);
     if (!isa<scf::ForOp, scf::IfOp>(op))
       for (Value result : op->getResults())
-        tiles.addUse(result.getType(), lineOf(op->getLoc()), op->getName().stripDialect(), worth);
+        tiles.addUse(result.getType(), TileLayouts::useBy(op, lineOf(op->getLoc())), worth);
     if (auto dot = dyn_cast<tt::DotOp>(op)) seeDot(dot);
     if (auto dot = dyn_cast<tt::DotScaledOp>(op)) seeScaledDot(dot);
     if (auto reduce = dyn_cast<tt::ReduceOp>(op)) seeReduction(reduce);
+    if (auto scan = dyn_cast<tt::ScanOp>(op)) seeScan(scan);
     if (moves) seeAccess(op, axes);
   });
 }
@@ -84,7 +87,7 @@ void Explainer::Impl::seeAddresses(tt::FuncOp kernel) {
   kernel.walk([&](Operation *op) {
     if (!isa<tt::LoadOp, tt::StoreOp>(op)) return;
     Value pointer = op->getOperand(0);
-    if (std::string text = stepsText(kernel, pointer); !text.empty()) steps[op->getLoc()] = text;
+    if (std::string text = stepsText(kernel, pointer); !text.empty()) strides[op->getLoc()] = text;
   });
 }
 
@@ -93,7 +96,7 @@ void Explainer::Impl::seeDot(tt::DotOp dot) {
   Type a = dot.getA().getType(), b = dot.getB().getType();
   auto [m, n, k] = instructionShape(dot, choice, *target);
   MmaInstruction instruction{choice.getKind(), m, n, k};
-  FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), instruction, choice.getReason().str(), splitText(dot)};
+  FoundDot found{dot.getLoc(), {a}, {b}, dot.getType(), instruction, choice.getReason().str(), takeRemarks(dot)};
   bool isMma = choice.getKind() == ttg::MmaKind::mma, isFma = choice.getKind() == ttg::MmaKind::fma;
   if (isMma) found.b.storage = OperandStorage::registers;
   if (isMma || (choice.getKind() == ttg::MmaKind::wgmma && choice.getAInRegisters())) found.a.storage = OperandStorage::registers;
@@ -119,7 +122,7 @@ void Explainer::Impl::seeScaledDot(tt::DotScaledOp dot) {
                  dot.getType(),
                  instruction,
                  "",
-                 splitText(dot),
+                 takeRemarks(dot),
                  /*hasScales=*/mma.tcgen05 || mma.vector};
   if (!mma.tcgen05) {
     tiles.families.push_back({ttg::layoutOf(dot.getA().getType()), "operand A", instruction});
@@ -133,13 +136,26 @@ void Explainer::Impl::seeReduction(tt::ReduceOp reduce) {
   Type tile = reduce.getSrcs().front().getType();
   Layout layout = ttg::layoutOf(tile);
   std::optional<ReductionPlan> plan = reductionPlan(layout, reduce.getAxis());
-  FoundReduction found{reduce.getLoc(), tile, tiles.indexOf(layout), reduce.getAxis(), /*converts=*/!plan};
+  FoundReduction found{reduce.getLoc(), tile, tiles.indexOf(layout), reduce.getAxis(), /*isScan=*/false, /*converts=*/!plan};
   if (plan) {
     auto count = [](auto mask) { return int64_t(1) << std::popcount(mask); };
     found.elements = count(plan->registerMask), found.steps = std::popcount(plan->laneMask), found.warps = count(plan->warpMask);
     found.shuffles = reductionSteps(reduce)->shuffles;
   }
-  found.split = splitText(reduce);
+  found.remarks = takeRemarks(reduce);
+  reductions.push_back(std::move(found));
+}
+
+void Explainer::Impl::seeScan(tt::ScanOp scan) {
+  Type tile = scan.getSrcs().front().getType();
+  Layout layout = ttg::layoutOf(tile);
+  std::optional<std::vector<AxisBit>> order = scanOrder(layout, scan.getAxis());
+  FoundReduction found{scan.getLoc(), tile, tiles.indexOf(layout), scan.getAxis(), /*isScan=*/true, /*converts=*/!order};
+  auto bitsOf = [&](Axis axis) { return llvm::count_if(*order, [&](AxisBit bit) { return bit.axis == axis; }); };
+  if (order) {
+    found.elements = int64_t(1) << bitsOf(Axis::reg), found.steps = bitsOf(Axis::lane), found.warps = int64_t(1) << bitsOf(Axis::warp);
+  }
+  found.remarks = takeRemarks(scan);
   reductions.push_back(std::move(found));
 }
 
@@ -183,9 +199,8 @@ void Explainer::Impl::seeAccess(Operation *op, const AxisAnalysis &axes) {
   if (pointer) { // a descriptor's map is not complete yet
     found.base = baseOf(pointer);
     found.sectors = sectorsOf(op, pointer, mask, axes, tiles.indexOf(ttg::layoutOf(pointer.getType())));
-    found.split = splitText(op);
-    if (!found.sectors->isCoalesced()) found.strides = steps.lookup(op->getLoc());
-    found.noDescriptor = remarkText(op, "form-descriptors");
+    if (!found.sectors->isCoalesced()) found.strides = strides.lookup(op->getLoc());
+    found.remarks = takeRemarks(op);
   }
   accesses.push_back(std::move(found));
 }

@@ -1,5 +1,7 @@
 #include "gpu/layout/verify_plan.h"
 
+#include <algorithm>
+
 namespace tilewright::gpu {
 
 /// Returns the axis and index of bit `bit` of the thread number (lane bits, then warp bits).
@@ -41,6 +43,10 @@ std::optional<std::string> verifyShuffle(const ShufflePlan &plan, const Layout &
   size_t bits = static_cast<size_t>(threadBits(dst));
   if (plan.receiveSelect.size() < bits || plan.sendSelect.size() < bits || plan.laneFrom.size() < bits)
     return "a thread bit is not covered";
+  auto exist = [](const std::vector<uint32_t> &registers, const Layout &layout) {
+    return std::ranges::all_of(registers, [&](uint32_t reg) { return reg < layout.registersPerThread(); });
+  };
+  if (!exist(plan.sendSelect, src) || !exist(plan.receiveSelect, dst)) return "a thread selects an invalid register";
   constexpr uint32_t lanes = (uint32_t(1) << laneBits) - 1;
   auto inSource = [&](uint32_t thread) { // what the thread sends in round 0, relative to register 0 of the first thread
     uint32_t selected = 0;

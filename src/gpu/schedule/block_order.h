@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tilewright::gpu {
 
@@ -24,21 +25,27 @@ public:
   llvm::ArrayRef<mlir::Operation *> all() const { return ops; }
   /// Null after the last and before the first operation.
   mlir::Operation *next(mlir::Operation *op) const {
-    size_t at = positions.lookup(op) + 1;
+    size_t at = positionOf(op) + 1;
     return at == ops.size() ? nullptr : ops[at];
   }
   mlir::Operation *previous(mlir::Operation *op) const {
-    size_t at = positions.lookup(op);
+    size_t at = positionOf(op);
     return at == 0 ? nullptr : ops[at - 1];
   }
   /// True also if both are the same.
-  bool isBefore(mlir::Operation *first, mlir::Operation *second) const { return positions.lookup(first) <= positions.lookup(second); }
+  bool isBefore(mlir::Operation *first, mlir::Operation *second) const { return positionOf(first) <= positionOf(second); }
 
-  void moveBefore(mlir::Operation *op, mlir::Operation *position) { move(positions.lookup(op), positions.lookup(position)); }
-  void moveAfter(mlir::Operation *op, mlir::Operation *position) { move(positions.lookup(op), positions.lookup(position) + 1); }
+  void moveBefore(mlir::Operation *op, mlir::Operation *position) { move(positionOf(op), positionOf(position)); }
+  void moveAfter(mlir::Operation *op, mlir::Operation *position) { move(positionOf(op), positionOf(position) + 1); }
   bool hasMoved(mlir::Operation *op) const { return moved.contains(op); }
 
 private:
+  /// Of an operation of this block.
+  size_t positionOf(mlir::Operation *op) const {
+    auto found = positions.find(op);
+    assert(found != positions.end() && "the operation is in another block");
+    return found->second;
+  }
   /// Moves an operation before what stands at `to`.
   void move(size_t from, size_t to) {
     if (to == from || to == from + 1) return;

@@ -99,16 +99,4 @@ Operation *waitingPoint(Operation *reader) {
   return point;
 }
 
-Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals) {
-  OpBuilder b(function.getContext());
-  b.setInsertionPointToStart(&function.getBody().front());
-  return ttg::AllocBarriersOp::create(b, function.getLoc(), ttg::BarriersType::get(b.getContext(), count), static_cast<uint32_t>(arrivals));
-}
-
-Value entryConstant(tt::FuncOp function, int64_t value) {
-  OpBuilder b(function.getContext());
-  b.setInsertionPointToStart(&function.getBody().front());
-  return i32Constant(b, function.getLoc(), value);
-}
-
 } // namespace tilewright::gpu

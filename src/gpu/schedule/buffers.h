@@ -1,4 +1,4 @@
-// Buffers in shared memory, their tensor maps and their barriers.
+// Buffers in shared memory: those that TMA fills, their tensor maps, their stores, and where threads wait for what they read.
 #pragma once
 
 #include "gpu/ttg/buffer_accesses.h"
@@ -19,12 +19,6 @@ mlir::FailureOr<mlir::Value> mapFor(tt::FuncOp function, mlir::Operation *op, ml
 /// Erases a store to a buffer, and with the last of the adjacent stores the fence after them.
 void eraseStore(ttg::StoreSharedOp store);
 
-/// Returns where a thread waits for what `reader` reads. For an operand of a dot: before it reads another one right before. The assembler
-/// interleaves reads with MMAs, but it moves none across a wait, which would keep the first operand in registers as a whole.
-mlir::Operation *waitingPoint(mlir::Operation *reader);
-
-/// Allocates `count` mbarriers at the function's entry; `arrivals` complete a phase of each.
-mlir::Value allocBarriers(tt::FuncOp function, int64_t count, int64_t arrivals);
 /// Returns the first of these operations at or after `op` in its block; null if there is none.
 template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
   while (op && !llvm::isa<Ops...>(op))
@@ -32,7 +26,8 @@ template <typename... Ops> mlir::Operation *firstFrom(mlir::Operation *op) {
   return op;
 }
 
-/// Returns an i32 constant at the function's entry, which everything in the function may use.
-mlir::Value entryConstant(tt::FuncOp function, int64_t value);
+/// Returns where a thread waits for what `reader` reads. For an operand of a dot: before it reads another one right before. The assembler
+/// interleaves reads with MMAs, but it moves none across a wait, which would keep the first operand in registers as a whole.
+mlir::Operation *waitingPoint(mlir::Operation *reader);
 
 } // namespace tilewright::gpu

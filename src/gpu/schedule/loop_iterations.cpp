@@ -318,44 +318,44 @@ scf::WhileOp withMoreCarried(scf::WhileOp loop, ValueRange inits) {
   return fresh;
 }
 
-FailureOr<SmallVector<Value>> carryState(Operation *place, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update) {
+FailureOr<SmallVector<Value>> carryState(Operation *op, ArrayRef<Value> initial, function_ref<SmallVector<Value>(ValueRange)> update) {
   SmallVector<Operation *> around; // outermost first; a partition runs once
-  for (Operation *op = place->getParentOp(); op && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(op); op = op->getParentOp())
-    around.insert(around.begin(), op);
-  for (Operation *op : around)
-    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) return bug(op, "it cannot carry a counter of an operation in it");
+  for (Operation *parent = op->getParentOp(); parent && !isa<tt::FuncOp, ttg::WarpSpecializeOp>(parent); parent = parent->getParentOp())
+    around.insert(around.begin(), parent);
+  for (Operation *parent : around)
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(parent)) return bug(parent, "it cannot carry a counter of an operation in it");
   auto count = static_cast<unsigned>(initial.size());
   SmallVector<Value> state(initial);
-  for (Operation *&op : around) {
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+  for (Operation *&parent : around) {
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
       auto fresh = withMoreCarried(loop, state);
       state = SmallVector<Value>(fresh.getRegionIterArgs().take_back(count));
-      op = fresh;
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      bool inThen = branch.getThenRegion().isAncestor(place->getParentRegion());
+      parent = fresh;
+    } else if (auto branch = dyn_cast<scf::IfOp>(parent)) {
+      bool inThen = branch.getThenRegion().isAncestor(op->getParentRegion());
       auto fresh = withMoreResults(branch, ValueRange(state).getTypes());
       Operation *other = (inThen ? fresh.elseBlock() : fresh.thenBlock())->getTerminator();
       other->insertOperands(other->getNumOperands(), state);
-      op = fresh;
+      parent = fresh;
     } else {
-      auto fresh = withMoreCarried(cast<scf::WhileOp>(op), state);
+      auto fresh = withMoreCarried(cast<scf::WhileOp>(parent), state);
       ValueRange before = fresh.getBeforeArguments().take_back(count), after = fresh.getAfterArguments().take_back(count);
-      bool inCondition = fresh.getBefore().isAncestor(place->getParentRegion());
+      bool inCondition = fresh.getBefore().isAncestor(op->getParentRegion());
       if (inCondition) fresh.getYieldOp()->insertOperands(fresh.getYieldOp()->getNumOperands(), after);
       state = SmallVector<Value>(inCondition ? before : after);
-      op = fresh;
+      parent = fresh;
     }
   }
-  Region *inner = place->getParentRegion();
+  Region *inner = op->getParentRegion();
   state = update(state);
-  for (Operation *op : llvm::reverse(around)) {
+  for (Operation *parent : llvm::reverse(around)) {
     Operation *end = inner->front().getTerminator();
     if (isa<scf::ConditionOp>(end))
       end->setOperands(end->getNumOperands() - count, count, state); // in place of the one before
     else
       end->insertOperands(end->getNumOperands(), state);
-    state = SmallVector<Value>(op->getResults().take_back(count));
-    inner = op->getParentRegion();
+    state = SmallVector<Value>(parent->getResults().take_back(count));
+    inner = parent->getParentRegion();
   }
   return state;
 }

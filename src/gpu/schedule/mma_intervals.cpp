@@ -53,7 +53,8 @@ MmaEdge MmaIntervals::intervalOf(ttg::MmaAsyncOp mma) const {
 
 bool MmaIntervals::contains(const MmaEdge &interval, Operation *op, int64_t distance) const {
   bool isAfterStart = distance > 0 || (op != interval.op && order.isBefore(interval.op, op));
-  return isAfterStart && (distance < interval.distance || !interval.until || !order.isBefore(interval.until, op));
+  if (!isAfterStart || !interval.until) return isAfterStart;
+  return distance < interval.distance || (distance == interval.distance && !order.isBefore(interval.until, op));
 }
 
 } // namespace tilewright::gpu

@@ -131,16 +131,17 @@ ttg::MmaAsyncWaitOp extendWait(ttg::MmaAsyncWaitOp wait, ValueRange tiles) {
 ttg::MmaAsyncWaitOp keepInFlight(scf::ForOp loop, ArrayRef<MmaEdge> edges) {
   OpBuilder b(loop.getContext());
   SmallVector<Value> sums;
+  llvm::SetVector<Operation *> replaced; // by the edges
   for (const MmaEdge &edge : edges) {
     auto mma = cast<ttg::MmaAsyncOp>(edge.op);
     ttg::MmaAsyncWaitOp wait = waitFor(mma.getD());
+    replaced.insert(wait);
     unsigned index = mma.getD().getUses().begin()->getOperandNumber();
     sums.push_back(loop.getTiedLoopResult(cast<BlockArgument>(mma.getC())));
     wait.getResults()[index].replaceAllUsesWith(mma.getD());
   }
-  SmallVector<ttg::MmaAsyncWaitOp> waits(loop.getBody()->getOps<ttg::MmaAsyncWaitOp>());
-  for (ttg::MmaAsyncWaitOp wait : waits)
-    if (wait.use_empty()) wait.erase();
+  for (Operation *wait : replaced)
+    if (wait->use_empty() && wait != edges.back().until) wait->erase();
   auto last = cast<ttg::MmaAsyncOp>(edges.back().op);
   ttg::MmaAsyncWaitOp ofPrevious;
   if (auto until = dyn_cast<ttg::MmaAsyncWaitOp>(edges.back().until)) {

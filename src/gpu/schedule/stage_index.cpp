@@ -3,6 +3,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tilewright::gpu {
@@ -41,6 +43,7 @@ bool StageState::advancesIn(scf::ForOp loop) const {
 
 StageState StageState::after(OpBuilder &b, Location loc, Value iterations) const {
   Value total = arith::AddIOp::create(b, loc, index, iterations), around = i32Constant(b, loc, stages);
+  if (!parity) return {arith::RemUIOp::create(b, loc, total, around), {}, stages};
   Value flips = arith::AndIOp::create(b, loc, arith::DivUIOp::create(b, loc, total, around), i32Constant(b, loc, 1));
   return {arith::RemUIOp::create(b, loc, total, around), arith::XOrIOp::create(b, loc, parity, flips), stages};
 }
@@ -54,6 +57,7 @@ Value StageState::indexAfter(OpBuilder &b, Location loc, int64_t iterations) con
 }
 
 Value StageState::previousParity(OpBuilder &b, Location loc) const {
+  assert(parity && "no mbarriers belong to the stages");
   return arith::XOrIOp::create(b, loc, parity, i32Constant(b, loc, 1));
 }
 

@@ -26,7 +26,7 @@ struct StageState {
   StageState after(mlir::OpBuilder &b, mlir::Location loc, mlir::Value iterations) const;
   /// The stage so many iterations later, or earlier if that is negative: `stages` at most.
   mlir::Value indexAfter(mlir::OpBuilder &b, mlir::Location loc, int64_t iterations) const;
-  /// The parity of the phase before. A fresh barrier has completed the phase of parity 1.
+  /// The parity of the phase before, which mbarriers have. A fresh barrier has completed the phase of parity 1.
   mlir::Value previousParity(mlir::OpBuilder &b, mlir::Location loc) const;
 
   mlir::Value index, parity;

@@ -180,10 +180,7 @@ void ttg::remark(tt::FuncOp kernel, StringRef pass, Attribute about, StringRef t
   kernel->setAttr(remarksName, ArrayAttr::get(kernel.getContext(), all));
 }
 
-std::string ttg::remarksOf(tt::FuncOp kernel, StringRef pass, Attribute about) {
-  SmallVector<StringRef> texts;
-  if (auto all = kernel->getAttrOfType<ArrayAttr>(remarksName))
-    for (auto each : all.getAsRange<RemarkAttr>())
-      if (each.getPass() == pass && each.getAbout() == about) texts.push_back(each.getText());
-  return llvm::join(texts, "; ");
+SmallVector<ttg::RemarkAttr> ttg::remarksOf(tt::FuncOp kernel) {
+  auto all = kernel->getAttrOfType<ArrayAttr>(remarksName);
+  return all ? llvm::to_vector(all.getAsRange<RemarkAttr>()) : SmallVector<RemarkAttr>();
 }

@@ -39,8 +39,8 @@ void relyOn(tt::FuncOp kernel, llvm::ArrayRef<LaunchGuard> guards);
 std::optional<LaunchGuard> noAliasGuard(mlir::Value pointer, mlir::Value other);
 /// Records for explain what a pass has decided about an operation with a location, or about a layout, and why.
 void remark(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about, llvm::StringRef text);
-/// Returns a pass's remarks about an operation's location or a layout, each text once; "" for none.
-std::string remarksOf(tt::FuncOp kernel, llvm::StringRef pass, mlir::Attribute about);
+/// Returns all remarks of the kernel's passes.
+llvm::SmallVector<RemarkAttr> remarksOf(tt::FuncOp kernel);
 /// Runs a pass on each kernel of the module, which it may replace. Reports an error if a kernel has no config, or one for an unknown
 /// target.
 mlir::LogicalResult onKernels(mlir::ModuleOp module,

@@ -1,6 +1,6 @@
 #include "gpu/schedule/dequantize/carried_reductions.h"
 
-#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/entry_values.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/partitions/operand_partition.h"

@@ -4,7 +4,7 @@
 //           for %tile { for %k { ... }    drain MMAs    if there is a next tile { start its copies 0 .. S-2 }    store the tile }
 // The loop over K and the loop over tiles stay two loops. In a loop over pairs (tile, k), each iteration would choose between this tile's
 // and the next one's addresses, and branch around the epilogue (docs/stages/gpu_schedule.md).
-#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/entry_values.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/mma_waits.h"

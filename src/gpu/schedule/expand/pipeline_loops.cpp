@@ -7,7 +7,7 @@
 // are in files of their own (expansion.h).
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
-#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/entry_values.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/loops/persistent_loop.h"

@@ -2,7 +2,7 @@
 //   before: for %i { %p = ttg.alloc : buffer<128x64xf16>    store the loaded tile to %p    ttg.mma_async %p }
 //   after:  %stages = ttg.alloc : buffer<S x 128x64xf16>    %full = ttg.alloc_barriers S
 //           for %i iter_args(%stage = 0, %parity = 0) { %p = ttg.stage %stages[%stage]    ttg.mma_async %p }
-#include "gpu/schedule/buffers.h"
+#include "gpu/schedule/entry_values.h"
 #include "gpu/schedule/expand/expansion.h"
 #include "gpu/ttg/copied_boxes.h"
 #include "support/gpu_hardware.h"

@@ -5,6 +5,7 @@
 // loops around it. Barriers that are waited for in one block have one parity.
 #include "gpu/passes.h"
 #include "gpu/schedule/buffers.h"
+#include "gpu/schedule/entry_values.h"
 #include "gpu/schedule/loop_iterations.h"
 #include "gpu/schedule/shared_memory/shared_plan.h"
 #include "gpu/schedule/stage_index.h"
