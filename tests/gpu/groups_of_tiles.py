@@ -1,7 +1,7 @@
-"""There is a matrix for each group, and the group's index is loaded. It can be a coordinate of a tensor map if a group ends before the next one
-begins, because a negative index then means memory before the tensor, where no kernel reads."""
+"""There is a matrix for each group, and the group's index is loaded. It can be a coordinate of a tensor map if it has 32 bits. It may be negative:
+memory before an argument may be valid. TMA reads zeros at a negative coordinate, so the index has two coordinates that are not negative."""
 # RUN: tilewright explain %s --kernel grouped --target cuda:sm_90a --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s
-# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=False' | FileCheck %s --check-prefix=OPEN
+# RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i32:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=False' | FileCheck %s --check-prefix=TWO
 # RUN: tilewright compile %s --kernel grouped --target cuda:sm_90a --emit ttg --signature 'x=*fp16:16,w=*fp16:16,out=*fp32:16,group=*i64:16,n=i32:16,k=i32:16,stride=i32:16,BOUNDED=True' | FileCheck %s --check-prefix=OPEN
 
 # Copies by threads are prefetched as far as those by TMA: a stage is refilled when the previous MMA is finished.
@@ -20,9 +20,12 @@ begins, because a negative index then means memory before the tensor, where no k
 # COPIES: ttg.copy_async
 # COPIES: scf.yield
 
-# CHECK: 64x64 f16 from w by TMA: dims {n, k, any}, strides {n, stride}
-# CHECK: Assumed, and checked
-# CHECK: -1*n*k + stride >= 0
+# CHECK: 64x64 f16 from w by TMA: dims {n, k, any, any}, strides {n, stride, 137438953472 + -2*stride}
+# TWO: %[[INDEX:.*]] = tt.load
+# TWO: %[[HALF:.*]] = arith.shrui %[[INDEX]]
+# TWO: arith.andi %[[HALF]], %{{.*}}1073741824
+# TWO: arith.andi %[[INDEX]], %{{.*}}2147483647
+# TWO: ttg.tma_load
 # OPEN: text = "no tensor map: its start in a dimension with the stride stride may be negative"
 import triton
 import triton.language as tl

@@ -40,7 +40,7 @@ import triton.language as tl
 # PTX-NEXT: wgmma.mma_async
 # PTX-NEXT: wgmma.mma_async
 # If a tile's rows need not start at a multiple of 128, stores of two warp groups may overlap in memory, so they stay in order. So does a store that
-# other programs may wait for. A schedule may not ask for it either if assembly before the loop may write to memory.
+# other programs may wait for. A schedule may not ask for it either if assembly before the loop is not pure.
 # ASKED: its schedule is invalid: a warp group does not store rows that it alone holds
 # MEETS-NOT: perWarpGroup
 # MEETS: ttg.tma_store
@@ -53,7 +53,7 @@ import triton.language as tl
 @triton.jit
 def product(a_ptr, b_ptr, out_ptr, M, N, K, programs, STEP: tl.constexpr, done_ptr=None, ASSEMBLY: tl.constexpr = False):
     if ASSEMBLY:
-        tl.inline_asm_elementwise("st.global.u32 [$1], 0; mov.u32 $0, 0;", "=r,l", [out_ptr], dtype=tl.int32, is_pure=False, pack=1)
+        tl.inline_asm_elementwise("mov.u32 $0, %clock;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
     a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [128, 64])
     b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [64, 128])
     out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [128, 128])

@@ -32,7 +32,7 @@ def grouped_kernel(
     ("consecutive", 5, False, 3), ("consecutive", 2, False, 3), ("consecutive", 5, True, 2),
     ("consecutive", 2, True, 4), ("adjacent columns", 5, False, 3), ("overlapping", 2, True, 3)])
 def test_groups(lies, programs, gathered, stages, N, K):
-    """Groups that overlap cannot have such a map: the launch notices that."""
+    """Groups may overlap: the index of a group has no bounds."""
     rng = np.random.default_rng(N)
     groups = np.array([2, 0, -1, 1, 2], np.int32)
     x = rng.integers(-3, 4, (64, K)).astype(np.float16)

@@ -96,3 +96,38 @@ def test_copies_in_a_condition(K, tile):
     out = np.full(2, -1, np.int32)
     first_tile_kernel[(1,)](a, b, out, 256, 64, K, 64.0, num_warps=4, num_stages=3)
     assert out.tolist() == [tile * 64, 64]
+
+
+@triton.jit
+def relative_kernel(table_ptr, w_ptr, out_ptr, index_ptr, M, K, stride_b, stride_m, LOADED: tl.constexpr):
+    """`table_ptr` may point into a table, whose matrix d is at d * stride_b."""
+    d = tl.load(index_ptr + tl.program_id(0)) if LOADED else tl.program_id(0) - tl.program_id(1)
+    m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 64)
+    acc = tl.zeros((64, 64), tl.float32)
+    table_ptr += d.to(tl.int64) * stride_b
+    for start in range(0, K, 64):
+        k = start + i
+        a = tl.load(table_ptr + m[:, None] * stride_m + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
+        acc = tl.dot(a, tl.load(w_ptr + k[:, None] * 64 + n[None, :], mask=(k < K)[:, None], other=0.0), acc)
+    out_ptr += (tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)) * 4096
+    tl.store(out_ptr + m[:, None] * 64 + n[None, :], acc)
+
+
+@pytest.mark.unchecked
+@pytest.mark.parametrize("first", [0, 2, 4])
+@pytest.mark.parametrize("K", [64, 120])
+def test_negative_indices_of_a_view(first, K):
+    """Elements before a view's first one exist, so an index that is loaded or subtracted may be negative."""
+    table = np.random.default_rng(K).integers(-3, 4, (5, 50, K)).astype(np.float16)
+    w = random((K, 64), "fp16", 2)
+    index = np.array([0, 4, 2, 1, 3], np.int32) - first
+    out = np.full((5, 1, 64, 64), np.nan, np.float32)
+    relative_kernel[(5, 1)](table[first], w, out, index, 50, K, 50 * K, K, LOADED=True)
+    for d, result in zip(index, out):
+        close(result[0, :50], wide(table[first + d]) @ wide(w), "fp32", terms=K)
+    if first != 2: return
+    out = np.full((3, 3, 64, 64), np.nan, np.float32)
+    relative_kernel[(3, 3)](table[first], w, out, index, 50, K, 50 * K, K, LOADED=False)
+    for x in range(3):
+        for y in range(3):
+            close(out[x, y, :50], wide(table[first + x - y]) @ wide(w), "fp32", terms=K)

@@ -98,7 +98,7 @@ static std::shared_ptr<EngineCopy> makeCopy(Warp &warp, const Step &step, int64_
 namespace {
 /// The offset of one element of a copy in global memory, and whether it is inside the tensor.
 struct TensorElement {
-  int64_t offset = 0; ///< in elements, from the tensor's base
+  uint64_t offset = 0; ///< in elements, from the tensor's base, modulo 2^64
   bool inside = true;
 };
 } // namespace
@@ -114,7 +114,7 @@ static TensorElement elementOf(const EngineCopy &copy, int64_t element) {
     constexpr int64_t storeBytes = 16;
     int64_t first = dim == 0 && !copy.isLoad ? coordinate * bytes / storeBytes * storeBytes / bytes : coordinate;
     found.inside &= coordinate >= 0 && first < map.dims[dim];
-    found.offset += coordinate * (dim ? map.strides[dim - 1] : 1);
+    found.offset += uint64_t(coordinate) * uint64_t(dim ? map.strides[dim - 1] : 1);
   }
   return found;
 }
@@ -125,7 +125,7 @@ static std::vector<Chunk> globalRuns(const EngineCopy &copy) {
   std::vector<Chunk> runs;
   for (int64_t element = 0; element < copy.elements; ++element) {
     auto [offset, inside] = elementOf(copy, element);
-    uint64_t address = copy.map->base + uint64_t(offset * bytes);
+    uint64_t address = copy.map->base + offset * uint64_t(bytes);
     if (!inside) continue;
     if (!runs.empty() && runs.back().address + uint64_t(runs.back().bytes) == address)
       runs.back().bytes += bytes;
@@ -359,7 +359,7 @@ bool Cta::runEngine() {
   for (int64_t element = 0; element < copy->elements; ++element) {
     auto [offset, inside] = elementOf(*copy, element);
     int64_t inShared = spread(map) == 1 ? element * bytes : element / 8 * 16 + element % 8;
-    uint64_t global = map.base + uint64_t(offset * bytes), local = swizzled(copy->shared + uint64_t(inShared), map.swizzle);
+    uint64_t global = map.base + offset * uint64_t(bytes), local = swizzled(copy->shared + uint64_t(inShared), map.swizzle);
     std::optional<uint64_t> address = inside ? warp.global(step, -1, global, bytes, bytes) : 0;
     Warp::GlobalAccess access{global, bytes, !copy->isLoad, combined.has_value(), combined.has_value(), nullptr, copy->program};
     if (!address || (inside && !warp.noteLaunch(step, -1, access))) return false;

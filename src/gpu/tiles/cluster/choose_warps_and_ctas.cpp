@@ -10,6 +10,7 @@
 #include "gpu/tiles/cluster/cta_split_plan.h"
 #include "gpu/tiles/mma/scaled_dot_choice.h"
 #include "gpu/ttg/ttg.h"
+#include "gpu/ttg/unknown_code.h"
 #include "ir/explanation.h"
 #include "support/target.h"
 
@@ -19,15 +20,19 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+static bool hasAny(tt::FuncOp function, function_ref<bool(Operation *)> is) {
+  return function.walk([&](Operation *op) { return is(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+}
 template <typename... Ops> static bool hasAny(tt::FuncOp function) {
-  return function.walk([](Operation *op) { return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+  return hasAny(function, [](Operation *op) { return isa<Ops...>(op); });
 }
 
 /// Returns the fewest CTAs whose registers hold the rows that wait for reductions; 1 if no number of CTAs suffices. With the maximum number
 /// of CTAs only the rows have to fit, without a reserve for other values. See `maxCtasForRows` in docs/heuristics.md. Atomics in a cluster
 /// need exchanges, and a dot has another limit.
 static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (!hasAny<tt::ReduceOp>(function) || hasAny<tt::DotOp, tt::DotScaledOp, tt::AtomicRMWOp, tt::AtomicCASOp>(function)) return 1;
+  bool hasDots = hasAny<tt::DotOp, tt::DotScaledOp>(function);
+  if (!hasAny<tt::ReduceOp>(function) || hasDots || hasAny<tt::AtomicRMWOp, tt::AtomicCASOp>(function)) return 1;
   int64_t threads = config.getWarps() << laneBits;
   int64_t available = availableRegisters(threads, config.getMaxRegisters(), target);
   Liveness liveness(function);
@@ -42,7 +47,7 @@ static int64_t ctasForRows(tt::FuncOp function, ttg::ConfigAttr config, const Gp
 /// Returns 2 if one CTA cannot hold the accumulators of the dots in the maximum number of warps, and two can; otherwise 1. Each CTA loads
 /// half of the shared operand. Reductions and atomics in a cluster need exchanges.
 static int64_t ctasForAccumulators(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  bool needsExchanges = hasAny<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::ElementwiseInlineAsmOp>(function);
+  bool needsExchanges = hasAny<tt::ReduceOp, tt::AtomicRMWOp, tt::AtomicCASOp>(function);
   if (target.tcgen05) return 1; // they are in tensor memory; choose-cta-pairs has decided
   if (!hasAny<tt::DotOp>(function) || hasAny<tt::DotScaledOp>(function) || needsExchanges || config.getMaxRegisters() != 0) return 1;
   auto inHalf = [](Value tile) { return tileAccumulatorBits(tile) / 2; };
@@ -57,7 +62,7 @@ struct Ctas {
 } // namespace
 
 static Ctas chooseCtas(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {
-  if (config.getCtas() != 1 || !target.clusters) return {config.getCtas(), ""};
+  if (config.getCtas() != 1 || !target.clusters || hasAny(function, ttg::mayDependOnLaunch)) return {config.getCtas(), ""};
   if (int64_t ctas = ctasForRows(function, config, target); ctas > 1) return {ctas, "rows"};
   return {ctasForAccumulators(function, config, target), "accumulators"};
 }
@@ -76,11 +81,11 @@ static bool keepsScaledDots(tt::FuncOp function, int64_t warps, int64_t ctas, co
   return !walk.wasInterrupted();
 }
 
-/// Returns twice as many warps until the accumulators fit, as long as an SM has registers for their threads. Inline assembly may depend on
-/// the requested number of threads, and so may the author's limit of registers.
+/// Returns twice as many warps until the accumulators fit, as long as an SM has registers for their threads. The author's limit of
+/// registers may depend on the requested number of threads.
 static int64_t chooseWarps(tt::FuncOp function, ttg::ConfigAttr config, int64_t ctas, const GpuTarget &target) {
   int64_t warps = config.getWarps();
-  if (config.getMaxRegisters() != 0 || hasAny<tt::ElementwiseInlineAsmOp>(function)) return warps;
+  if (config.getMaxRegisters() != 0 || hasAny(function, ttg::mayDependOnLaunch)) return warps;
   int64_t bits = accumulatorBitsInCta(function, warps, ctas, target);
   while (!accumulatorsFit(bits, warps, target) && fitOnSM(1, 2 * warps << laneBits, target.registersPerThread, target) &&
          keepsScaledDots(function, 2 * warps, ctas, target))

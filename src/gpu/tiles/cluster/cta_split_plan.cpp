@@ -36,6 +36,7 @@ CtaSplitPlan::CtaSplitPlan(tt::FuncOp function, int64_t warps, int64_t ctas, Spl
       unevenSplit(unevenSplitOf(function, warps, ctas)), rematerializable(function, canSlice, std::numeric_limits<int64_t>::max()),
       classes(function, rematerializable) {
   collect();
+  if (ctas == 1) return; // all tiles are replicated
   choose();
   if (!unevenSplit || (slicesStay() && columnsAlone())) return;
   unevenSplit.reset();
@@ -358,19 +359,20 @@ void CtaSplitPlan::choose() {
   for (Operation *op : dots)
     for (auto [operand, split] : llvm::zip(op->getOperands(), splitsOf(op).operands))
       startAs(operand, split);
-  constexpr int64_t maxSweeps = 8;
   bool changed = true;
-  for (int64_t sweep = 0; sweep < maxSweeps && changed; ++sweep) {
+  for (int64_t sweep = 0; sweep < maxSplitSweeps && changed; ++sweep) {
     changed = false;
     for (Value leader : llvm::reverse(leaders))
       if (!fixed.contains(leader)) changed |= improve(leader, fixed);
   }
 }
 
-/// Lets a class have a split, and the classes that it is made of by expand_dims and the like the splits from which it needs no exchange.
-/// `moves` gets the splits that they had.
+/// Lets a class have a split, and the classes that it is made of by expand_dims and the like the splits from which it needs no exchange, up
+/// to a maximum number. `moves` gets the splits that they had.
 void CtaSplitPlan::moveWithSources(Value leader, CtaSplit split, const DenseSet<Value> &fixed, Moves &moves) {
-  if (chosen[leader] == split || fixed.contains(leader) || !moves.insert({leader, chosen[leader]}).second) return;
+  if (int64_t(moves.size()) == maxMovedClasses || chosen[leader] == split || fixed.contains(leader) ||
+      !moves.insert({leader, chosen[leader]}).second)
+    return;
   chosen[leader] = split;
   for (Value member : classes.all()[*classes.find(leader)].members)
     if (Operation *op = member.getDefiningOp(); changesShape(op))

@@ -6,14 +6,16 @@
 // cta_split_plan.h decides the split of each tile. Every operation accepts replicated tiles, so the pass refuses nothing. If pad-tiles has
 // padded columns, uneven_n_split.h splits the valid ones.
 //
-// Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, which sends results that may change
-// (atomics, volatile loads) to the other CTAs.
+// Scalars are replicated. Memory operations on replicated tiles and scalars run in the first CTA only, and so does assembly that may access
+// memory. Other assembly may be a barrier, and runs in each CTA. The first CTA sends results that may differ to the other ones (atomics,
+// volatile loads, assembly that is not pure).
 #include "gpu/machine/ptx.h"
 #include "gpu/passes.h"
 #include "gpu/tiles/cluster/cta_split_plan.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/tile_shapes.h"
 #include "gpu/ttg/ttg.h"
+#include "gpu/ttg/unknown_code.h"
 #include "ir/refusal.h"
 #include "ir/slice.h"
 #include "ir/volatile_load.h"
@@ -161,8 +163,8 @@ private:
   SmallVector<Value> combined(tt::ReduceOp op) {
     SmallVector<SmallVector<Value>> parts(static_cast<size_t>(ctas));
     for (Value result : op.getResult())
-      for (auto [block, tile] : llvm::enumerate(readAllCtas(asTile(result))))
-        parts[block].push_back(tile);
+      for (auto [cta, tile] : llvm::enumerate(readAllCtas(asTile(result))))
+        parts[cta].push_back(tile);
     while (parts.size() > 1) {
       SmallVector<SmallVector<Value>> pairs;
       for (size_t i = 0; i < parts.size(); i += 2) {
@@ -202,20 +204,48 @@ private:
     if (auto store = dyn_cast<tt::StoreOp>(op)) maskOtherCtas(store.getMaskMutable(), store.getPtr().getType());
     if (auto atomic = dyn_cast<tt::AtomicRMWOp>(op)) maskOtherCtas(atomic.getMaskMutable(), atomic.getPtr().getType());
     if (isa<tt::AtomicCASOp>(op)) op->setAttr(ttg::firstCtaName, b.getUnitAttr());
-    if (isa<tt::PrintOp>(op)) {
-      auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-      op->moveBefore(branch.thenBlock()->getTerminator());
-    }
+    SmallVector<Value> results(op->getResults());
+    if (isa<tt::PrintOp>(op) || ttg::mayAccessAnyMemory(op)) results = onlyInFirst(op);
     auto load = dyn_cast<tt::LoadOp>(op);
-    bool isShared = (load && tt::mayChangeMeanwhile(load)) || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op);
-    if (!isShared || op->getResult(0).use_empty()) return;
-    Value result = op->getResult(0);
-    SmallVector<OpOperand *> uses = usesOf(result);
-    b.setInsertionPointAfter(op);
-    Value shared = asIn(readAllCtas(asTile(result)).front(), result.getType());
-    current[shared] = replicated;
-    for (OpOperand *use : uses)
-      use->set(shared);
+    bool isShared = (load && tt::mayChangeMeanwhile(load)) || isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op) || isImpureCode(op);
+    if (!isShared) return;
+    for (Value result : results) {
+      SmallVector<OpOperand *> uses = usesOf(result);
+      if (uses.empty()) continue;
+      b.setInsertionPointAfterValue(result);
+      Value shared = asIn(readAllCtas(asTile(result)).front(), result.getType());
+      current[shared] = replicated;
+      for (OpOperand *use : uses)
+        use->set(shared);
+    }
+  }
+
+  /// True for code whose results may differ between the CTAs.
+  static bool isImpureCode(Operation *op) {
+    return isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(op) && !isMemoryEffectFree(op);
+  }
+
+  /// Moves the operation into a branch that only the first CTA takes. Returns its results after the branch; 0 in the other CTAs.
+  SmallVector<Value> onlyInFirst(Operation *op) {
+    bool isUsed = !op->use_empty();
+    auto branch = isUsed ? scf::IfOp::create(b, op->getResultTypes(), isFirst, /*withElseRegion=*/true)
+                         : scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+    op->replaceAllUsesWith(branch);
+    if (!isUsed) {
+      op->moveBefore(branch.thenBlock()->getTerminator());
+      return {};
+    }
+    OpBuilder::InsertionGuard guard(b);
+    op->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, op->getResults());
+    b.setInsertionPointToStart(branch.elseBlock());
+    SmallVector<Value> zeros =
+        llvm::map_to_vector(op->getResultTypes(), [&](Type type) -> Value { return arith::ConstantOp::create(b, b.getZeroAttr(type)); });
+    scf::YieldOp::create(b, zeros);
+    for (Value result : branch.getResults())
+      current[result] = replicated;
+    return SmallVector<Value>(branch.getResults());
   }
 
   /// Records the split of operations that `explain` reports.
@@ -258,7 +288,7 @@ private:
       splitValidExtent(dot, *its.results[0].dim, ctas, uneven ? std::optional(uneven->own) : std::nullopt);
     b.setInsertionPoint(op);
     if (auto store = dyn_cast<tt::StoreOp>(op); store && uneven && its.operands[0].dim) storeOwn(b, store, *its.operands[0].dim, *uneven);
-    bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op);
+    bool onMemory = isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::PrintOp>(op) || isImpureCode(op);
     if (onMemory && (its.operands.empty() || its.operands[0] == replicated)) guard(op);
     remarkSplit(op, its);
     auto reduce = dyn_cast<tt::ReduceOp>(op);

@@ -14,15 +14,15 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 /// Returns how many columns of a dot each CTA owns, if pad-tiles has padded the columns and the rows are not to be split.
-static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t blocks) {
+static std::optional<int64_t> columnsPerCta(tt::DotOp dot, int64_t warps, int64_t ctas) {
   Dims shape = ttg::shapeOf(dot.getType());
-  Dims real = validExtent(dot);
+  Dims valid = validExtent(dot);
   int64_t step = getElementTypeOrSelf(dot.getA().getType()).isInteger() ? wgmmaColumnStepOfIntegers : wgmmaColumnStep;
-  if (shape.size() != 2 || real[1] == shape[1] || real[1] % (step * blocks) != 0) return {};
+  if (shape.size() != 2 || valid[1] == shape[1] || valid[1] % (step * ctas) != 0) return {};
   int64_t rows = wgmmaRows * std::max<int64_t>(1, warps / warpsOfGroup);
-  bool rowsAreWhole = real[0] == shape[0] && shape[0] / blocks >= rows;
+  bool rowsAreWhole = valid[0] == shape[0] && shape[0] / ctas >= rows;
   if (rowsAreWhole || shape[0] < rows) return {};
-  return real[1] / blocks;
+  return valid[1] / ctas;
 }
 
 /// True if an operation treats all elements of tiles alike, independent of their position.
@@ -44,17 +44,17 @@ static bool suits(Operation *op, const UnevenSplit &wanted) {
 
 bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &split) {
   if (ttg::shapeOf(range.getType())[0] != split.extent) return true;
-  auto real = range->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName);
-  return real && real.asArrayRef().front() == split.own * split.blocks;
+  auto valid = range->getAttrOfType<DenseI64ArrayAttr>(tt::validExtentName);
+  return valid && valid.asArrayRef().front() == split.own * split.ctas;
 }
 
-std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t blocks) {
+std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t ctas) {
   std::optional<UnevenSplit> wanted;
   bool agree = true;
   function.walk([&](tt::DotOp dot) {
-    std::optional<int64_t> own = columnsPerCta(dot, warps, blocks);
+    std::optional<int64_t> own = columnsPerCta(dot, warps, ctas);
     agree &= own && (!wanted || wanted->own == *own);
-    if (own) wanted = UnevenSplit{ttg::shapeOf(dot.getType())[1], *own, blocks};
+    if (own) wanted = UnevenSplit{ttg::shapeOf(dot.getType())[1], *own, ctas};
   });
   if (!wanted || !agree) return {};
   WalkResult walk =
@@ -66,7 +66,7 @@ std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int
 bool statesValidExtent(Operation *op, int64_t dim, const UnevenSplit &split) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
   std::optional<RowLength> row = compare ? rowLengthOf(compare) : std::nullopt;
-  return row && row->dim == dim && row->block == split.extent && row->constant == split.own * split.blocks;
+  return row && row->dim == dim && row->block == split.extent && row->constant == split.own * split.ctas;
 }
 
 Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t dim, const UnevenSplit &split) {
@@ -84,21 +84,25 @@ Value ownedElements(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, int64_t di
   return rank == 1 ? mask : Value(tt::BroadcastOp::create(b, RankedTensorType::get(shape, b.getI1Type()), mask));
 }
 
-/// True if a mask of a slice only selects owned elements.
-static bool leavesOutNext(Value mask, const UnevenSplit &split) {
+/// True if a mask of a slice only selects elements that are owned along dimension `dim`.
+static bool leavesOutNext(Value mask, int64_t dim, const UnevenSplit &split) {
   Operation *op = mask.getDefiningOp();
   if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
     std::optional<RowLength> row = rowLengthOf(compare);
-    return row && row->block * split.blocks == split.extent && row->constant == split.own;
+    return row && row->dim == dim && row->block * split.ctas == split.extent && row->constant == split.own;
   }
-  return isa_and_nonnull<arith::AndIOp, tt::ExpandDimsOp, tt::BroadcastOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) { return leavesOutNext(operand, split); });
+  if (auto expand = dyn_cast_or_null<tt::ExpandDimsOp>(op)) {
+    int64_t added = expand.getAxis();
+    return added != dim && leavesOutNext(expand.getSrc(), dim - (added < dim), split);
+  }
+  return isa_and_nonnull<arith::AndIOp, tt::BroadcastOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return leavesOutNext(operand, dim, split); });
 }
 
 void storeOwn(ImplicitLocOpBuilder &b, tt::StoreOp store, int64_t dim, const UnevenSplit &split) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(store.getPtr().getType()).getShape();
   Value mask = store.getMask();
-  if (shape[size_t(dim)] * split.blocks != split.extent || (mask && leavesOutNext(mask, split))) return;
+  if (shape[size_t(dim)] * split.ctas != split.extent || (mask && leavesOutNext(mask, dim, split))) return;
   Value own = ownedElements(b, shape, dim, split);
   store.getMaskMutable().assign(mask ? Value(arith::AndIOp::create(b, mask, own)) : own);
 }

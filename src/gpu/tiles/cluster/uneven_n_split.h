@@ -12,14 +12,14 @@
 
 namespace tilewright::gpu {
 
-/// The split of a dimension of `extent` elements: each of `blocks` slices owns its first `own` elements.
+/// The split of a dimension of `extent` elements: each of `ctas` slices owns its first `own` elements.
 struct UnevenSplit {
-  int64_t extent, own, blocks;
+  int64_t extent, own, ctas;
 };
 
 /// Returns how the CTAs split the columns of the kernel's dots, or null if they do not. The rows must not divide evenly among the warp
 /// groups of all CTAs, and all dots must agree. No operation may compare elements of a slice or depend on their position.
-std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t blocks);
+std::optional<UnevenSplit> unevenSplitOf(tt::FuncOp function, int64_t warps, int64_t ctas);
 
 /// True if a split range may index these columns. If a tile has as many rows, a range of the same extent may index those.
 bool isOfColumns(tt::MakeRangeOp range, const UnevenSplit &split);

@@ -25,8 +25,9 @@ namespace {
 
 class Marker {
 public:
-  explicit Marker(tt::FuncOp function)
-      : function(function), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards, cudaGridLimits) {}
+  Marker(tt::FuncOp function, int64_t threads)
+      : function(function), threads(threads), failedGuards(ttg::failedGuardsOf(function)), indices(function, failedGuards, cudaGridLimits) {
+  }
 
   void run() {
     if (!sharesSomething()) return;
@@ -73,7 +74,6 @@ private:
 
   /// True if a thread holds several addresses of some tile, which can share computation.
   bool sharesSomething() {
-    int64_t threads = 32 * ttg::configOf(function).getWarps();
     return function
         .walk([&](tt::AddPtrOp op) {
           auto tile = dyn_cast<RankedTensorType>(op.getType());
@@ -100,6 +100,7 @@ private:
   }
 
   tt::FuncOp function;
+  int64_t threads;
   address::FailedGuards failedGuards;
   address::Indices indices;
   SmallPtrSet<Operation *, 16> seen;
@@ -108,9 +109,10 @@ private:
 } // namespace
 
 LogicalResult assumeNoWrap(ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>())
-    Marker(function).run();
-  return success();
+  return ttg::onKernels(module, [](tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &) {
+    Marker(function, config.getWarps() << laneBits).run();
+    return success();
+  });
 }
 
 } // namespace tilewright::gpu

@@ -45,7 +45,9 @@ namespace {
 
 using address::Conjunct, address::Indices, address::nameOf, address::Polynomial, address::Term;
 
-constexpr int64_t farBefore = -(1 << 24); // farther from 0 than the extent of any tile
+constexpr int64_t farBefore = -(1 << 24);             // farther from 0 than the extent of any tile
+constexpr int64_t signCoordinate = 1 << 30;           // the second coordinate of a signed dimension, where the index is negative
+constexpr int64_t signStrideBytes = int64_t(1) << 38; // times signCoordinate: 0 modulo 2^64
 
 //===------------------------------------------------------------------------------------------------------------- function
 
@@ -310,11 +312,19 @@ private:
   }
 
   SmallVector<Value> coordinates(Indices &indices, const MapPlan &plan, Location location) {
-    SmallVector<Value> result;
-    for (const MapDimension &dim : plan.dims)
-      result.push_back(coordinate(indices, dim, location));
-    SmallVector<Value> conditions(plan.tileMask.conditions);
+    SmallVector<Value> result, signs;
     auto constant = [&](TypedAttr number) { return arith::ConstantOp::create(b, location, number).getResult(); };
+    for (const MapDimension &dim : plan.dims) {
+      Value start = coordinate(indices, dim, location);
+      if (dim.isSigned) {
+        Value half = arith::ShRUIOp::create(b, location, start, constant(b.getI32IntegerAttr(1)));
+        signs.push_back(arith::AndIOp::create(b, location, half, constant(b.getI32IntegerAttr(signCoordinate))));
+        start = arith::AndIOp::create(b, location, start, constant(b.getI32IntegerAttr(INT32_MAX)));
+      }
+      result.push_back(start);
+    }
+    llvm::append_range(result, signs);
+    SmallVector<Value> conditions(plan.tileMask.conditions);
     for (const Conjunct &conjunct : plan.tileMask.conjuncts) // 64 bits, because a difference of two 32-bit values may need more than 32
       conditions.push_back(arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, indices.make(b, location, conjunct, 64),
                                                  constant(b.getI64IntegerAttr(0))));
@@ -346,9 +356,15 @@ private:
 
   Value addMap(Indices &indices, const MapPlan &plan, Type element) {
     SmallVector<Attribute> bounds, strides;
+    int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
     for (auto [i, dim] : llvm::enumerate(plan.dims)) {
       bounds.push_back(attribute(indices, dim.bound));
       if (i > 0) strides.push_back(attribute(indices, dim.stride));
+    }
+    for (const MapDimension &dim : plan.dims) {
+      if (!dim.isSigned) continue;
+      bounds.push_back(attribute(indices, Polynomial()));
+      strides.push_back(attribute(indices, Polynomial(signStrideBytes / bytes) - dim.stride - dim.stride));
     }
     auto recipe = ttg::TensorMapAttr::get(b.getContext(), int64_t(plan.base.getArgNumber()), attribute(indices, plan.offset),
                                           b.getArrayAttr(bounds), b.getArrayAttr(strides), b.getDenseI64ArrayAttr({}), element, 0);

@@ -4,6 +4,11 @@
 //   16 * stride_am        the start of the dimension with this stride
 //   64                    the start of the contiguous dimension
 // The choice of the dimension is free: `verifyTensorMap` checks the complete plan at the end.
+//
+// TMA reads zeros at a negative coordinate. But memory before an argument may be valid, if that points into a table, and then an index d of
+// an additional dimension may be negative (loaded, or a difference). Such an index has two coordinates that are not negative, because TMA
+// computes addresses modulo 2^64:
+//   d * stride  =  (d mod 2^31) * stride + (d < 0 ? 2^30 : 0) * (multiple of 2^34 - 2 * stride)
 #include "gpu/tiles/tma/map_plan.h"
 
 #include "gpu/layout/layout.h"
@@ -28,19 +33,9 @@ using address::Conjunct, address::Indices, address::Mask, address::ownDims, addr
 
 constexpr int64_t firstCoordinate = -(int64_t(1) << 30), lastCoordinate = INT32_MAX - (1 << 16);
 
-/// True if a tile at a negative index of this dimension lies entirely before its tensor. That holds if the inner dimensions end within its
-/// stride, which a launch guard checks. TMA reads nothing there, and coordinates are signed. So an index loaded from memory (a group, an
-/// expert) can be a coordinate.
-bool isOutsideWhereNegative(Indices &indices, const MapPlan &plan, const MapDimension &dim) {
-  if (dim.tileDim >= 0 || !plan.offset.isZero() || !indices.isProven(dim.start, INT32_MIN, INT32_MAX)) return false;
-  Polynomial last; // the last offset inside the dimension
-  for (const MapDimension &other : plan.dims) {
-    if (&other == &dim || other.placeholder) continue;
-    std::optional<Polynomial> part = product(other.bound - Polynomial(1), other.stride);
-    if (other.bound.isZero() || !part) return false;
-    last = last + *part;
-  }
-  return indices.assumeNonNegative(dim.stride - Polynomial(1) - last);
+/// True if the dimension may be signed: it has no bounds, and its index always fits in 32 bits.
+bool maySign(Indices &indices, const MapDimension &dim) {
+  return dim.tileDim < 0 && indices.isProven(dim.start, INT32_MIN, INT32_MAX);
 }
 
 /// Returns the dimension whose mask bound excludes exactly the elements past the demanded ones:  coordinate - demanded < 0
@@ -286,9 +281,6 @@ private:
   }
 
   Result<void> finish() {
-    if (plan_.dims.size() > tmaMaxRank)
-      return Failure{"it needs a tensor map of " + std::to_string(plan_.dims.size()) + " dimensions; the maximum is " +
-                     std::to_string(tmaMaxRank)};
     for (MapDimension &dim : plan_.dims) {
       if (!dim.distance) continue;
       dim.bound = dim.start - *dim.distance;
@@ -297,14 +289,17 @@ private:
     }
     for (MapDimension &dim : plan_.dims)
       if (Result<void> starts = finishStart(dim); !starts) return starts;
-    return {};
+    auto rank = int64_t(plan_.dims.size()) + llvm::count_if(plan_.dims, [](const MapDimension &dim) { return dim.isSigned; });
+    if (rank <= tmaMaxRank) return {};
+    return Failure{"it needs a tensor map of " + std::to_string(rank) + " dimensions; the maximum is " + std::to_string(tmaMaxRank)};
   }
 
   /// Verifies the start of a dimension. Elements before index 0 do not exist, so the tile must not start there unless the mask excludes
   /// them. A coordinate must fit in 32 bits, with room for the tile.
   Result<void> finishStart(MapDimension &dim) {
     if (!dim.fixed && !indices.assumeNonNegative(dim.start)) {
-      if (isOutsideWhereNegative(indices, plan_, dim)) return {};
+      dim.isSigned = maySign(indices, dim);
+      if (dim.isSigned) return {};
       // The mask's terms were subtracted from the address. Missing ones make the start negative.
       auto masked = [&](const MapDimension &other) { return other.distance && other.stride == dim.stride; };
       auto of = dim.tileDim < 0 ? llvm::find_if(plan_.dims, masked) : plan_.dims.end();
@@ -376,7 +371,7 @@ bool verifyTensorMap(Indices &indices, const MapPlan &plan, Value pointers, Valu
   SmallVector<Conjunct> bounds(plan.tileMask.conjuncts);
   for (const MapDimension &dim : plan.dims) {
     if (!dim.bound.isZero()) bounds.push_back(coordinate(dim) - dim.bound);
-    if (!dim.fixed && !indices.assumeNonNegative(dim.start) && !isOutsideWhereNegative(indices, plan, dim)) return false;
+    if (!dim.fixed && !(dim.isSigned ? maySign(indices, dim) : indices.assumeNonNegative(dim.start))) return false;
     if (dim.fixed) bounds.push_back(Polynomial(-1) - coordinate(dim));
   }
   if (!llvm::all_of(bounds, [&](const Conjunct &bound) { return llvm::is_contained(original.conjuncts, bound); })) return false;

@@ -15,6 +15,7 @@ struct MapDimension {
   bool fixed = false;                            // the mask also compares with 0, so `start` is exact and may be negative
   bool placeholder = false;                      // one element; the stride is unknown
   bool clamped = false;                          // `start` may have any value past the bounds
+  bool isSigned = false;                         // an additional dimension with a second coordinate, because `start` may be negative
   address::Polynomial bound{};                   // empty: no bound
 };
 

@@ -2,6 +2,7 @@
 #include "gpu/tiles/tma/tensor_accesses.h"
 
 #include "gpu/tiles/tma/map_plan.h"
+#include "gpu/ttg/unknown_code.h"
 #include "support/artifact.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -73,8 +74,7 @@ void TensorAccesses::count(Operation *op) {
   if (Result<ttg::Reduction> kind = atomic ? tmaReduction(atomic) : Failure{}) reduction = *kind;
   if (reduction) count(atomic.getPtr(), 0, 0).reductions.insert(*reduction);
   if (!reduction && isa<tt::AtomicRMWOp, tt::AtomicCASOp>(op)) count(op->getOperand(0), 1, 1);
-  auto assembly = dyn_cast<tt::ElementwiseInlineAsmOp>(op);
-  maySignal |= assembly && !assembly.getPure();
+  hasUnknownCode |= ttg::mayAccessAnyMemory(op);
 }
 
 //===------------------------------------------------------------------------------------------------------- disjoint stores
@@ -161,7 +161,13 @@ Result<LaunchGuards> TensorAccesses::checkOtherAccesses(BlockArgument base, bool
   return guards;
 }
 
+/// Assembly may write to the tensor, read it, or signal to other programs that it is written.
+static Failure accessedByCode(BlockArgument base) {
+  return Failure{"assembly or a library function of the kernel may access " + nameOf(base)};
+}
+
 Result<LaunchGuards> TensorAccesses::checkRead(BlockArgument base) const {
+  if (hasUnknownCode) return accessedByCode(base);
   if (unknown.changes()) return Failure{"the kernel writes through pointers whose tensor is unknown"};
   if (byArgument.lookup(base).changes()) return Failure{"the kernel writes to " + nameOf(base)};
   return checkOtherAccesses(base, /*writes=*/false);
@@ -170,6 +176,7 @@ Result<LaunchGuards> TensorAccesses::checkRead(BlockArgument base) const {
 /// Returns what the kernel does with the tensor, if it does not read it.
 Result<TensorAccesses::Accesses> TensorAccesses::checkOnlyWritten(BlockArgument base) const {
   Accesses accesses = byArgument.lookup(base);
+  if (hasUnknownCode) return accessedByCode(base);
   if (unknown.reads || unknown.changes()) return Failure{"the kernel has pointers whose tensor is unknown"};
   if (accesses.reads) return Failure{"the kernel also reads " + nameOf(base)};
   return accesses;
@@ -190,7 +197,6 @@ Result<LaunchGuards> TensorAccesses::checkReductions(BlockArgument base) const {
   if (!accesses) return Failure{accesses.error()};
   if (accesses->writes) return Failure{"the kernel also stores to " + nameOf(base)};
   if (accesses->reductions.size() > 1) return Failure{"the kernel changes " + nameOf(base) + " by different atomic operations"};
-  if (maySignal) return Failure{"inline assembly may signal other programs before the TMA reduction completes"};
   return checkOtherAccesses(base, /*writes=*/true);
 }
 

@@ -47,8 +47,8 @@ private:
 
   tt::FuncOp function;
   llvm::MapVector<mlir::BlockArgument, Accesses> byArgument;
-  Accesses unknown;       ///< through pointers that no argument is known to be the base of
-  bool maySignal = false; ///< inline assembly may tell other programs that a tensor is written
+  Accesses unknown;            ///< through pointers that no argument is known to be the base of
+  bool hasUnknownCode = false; ///< which may access each tensor, and signal other programs
 };
 
 } // namespace tilewright::gpu
