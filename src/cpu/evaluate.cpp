@@ -509,10 +509,7 @@ static Value emitOther(Context &ctx, Operation *op, ValueRange operands, Type ty
   }
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumRegions() == 0 && op->getNumResults() == 1)
     return recreate(b, op, operands, isa<arith::SelectOp, arith::CmpFOp>(op) ? type : computed);
-  if (auto external = dyn_cast<ExternElementwiseOp>(op))
-    refuse(ctx, op, Diag::cpuFunction, external.getSymbol().str());
-  else
-    refuse(ctx, op, Diag::cpuOperation, op->getName().getStringRef().str());
+  refuse(ctx, op, Diag::cpuOperation, op->getName().getStringRef().str());
   Type element = getElementTypeOrSelf(type);
   return splat(b, isa<FloatType>(element) ? constantFloat(b, element, 0) : constantInt(b, element, 0), lanesOf(type));
 }

@@ -7,6 +7,7 @@
 #include "evaluate/libdevice.h"
 #include "frontend/builtin_emitters.h"
 #include "frontend/link_library.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -25,6 +26,14 @@ static Scalar scalarOfLetter(char letter) {
   case 'v': return Scalar::uint64;
   default: return Scalar::int32; // 'i', and 'b' before it is made a bool
   }
+}
+
+/// The types of an overload's parameters: "(fp32, fp32)".
+static std::string parametersText(const LibraryOverload &overload) {
+  std::string text;
+  for (char letter : overload.parameters)
+    text += (text.empty() ? "" : ", ") + scalarName(scalarOfLetter(letter)).str();
+  return "(" + text + ")";
 }
 
 static const LibraryOverload *findOverload(llvm::StringRef name, llvm::ArrayRef<Operand> values) {
@@ -68,10 +77,7 @@ Maybe emitLibdevice(Emitter &e, Arguments &args) {
     std::string known;
     for (const LibraryOverload &other : libraryOverloads()) {
       if (other.name != name) continue;
-      known += known.empty() ? "(" : " or (";
-      for (size_t i = 0; i < other.parameters.size(); ++i)
-        known += (i ? ", " : "") + scalarName(scalarOfLetter(other.parameters[i])).str();
-      known += ")";
+      known += (known.empty() ? "" : " or ") + parametersText(other);
     }
     return e.ops.failAt(args.ranges[0], Diag::mathType,
                         {("tl." + args.builtin.path).str(), known, values[0].type.scalarType().str(), ".to(tl.float32)"});
@@ -148,15 +154,27 @@ static bool hasType(mlir::Type type, char letter) {
   return scalar == Scalar::fp32 ? element.isF32() : element.isF64();
 }
 
-/// Returns the row that the operation names if its function is written in the language, else null. Back ends report unsupported types.
-static const LibraryOverload *definedOverload(tt::ExternElementwiseOp op) {
+static bool fits(tt::ExternElementwiseOp op, const LibraryOverload &overload) {
+  bool all = overload.parameters.size() == op.getNumOperands() && hasType(op.getType(), overload.result[0]);
+  for (size_t i = 0; all && i < overload.parameters.size(); ++i)
+    all = hasType(op.getOperand(static_cast<unsigned>(i)).getType(), overload.parameters[i]);
+  return all;
+}
+
+/// Returns the row that the operation names. Reports an operation without one: back ends see only functions and types of the table.
+static const LibraryOverload *overloadOf(tt::ExternElementwiseOp op, bool isForCpus) {
+  std::string forms;
   for (const LibraryOverload &overload : libraryOverloads()) {
-    if (overload.symbol != op.getSymbol() || overload.definition.empty()) continue;
-    bool fits = overload.parameters.size() == op.getNumOperands() && hasType(op.getType(), overload.result[0]);
-    for (size_t i = 0; fits && i < overload.parameters.size(); ++i)
-      fits = hasType(op.getOperand(static_cast<unsigned>(i)).getType(), overload.parameters[i]);
-    if (fits) return &overload;
+    if (overload.symbol != op.getSymbol()) continue;
+    if (fits(op, overload)) return &overload;
+    forms += (forms.empty() ? "" : " or ") + parametersText(overload) + " -> " + scalarName(scalarOfLetter(overload.result[0])).str();
   }
+  if (!forms.empty())
+    refuse(op, Diag::refusedBuiltin, {"extern_elementwise of '" + op.getSymbol().str() + "' with these types", "its form is " + forms});
+  else if (isForCpus)
+    refuse(op, Diag::cpuFunction, {op.getSymbol().str()});
+  else
+    refuse(op, Diag::notOnGpus, {"the function '" + op.getSymbol().str() + "'", "write it in terms of the functions of tl and tl.math"});
   return nullptr;
 }
 
@@ -181,9 +199,12 @@ static Maybe callDefinition(Unit &unit, tt::ExternElementwiseOp op, const Librar
 
 bool linkLibrary(ModuleOp module, const KernelOptions &options, Diagnostics &diagnostics) {
   llvm::SmallVector<std::pair<tt::ExternElementwiseOp, const LibraryOverload *>> calls;
-  module.walk([&](tt::ExternElementwiseOp op) {
-    if (const LibraryOverload *overload = definedOverload(op)) calls.emplace_back(op, overload);
+  WalkResult walk = module.walk([&](tt::ExternElementwiseOp op) {
+    const LibraryOverload *overload = overloadOf(op, options.backend != "cuda");
+    if (overload && !overload->definition.empty()) calls.emplace_back(op, overload);
+    return overload ? WalkResult::advance() : WalkResult::interrupt();
   });
+  if (walk.wasInterrupted()) return false;
   if (calls.empty()) return true;
   Budget budget;
   module.getContext()->loadDialect<scf::SCFDialect>();

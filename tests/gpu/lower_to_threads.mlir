@@ -1,4 +1,4 @@
-// RUN: tilewright opt %s --assign-layouts --prepare-lowering --order-accesses --lower-to-threads -split-input-file | FileCheck %s
+// RUN: tilewright opt %s --assign-layouts --allocate-shared --prepare-lowering --order-accesses --lower-to-threads -split-input-file | FileCheck %s
 
 // 256 elements on 128 threads: two scalars each; addresses are integers
 // CHECK-LABEL: tt.func @scale(%arg0: i64, %arg1: f32)

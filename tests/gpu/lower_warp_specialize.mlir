@@ -180,3 +180,46 @@ tt.func public @eleven_partitions() attributes {ttg.config = #config} {
   } : () -> ()
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+
+// All warps run the operations before the partitions, so those of the partitions would add again.
+tt.func public @adds_before(%p: !tt.ptr<i32>) attributes {ttg.config = #config} {
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
+  %yes = arith.constant dense<true> : tensor<128xi1, #four>
+  %s = tt.splat %p : !tt.ptr<i32> -> tensor<128x!tt.ptr<i32>, #four>
+  %a = tt.addptr %s, %i : tensor<128x!tt.ptr<i32>, #four>, tensor<128xi32, #four>
+  // expected-error @+1 {{this operation before the partitions of a kernel is not supported on GPUs}}
+  %old = tt.atomic_rmw add, relaxed, gpu, %a, %i, %yes : (tensor<128x!tt.ptr<i32>, #four>, tensor<128xi32, #four>, tensor<128xi1, #four>) -> tensor<128xi32, #four>
+  ttg.warp_specialize()
+  default {
+    ttg.warp_yield
+  }
+  partition0() num_warps(4) {
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+#four = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+
+// Its scratch memory has room for the warps of the default region.
+tt.func public @counts_before(%p: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.shared_bytes = 4096 : i64} {
+  %i = tt.make_range {start = 0 : i32, end = 128 : i32} : tensor<128xi32, #four>
+  // expected-error @+1 {{this operation before the partitions of a kernel is not supported on GPUs}}
+  %h = tt.histogram %i {ttg.offset = 0 : i64} : tensor<128xi32, #four> -> tensor<128xi32, #four>
+  ttg.warp_specialize()
+  default {
+    ttg.warp_yield
+  }
+  partition0() num_warps(4) {
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}

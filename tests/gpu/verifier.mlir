@@ -138,3 +138,17 @@ tt.func public @plan() attributes {plan = #ttg.mma_plan<in_place result <0> ping
 tt.func public @plan() attributes {plan = #ttg.mma_plan<late result <0> correction 0>} {
   tt.return
 }
+
+// -----
+
+// expected-error @below {{only an argument has ttg.max_value}}
+tt.func public @bound_of_kernel() attributes {ttg.max_value = 3 : i32} {
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{no argument has ttg.vector}}
+tt.func public @vector_of_argument(%p: !tt.ptr<f16> {ttg.vector = 2 : i32}) {
+  tt.return
+}

@@ -246,3 +246,20 @@ tt.func public @too_few(%w: !ttg.barriers<2>, %n: i32) {
   ttg.tcgen05_wait 2 of %w at %n : !ttg.barriers<2>
   tt.return
 }
+
+// -----
+
+tt.func public @beyond_the_allocation() {
+  %t = ttg.tensor_alloc 32
+  // expected-error @below {{its allocation has 32 columns}}
+  %d = ttg.tensor_tile %t, 256 : !ttg.tensor_memory<128x32xf32>
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{failed to parse TTG_Buffer parameter 'layout'}}
+// expected-error @below {{elements in shared memory have 8, 16, 32 or 64 bits}}
+tt.func public @elements_without_bits(%b: !ttg.buffer<1 x f32, #ttg.shared<4, offset [[1], [2]], 0>>) {
+  tt.return
+}

@@ -126,3 +126,19 @@ def test_functions_with_the_mark_alone():
     out = np.zeros(32, np.float32)
     optional_masks[(1, )](x, out, 5, 16)
     np.testing.assert_array_equal(out, [*x[:5], *[7] * 11, *x])
+
+
+@core.extern
+def remainder_of_one_operand(a, _semantic=None):
+    return core.extern_elementwise("", "", [a], {(core.dtype("fp32"),): ("__nv_fmodf", core.dtype("fp32"))}, is_pure=True, _semantic=_semantic)
+
+
+@core.extern
+def integer_of_floor(a, _semantic=None):
+    return core.extern_elementwise("", "", [a], {(core.dtype("fp32"),): ("__nv_floorf", core.dtype("int32"))}, is_pure=True, _semantic=_semantic)
+
+
+@pytest.mark.parametrize("function", [remainder_of_one_operand, integer_of_floor])
+def test_library_functions_take_the_types_of_their_table(function):
+    with pytest.raises(CompilationError, match="with these types is not supported"):
+        extern_kernel[(1, )](np.zeros(16, np.float32), np.zeros(16, np.float32), function)

@@ -4,6 +4,8 @@
 
 #include "gpu/schedule/program_loop.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/ttg/element_sizes.h"
+#include "ir/refusal.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -20,11 +22,17 @@ LogicalResult lowerBlock(ThreadContext &t, Block &block) {
 }
 
 /// For each value that a loop carries, whether it stays packed in 32-bit words.
-static SmallVector<bool> carriedInWords(scf::ForOp loop) {
+static FailureOr<SmallVector<bool>> carriedInWords(scf::ForOp loop) {
   SmallVector<bool> inWords(loop.getNumRegionIterArgs());
-  if (auto packed = loop->getAttrOfType<DenseI64ArrayAttr>(ttg::packedWordsName))
-    for (int64_t number : packed.asArrayRef())
-      inWords[static_cast<size_t>(number)] = true;
+  auto packed = loop->getAttrOfType<DenseI64ArrayAttr>(ttg::packedWordsName);
+  for (int64_t number : packed ? packed.asArrayRef() : ArrayRef<int64_t>()) {
+    bool isCarried = number >= 0 && number < static_cast<int64_t>(inWords.size());
+    Type type = isCarried ? loop.getInitArgs()[static_cast<size_t>(number)].getType() : Type();
+    int64_t bits = isCarried ? ttg::elementBits(type) : 0;
+    if ((bits != 8 && bits != 16) || threadValueCount(type) * bits % 32 != 0)
+      return bug(loop, "it does not carry a tile number " + std::to_string(number) + " of whole 32-bit words"), failure();
+    inWords[static_cast<size_t>(number)] = true;
+  }
   return inWords;
 }
 
@@ -56,7 +64,9 @@ static void scatterCarried(ThreadContext &t, ValueRange values, ArrayRef<bool> i
 
 static LogicalResult lowerFor(ThreadContext &t, scf::ForOp loop) {
   if (ttg::ClcProgramOp program = clcProgramOf(loop)) return lowerProgramLoop(t, loop, program);
-  SmallVector<bool> inWords = carriedInWords(loop);
+  FailureOr<SmallVector<bool>> carried = carriedInWords(loop);
+  if (failed(carried)) return failure();
+  const SmallVector<bool> &inWords = *carried;
   auto fresh = scf::ForOp::create(t.b, t.getScalar(loop.getLowerBound()), t.getScalar(loop.getUpperBound()), t.getScalar(loop.getStep()),
                                   gatherCarried(t, loop.getInitArgs(), inWords));
   fresh.setUnsignedCmp(loop.getUnsignedCmp());

@@ -94,6 +94,7 @@ static LogicalResult lowerFunction(tt::FuncOp source, ttg::ConfigAttr config, co
   SmallVector<Type> arguments;
   for (Type type : source.getArgumentTypes()) {
     if (isa<tt::TensorDescType>(type)) return bug(source, "one of its arguments is a tensor descriptor that was not expanded");
+    if (isa<RankedTensorType>(type)) return bug(source, "one of its arguments is a tile");
     arguments.push_back(scalarType(type));
   }
   t.b.setInsertionPoint(source);

@@ -250,13 +250,14 @@ static LogicalResult notBuilt(Operation *op, StringRef function) {
   return refuse(op, Diag::notOnGpus, {"the function '" + function.str() + "'", "write it in terms of the functions of tl and tl.math"});
 }
 
+/// link-library has compared the number of operands and the types with the table of libdevice's functions.
 static LogicalResult lowerExtern(ThreadContext &t, tt::ExternElementwiseOp op) {
   LogicalResult result = lowerElements(t, op, [&](ValueRange x) -> Value {
     for (StringRef name : functionsOfSymbol(op.getSymbol()))
       if (Value value = mathFunction(t, name, x)) return value;
     return {};
   });
-  return succeeded(result) ? result : notBuilt(op, op.getSymbol());
+  return succeeded(result) ? result : bug(op, "there is no function '" + op.getSymbol().str() + "'");
 }
 
 /// e^x as 2^(x log2 e). If x is rounded (ttg.rounded), the rounding of the product adds no larger error than that of x. Upstream does this

@@ -5,6 +5,7 @@
 // threads are numbered from 0.
 #include "gpu/cost_model/registers.h"
 #include "gpu/schedule/named_barriers.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/control_flow.h"
 #include "gpu/thread/lowering_table.h"
 #include "ir/refusal.h"
@@ -93,10 +94,25 @@ static LogicalResult lowerPartitions(ThreadContext &t, ttg::WarpSpecializeOp op,
   return success();
 }
 
+/// All warps run the operations before the partitions. Returns one that is right only in those of the default region, or null: it writes a
+/// tile, or needs scratch memory for one.
+static Operation *onlyForDefaultWarps(ttg::WarpSpecializeOp partitions) {
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  Operation *found = nullptr;
+  for (Operation &before : llvm::make_range(partitions->getBlock()->begin(), partitions->getIterator()))
+    before.walk([&](Operation *op) {
+      bool hasTile = llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile);
+      if (!found && hasTile && (scratchBytes(op) != 0 || hasEffect<MemoryEffects::Write>(op))) found = op;
+    });
+  return found;
+}
+
 static LogicalResult lowerWarpSpecialize(ThreadContext &t, ttg::WarpSpecializeOp op) {
   auto kernel = dyn_cast<tt::FuncOp>(op->getParentOp());
   if (!kernel || op != ttg::partitionsAtEnd(kernel))
     return refuse(op, Diag::notOnGpus, {"an operation after the partitions of a kernel", "end the kernel with ttg.warp_specialize"});
+  if (Operation *before = onlyForDefaultWarps(op))
+    return refuse(before, Diag::notOnGpus, {"this operation before the partitions of a kernel", "move it into the default region"});
   if (op.getPartitions().size() > maxPartitions)
     return refuse(op, Diag::notOnGpus,
                   {"a kernel with " + std::to_string(op.getPartitions().size()) + " partitions",

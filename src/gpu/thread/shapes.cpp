@@ -98,6 +98,9 @@ static LogicalResult mapRegisters(ThreadContext &t, Operation *op, Value from, c
 }
 
 static LogicalResult lowerJoin(ThreadContext &t, tt::JoinOp op) {
+  Layout halves = ttg::layoutOf(op.getLhs().getType());
+  if (ttg::layoutOf(op.getType()) != halves.joined() || ttg::layoutOf(op.getRhs().getType()) != halves)
+    return bug(op, "its layout does not match those of its operands");
   ThreadValues results;
   for (auto [first, second] : llvm::zip(t.get(op.getLhs()), t.get(op.getRhs()))) {
     results.push_back(first);
@@ -115,7 +118,9 @@ static LogicalResult lowerUnsplat(ThreadContext &t, tt::UnsplatOp op) {
 
 static LogicalResult lowerSplit(ThreadContext &t, tt::SplitOp op) {
   std::optional<Halves> halves = ttg::layoutOf(op.getSrc().getType()).splitHalves();
-  if (!halves) return bug(op, "a thread does not hold both halves of what is split");
+  if (!halves) return bug(op, "a thread does not hold both halves of its operand");
+  for (Value half : {op.getOutLHS(), op.getOutRHS()})
+    if (ttg::layoutOf(half.getType()) != halves->layout) return bug(op, "its layouts do not match that of its operand");
   ThreadValues first, second;
   for (auto [reg, value] : llvm::enumerate(t.get(op.getSrc())))
     (reg >> halves->registerBit & 1 ? second : first).push_back(value);

@@ -2,6 +2,7 @@
 #include "gpu/thread/thread_context.h"
 
 #include "gpu/machine/mbarrier_scope.h"
+#include "gpu/schedule/shared_memory/scratch.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,9 +40,13 @@ Type memoryType(Type scalar) {
 const ThreadValues &ThreadContext::get(Value value) {
   if (auto found = values.find(value); found != values.end()) return found->second;
   Operation *op = value.getDefiningOp();
-  bug(op ? op : cast<BlockArgument>(value).getOwner()->getParentOp(), "a value of it is used that no thread holds");
-  Type type = scalarType(getElementTypeOrSelf(value.getType()));
-  return missing.emplace_back(static_cast<size_t>(threadValueCount(value.getType())), ub::PoisonOp::create(b, type));
+  return missingValue(op ? op : cast<BlockArgument>(value).getOwner()->getParentOp(), "a value of it is used that no thread holds",
+                      scalarType(getElementTypeOrSelf(value.getType())), threadValueCount(value.getType()));
+}
+
+const ThreadValues &ThreadContext::missingValue(Operation *op, const std::string &what, Type scalar, int64_t count) {
+  bug(op, what);
+  return missing.emplace_back(static_cast<size_t>(count), ub::PoisonOp::create(b, scalar));
 }
 
 ThreadValues gather(ThreadContext &t, ValueRange values) {
@@ -199,7 +204,9 @@ void arriveAt(ThreadContext &t, Value barrier, Value predicate, bool inCluster, 
 
 Value scratch(ThreadContext &t, Operation *op) {
   auto attribute = op->getAttrOfType<IntegerAttr>(ttg::offsetName);
-  int64_t offset = attribute ? attribute.getInt() : 0;
+  if (!attribute || attribute.getInt() + scratchBytes(op) > t.kernel.sharedBytes)
+    return t.missingValue(op, "allocate-shared has reserved no scratch memory for it", t.b.getI32Type()).front();
+  int64_t offset = attribute.getInt();
   Value base = ptx::SharedBaseOp::create(t.b, t.b.getI32Type());
   return offset ? arith::AddIOp::create(t.b, base, t.i32(offset)) : base;
 }

@@ -56,7 +56,9 @@ public:
   const ThreadValues &get(Value value);
   Value getScalar(Value value) { return get(value).front(); }
   void set(Value value, ThreadValues scalars) { values[value] = std::move(scalars); }
-  /// True if each value that was read had scalars.
+  /// Reports a bug and returns poison. The function is not lowered.
+  const ThreadValues &missingValue(mlir::Operation *op, const std::string &what, Type scalar, int64_t count = 1);
+  /// True if no value is missing.
   bool isComplete() const { return missing.empty(); }
 
   Value i32(int64_t value);
@@ -66,7 +68,7 @@ public:
 
 private:
   llvm::DenseMap<Value, ThreadValues> values;
-  std::list<ThreadValues> missing; // poison, for uses of values that have no scalars
+  std::list<ThreadValues> missing; // poison
 };
 
 // ---- types: pointers are i64, buffers and barriers i32, 8-bit floats i8; in memory, i1 is a byte

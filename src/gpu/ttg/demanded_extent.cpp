@@ -50,7 +50,7 @@ Dims demandedExtent(Value tile) {
   return demanded;
 }
 
-Dims mmaExtent(tt::DotOp dot) {
+Dims coveringExtent(tt::DotOp dot) {
   Dims valid = validExtent(dot), shape = ttg::shapeOf(dot.getType());
   int64_t steps[2] = {wgmmaRows, getElementTypeOrSelf(dot.getA().getType()).isInteger() ? wgmmaColumnStepOfIntegers : wgmmaColumnStep};
   // A warp group may have fewer rows than the other ones, but must execute the same instruction.

@@ -19,6 +19,6 @@ void splitValidExtent(tt::DotOp dot, int64_t dim, int64_t ctas, std::optional<in
 /// Returns the demanded elements of a tile by dimension: all of it, unless only dots read it.
 Dims demandedExtent(mlir::Value tile);
 /// Returns the rows and columns that wgmma instructions compute so that they cover the valid ones. The result must have a layout.
-Dims mmaExtent(tt::DotOp dot);
+Dims coveringExtent(tt::DotOp dot);
 
 } // namespace tilewright::gpu

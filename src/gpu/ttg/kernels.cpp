@@ -1,4 +1,5 @@
 // Kernels of the dialect: passes over them, what they assume about launches, and what passes say about them.
+#include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/kernel_target.h"
 #include "gpu/ttg/tile_equivalence.h"
 #include "gpu/ttg/ttg.h"
@@ -31,6 +32,8 @@ LogicalResult ttg::onKernels(ModuleOp module, function_ref<LogicalResult(tt::Fun
   for (auto function : llvm::make_early_inc_range(module.getOps<tt::FuncOp>())) {
     ConfigAttr config = configOf(function);
     if (!config) return bug(function, "this kernel has no " + configName.str());
+    if (!llvm::isPowerOf2_64(static_cast<uint64_t>(config.getWarps())) || config.getCtas() < 1)
+      return bug(function, "the number of its warps is not a power of two, or it has no CTA");
     std::optional<GpuTarget> target = targetOf(function);
     if (!target) return bug(function, "unknown GPU target " + config.getTarget().str());
     if (failed(pass(function, config, *target))) return failure();
@@ -67,13 +70,27 @@ private:
     };
     return llvm::all_of(op->getOperandTypes(), agrees) && llvm::all_of(op->getResultTypes(), agrees);
   }
+  LogicalResult checkBuffer(Operation *op, BufferType type) {
+    gpu::SharedLayout layout = type.getLayout().layout();
+    if (type.getDepth() < 1 || !layout.isInjective())
+      return bug(op, "the buffer does not have an offset for each element: " + mlirText(type));
+    if (layout.elementBits != memoryBits(type.getElementType()))
+      return bug(op, "the buffer and its layout have different elements: " + mlirText(type));
+    known.insert(type);
+    return success();
+  }
+
   LogicalResult check(Operation *op, Type type) {
+    if (known.contains(type)) return success();
+    if (auto buffer = dyn_cast<BufferType>(type)) return checkBuffer(op, buffer);
+    if (auto barriers = dyn_cast<BarriersType>(type); barriers && barriers.getCount() < 1) return bug(op, "there are no barriers");
     auto tile = dyn_cast<RankedTensorType>(type);
-    if (!tile || known.contains(tile)) return success();
+    if (!tile) return success();
     if (!hasLayout(tile)) return bug(op, "this tile has no layout; assign-layouts must run first: " + mlirText(tile));
     gpu::Layout layout = layoutOf(tile);
     if (ArrayRef<int64_t>(layout.shape) != tile.getShape())
       return bug(op, "the layout and its tile have different shapes: " + mlirText(tile));
+    if (layout != layout.dropRepeatedRegisters()) return bug(op, "registers of the layout hold the same elements: " + mlirText(tile));
     if (layout.bits(gpu::Axis::lane) != gpu::laneBits || !suitsWarps(layout) || !layout.isSurjective())
       return bug(op, "the layout does not cover all elements of its tile with the " + std::to_string(warps) +
                          " warps that run this operation: " + mlirText(tile));

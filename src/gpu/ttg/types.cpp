@@ -125,9 +125,12 @@ Attribute SharedAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> shape;
   SmallVector<uint32_t> bases;
   int64_t bits = 0;
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseShape(parser, shape) || parser.parseComma() || parser.parseKeyword("offset") ||
       parseBases(parser, shape, bases) || parser.parseComma() || parser.parseInteger(bits) || parser.parseGreater())
     return {};
+  if (!llvm::is_contained({8, 16, 32, 64}, bits))
+    return parser.emitError(loc, "elements in shared memory have 8, 16, 32 or 64 bits"), Attribute();
   return SharedAttr::get(parser.getContext(), shape, bases, bits);
 }
 

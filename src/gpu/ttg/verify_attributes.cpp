@@ -52,7 +52,9 @@ static LogicalResult verify(Operation *op, NamedAttribute attribute, bool isOfAr
 #include "gpu/ttg/ttg_attributes.def"
   };
   const auto *known = llvm::find_if(rows, [&](const KnownAttribute &k) { return k.name == attribute.getName(); });
-  if (known == std::end(rows) || known->isOfArgument != isOfArgument) return success(); // upstream's, on modules for instance
+  if (known == std::end(rows)) return success(); // upstream's, on modules for instance
+  if (known->isOfArgument != isOfArgument)
+    return op->emitOpError() << (isOfArgument ? "no argument has " : "only an argument has ") << known->name;
   if (!known->hasType(attribute.getValue())) return op->emitOpError() << known->name << " must be " << known->type;
   if (!known->standsOn(op)) return op->emitOpError() << "only " << known->place << " has " << known->name;
   return success();

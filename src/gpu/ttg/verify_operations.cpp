@@ -180,8 +180,10 @@ LogicalResult TensorFreeOp::verify() {
 }
 
 LogicalResult TensorTileOp::verify() {
-  if (getDepth() < 1 || getColumn() + getDepth() * getType().columns() > gpu::tensorColumns)
-    return emitOpError("tensor memory has ") << gpu::tensorColumns << " columns";
+  auto alloc = getAddress().getDefiningOp<TensorAllocOp>();
+  int64_t columns = alloc ? static_cast<int64_t>(alloc.getColumns()) : gpu::tensorColumns;
+  if (getDepth() < 1 || getColumn() + getDepth() * getType().columns() > columns)
+    return emitOpError(alloc ? "its allocation has " : "tensor memory has ") << columns << " columns";
   return success();
 }
 

@@ -71,7 +71,9 @@ static LogicalResult lowerAtomic(ThreadContext &t, tt::AtomicRMWOp op) {
   bool native = bits >= 32 || (isAdd && (type.isF16() || (type.isBF16() && t.kernel.target.bf16Atomics)));
   // One fence for all elements of a thread, instead of one for each element.
   const ThreadValues &addresses = t.get(op.getPtr());
-  size_t width = accessWidth(op);
+  FailureOr<size_t> access = accessWidth(op, addresses.size());
+  if (failed(access)) return failure();
+  size_t width = *access;
   bool fenced = native && addresses.size() > width && order != ptx::Order::relaxed;
   if (fenced && order != ptx::Order::acquire) ptx::FenceOp::create(t.b, scope);
   ThreadValues results;

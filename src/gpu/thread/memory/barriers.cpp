@@ -36,13 +36,14 @@ static LogicalResult lowerFenceAsync(ThreadContext &t, ttg::FenceAsyncOp op) {
 }
 
 Value barrierAt(ThreadContext &t, Value barriers, Value index) {
-  return arith::AddIOp::create(t.b, t.getScalar(barriers), arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(3)));
+  return arith::AddIOp::create(t.b, t.getScalar(barriers),
+                               arith::ShLIOp::create(t.b, t.getScalar(index), t.i32(llvm::Log2_64(mbarrierBytes))));
 }
 
 /// The barrier of the thread's warp group.
 static Value barrierOfGroup(ThreadContext &t, Value barriers, Value index) {
   Value group = arith::ShRUIOp::create(t.b, t.threads.warp, t.i32(warpGroupBit));
-  return arith::AddIOp::create(t.b, barrierAt(t, barriers, index), arith::ShLIOp::create(t.b, group, t.i32(3)));
+  return arith::AddIOp::create(t.b, barrierAt(t, barriers, index), arith::ShLIOp::create(t.b, group, t.i32(llvm::Log2_64(mbarrierBytes))));
 }
 
 static LogicalResult lowerInitBarriers(ThreadContext &t, ttg::InitBarriersOp op) {

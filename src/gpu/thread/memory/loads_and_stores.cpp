@@ -71,7 +71,9 @@ static LogicalResult lowerLoad(ThreadContext &t, tt::LoadOp op) {
   Type type = scalarType(getElementTypeOrSelf(op.getType()));
   Type inMemory = memoryType(type);
   const ThreadValues &addresses = t.get(op.getPtr());
-  size_t width = accessWidth(op);
+  FailureOr<size_t> access = accessWidth(op, addresses.size());
+  if (failed(access)) return failure();
+  size_t width = *access;
   ThreadValues results;
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (size_t first = repeats.firstOf(reg); first != reg) {
@@ -108,7 +110,9 @@ static LogicalResult lowerStore(ThreadContext &t, tt::StoreOp op) {
   // Only one of the threads that hold an element stores it.
   Value first = performs(t, op.getPtr().getType());
   const ThreadValues &addresses = t.get(op.getPtr());
-  size_t width = accessWidth(op);
+  FailureOr<size_t> access = accessWidth(op, addresses.size());
+  if (failed(access)) return failure();
+  size_t width = *access;
   IntegerAttr tile = t.b.getI32IntegerAttr(static_cast<int32_t>(t.tileStores++));
   for (size_t reg = 0; reg < addresses.size(); reg += width) {
     if (op.getMask() && isFalse(t.get(op.getMask())[reg])) continue;

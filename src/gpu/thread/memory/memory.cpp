@@ -3,6 +3,7 @@
 
 #include "gpu/schedule/shared_memory/scratch.h"
 #include "gpu/thread/memory/flat_tiles.h"
+#include "ir/refusal.h"
 
 using namespace mlir;
 
@@ -22,9 +23,11 @@ ptx::Scope scopeOf(tt::MemSyncScope scope) {
   return *ptx::symbolizeScope(tt::stringifyMemSyncScope(scope));
 }
 
-size_t accessWidth(Operation *op) {
-  auto width = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
-  return width ? static_cast<size_t>(width.getInt()) : 1;
+FailureOr<size_t> accessWidth(Operation *op, size_t registers) {
+  auto attribute = op->getAttrOfType<IntegerAttr>(ttg::vectorName);
+  size_t width = attribute ? static_cast<size_t>(attribute.getInt()) : 1;
+  if (!llvm::isPowerOf2_64(width) || width > registers) return bug(op, "the registers of a thread are not whole accesses"), failure();
+  return width;
 }
 
 Value performs(ThreadContext &t, Type pointer) {

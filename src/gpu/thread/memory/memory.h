@@ -9,8 +9,8 @@ ptx::Eviction evictionOf(tt::EvictionPolicy policy);
 ptx::Cache cacheOf(tt::CacheModifier modifier);
 ptx::Order orderOf(tt::MemSemantic semantic);
 ptx::Scope scopeOf(tt::MemSyncScope scope);
-/// The number of consecutive registers of one access.
-size_t accessWidth(mlir::Operation *op);
+/// The number of consecutive registers of one access by a thread that has this many.
+mlir::FailureOr<size_t> accessWidth(mlir::Operation *op, size_t registers);
 /// The predicate of the threads that perform an access to pointers of this type once for each element; null: all.
 Value performs(ThreadContext &t, Type pointer);
 /// Sends the results of an operation from the threads that perform it to all threads that hold them. This needs a barrier, so all earlier

@@ -194,11 +194,13 @@ static LogicalResult lowerCopyAsync(ThreadContext &t, ttg::CopyAsyncOp op) {
   VectorAccess access = vectorAccess(layout, shared);
   if (failed(prove(op, shared, layout, access, verifyVectors))) return failure();
   // The width is limited by contiguous elements in both memories: for pointers, `ttg.vector` registers.
-  int64_t elements = std::min(static_cast<int64_t>(accessWidth(op)), registersInOrder(access));
+  const ThreadValues &pointers = t.get(op.getPointers());
+  FailureOr<size_t> width = accessWidth(op, pointers.size());
+  if (failed(width)) return failure();
+  int64_t elements = std::min(static_cast<int64_t>(*width), registersInOrder(access));
   int64_t bytes = elements * shared.elementBytes();
   if (bytes < 4) return bug(op, "an asynchronous copy moves 4 bytes at least");
   SharedAddresses addresses(t, t.getScalar(op.getBuffer()), layout, shared, Value());
-  const ThreadValues &pointers = t.get(op.getPointers());
   Value first = holdsFirstCopy(t, layout);
   for (const VectorAccess::Vector &vector : access.vectors)
     for (size_t i = 0; i < vector.registers.size(); i += static_cast<size_t>(elements)) {

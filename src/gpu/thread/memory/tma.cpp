@@ -59,11 +59,11 @@ static LogicalResult lowerTmaLoad(ThreadContext &t, ttg::TmaLoadOp op) {
 struct WarpGroupRows {
   Value row, offset, isFirst;
 };
-/// Null if TMA cannot read the buffer.
+/// Null if the buffer has no rows that TMA can read.
 static std::optional<WarpGroupRows> warpGroupRows(ThreadContext &t, ttg::TmaStoreOp op) {
   SharedLayout shared = sharedOf(op.getBuffer());
   std::optional<TmaBox> box = tmaBox(shared);
-  if (!box) return std::nullopt;
+  if (!box || box->spanBytes == 0 || op.getCoordinates().size() < 2) return std::nullopt;
   int64_t rows = shared.shape[0] / (t.threads.warps / warpsOfGroup);
   Value group = arith::ShRUIOp::create(t.b, t.threads.warp, t.i32(warpGroupBit));
   Value inGroup = arith::AndIOp::create(t.b, t.threads.index, t.i32(threadsOfGroup - 1));
@@ -72,14 +72,14 @@ static std::optional<WarpGroupRows> warpGroupRows(ThreadContext &t, ttg::TmaStor
 }
 
 static LogicalResult lowerTmaStore(ThreadContext &t, ttg::TmaStoreOp op) {
-  bool own = op.getPerWarpGroup();
-  std::optional<WarpGroupRows> rows = own ? warpGroupRows(t, op) : WarpGroupRows{};
+  bool perGroup = op.getPerWarpGroup();
+  std::optional<WarpGroupRows> rows = perGroup ? warpGroupRows(t, op) : WarpGroupRows{};
   if (!rows) return bug(op, "TMA cannot read this buffer");
-  Value predicate = own ? rows->isFirst : isFirstThread(t);
+  Value predicate = perGroup ? rows->isFirst : isFirstThread(t);
   LogicalResult done =
       forBoxes(t, op, op.getBuffer(), op.getCopiedExtent(), op.getCoordinates(), [&](const TmaBox &, ValueRange at, Value address) {
         SmallVector<Value> coordinates(at);
-        if (own) {
+        if (perGroup) {
           coordinates[1] = arith::AddIOp::create(t.b, coordinates[1], rows->row);
           address = arith::AddIOp::create(t.b, address, rows->offset);
         }

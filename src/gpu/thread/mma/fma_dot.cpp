@@ -3,6 +3,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/thread/lowering_table.h"
 #include "gpu/thread/math.h"
+#include "gpu/thread/memory/shared.h"
 #include "ir/refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,6 +15,22 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
+static bool isRowMajor(const SharedLayout &shared) {
+  return shared == SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size())));
+}
+
+static int64_t bytesOfRow(const SharedLayout &shared) {
+  return shared.shape.back() * shared.elementBytes();
+}
+
+/// True if FmaOperand can read the buffer.
+static bool isReadable(Value buffer, bool isA) {
+  SharedLayout shared = sharedOf(buffer);
+  int64_t row = bytesOfRow(shared);
+  bool canSwizzle = isA && shared.shape.size() == 2 && (row == 64 || row == 128);
+  return isRowMajor(shared) || (canSwizzle && shared == SharedLayout::swizzled(shared.shape, shared.elementBits, row, rowMajorOrder(2)));
+}
+
 namespace {
 /// An operand of a dot on CUDA cores: in shared memory in row-major order, except that the 16-byte chunks of A's rows may be permuted. It
 /// is read at the K of a loop, as many contiguous elements at a time as 16 bytes hold: along K for A, along a row for B.
@@ -22,9 +39,8 @@ public:
   /// `limit`: the maximum number of contiguous elements in one load.
   FmaOperand(ThreadContext &t, ttg::FmaDotOp op, bool isA, int64_t limit)
       : t(t), op(op), isA(isA), result(ttg::layoutOf(op.getType())), type(cast<ttg::BufferType>((isA ? op.getA() : op.getB()).getType())) {
-    const SharedLayout &shared = type.getLayout().layout();
-    if (shared != SharedLayout::rowMajor(shared.shape, shared.elementBits, rowMajorOrder(static_cast<int64_t>(shared.shape.size()))))
-      chunks = shared.shape.back() * bytes() - 16;
+    SharedLayout shared = type.getLayout().layout();
+    if (!isRowMajor(shared)) chunks = bytesOfRow(shared) - 16;
     for (int axis : {0, 1})
       for (uint32_t basis : result.basesOf(axis == 0 ? Axis::lane : Axis::warp))
         threadOffsets[axis].push_back(static_cast<uint32_t>(permuted(offsetOf(coordinatesOf(result.shape, basis)))));
@@ -120,6 +136,7 @@ private:
 } // namespace
 
 static LogicalResult lowerFmaDot(ThreadContext &t, ttg::FmaDotOp op) {
+  if (!isReadable(op.getA(), /*isA=*/true) || !isReadable(op.getB(), /*isA=*/false)) return bug(op, "its threads cannot read this buffer");
   Layout layout = ttg::layoutOf(op.getType());
   int64_t depth = cast<ttg::BufferType>(op.getA().getType()).getShape().back(), registers = layout.registersPerThread();
   FmaOperand a(t, op, true, std::clamp<int64_t>(maxMultiplyAdds / registers, 1, maxContiguousOfFma)),

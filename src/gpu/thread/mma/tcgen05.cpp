@@ -3,6 +3,7 @@
 // docs/stages/gpu_blackwell.md has the layouts and the rules.
 #include "gpu/machine/tcgen05.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/thread/memory/shared.h"
 #include "gpu/thread/mma/matrix_registers.h"
 #include "ir/refusal.h"
 
@@ -241,8 +242,7 @@ static LogicalResult lowerMma(ThreadContext &t, ttg::Tcgen05MmaOp op) {
 }
 
 static LogicalResult lowerCommit(ThreadContext &t, ttg::Tcgen05CommitOp op) {
-  Value offset = arith::ShLIOp::create(t.b, t.getScalar(op.getIndex()), t.i32(llvm::Log2_64(mbarrierBytes)));
-  Value barrier = arith::AddIOp::create(t.b, t.getScalar(op.getBarriers()), offset);
+  Value barrier = barrierAt(t, op.getBarriers(), op.getIndex());
   Value both = op.getPaired() ? t.constant(t.b.getI16Type(), t.b.getI16IntegerAttr(0b11)) : Value();
   inFirstWarp(
       t, [&] { ptx::Tcgen05CommitOp::create(t.b, barrier, both, ptx::ElectOp::create(t.b, t.b.getI1Type()), ctaGroupOf(op.getPaired())); });

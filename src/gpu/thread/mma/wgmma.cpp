@@ -4,6 +4,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/machine/wgmma_descriptor.h"
 #include "gpu/thread/lowering_table.h"
+#include "gpu/thread/math.h"
 #include "gpu/thread/mma/matrix_registers.h"
 #include "gpu/ttg/mma_extent.h"
 #include "ir/refusal.h"
@@ -120,7 +121,10 @@ static FailureOr<WarpgroupMma> mmaOf(ThreadContext &t, ttg::MmaAsyncOp op) {
   if (failed(packedA)) return refuseLayout("the first operand is not in wgmma's layout");
   std::optional<ptx::Format> aFormat = formatOf(aElement), bFormat = formatOf(bType.getElementType());
   std::optional<ptx::Format> dFormat = accumulatorOf(dType.getElementType());
-  if (!aFormat || !bFormat || !dFormat) return refuseLayout("wgmma does not multiply these elements");
+  bool areBytes =
+      aElement.getIntOrFloatBitWidth() == 8 && isa<FloatType>(aElement) && isByteFloat(bType.getElementType()); // of two formats
+  if (!aFormat || !bFormat || !dFormat || (aElement != bType.getElementType() && !areBytes))
+    return refuseLayout("wgmma does not multiply these elements");
   return WarpgroupMma{*aFormat,
                       *bFormat,
                       *dFormat,

@@ -214,7 +214,7 @@ std::array<int64_t, 3> instructionShape(tt::DotOp dot, ttg::DotChoiceAttr choice
   Type a = dot.getA().getType();
   int64_t bits = ttg::memoryBits(a), depth = 8 * mmaDepthBytes / bits;
   switch (choice.getKind()) {
-  case ttg::MmaKind::wgmma: return {wgmmaRows, std::min(choice.getColumns(), mmaExtent(dot)[1]), depth};
+  case ttg::MmaKind::wgmma: return {wgmmaRows, std::min(choice.getColumns(), coveringExtent(dot)[1]), depth};
   case ttg::MmaKind::tcgen05: return {std::min(ttg::shapeOf(a)[0], tensorMemoryLanes), choice.getColumns(), depth};
   case ttg::MmaKind::mma: break;
   case ttg::MmaKind::fma: return {0, 0, depth};

@@ -109,7 +109,7 @@ private:
     Source source = sourceOf(operand);
     auto load = source.tile.getDefiningOp<ttg::DescriptorLoadOp>();
     if (!load || load.getCopiedExtent().empty()) return;
-    byDescriptor = byDescriptor && mmaExtent(dot)[dim] <= load.getCopiedExtent()[static_cast<size_t>(source.order[dim])];
+    byDescriptor = byDescriptor && coveringExtent(dot)[dim] <= load.getCopiedExtent()[static_cast<size_t>(source.order[dim])];
     if (!byDescriptor) load.setCopiedExtent({});
   }
 
@@ -248,7 +248,7 @@ private:
     storePending(dot);
     Value c = accumulator(dot, choice.getKind());
     // tcgen05.mma computes the whole tile, with the precision of f32.
-    Dims shape = ttg::shapeOf(dot.getType()), extent = isTcgen05 ? shape : mmaExtent(dot);
+    Dims shape = ttg::shapeOf(dot.getType()), extent = isTcgen05 ? shape : coveringExtent(dot);
     DenseI64ArrayAttr part = extent != shape ? b.getDenseI64ArrayAttr(extent) : DenseI64ArrayAttr();
     IntegerAttr interval = isTcgen05 ? IntegerAttr() : promotionInterval(dot);
     auto d = ttg::MmaAsyncOp::create(b, dot.getLoc(), c.getType(), a, second, c, Value(), interval, part);
