@@ -7,6 +7,7 @@
 #include "driver/steps.h"
 #include "gpu/schedule/clusters/cta_pairs.h"
 #include "gpu/ttg/ttg.h"
+#include "gpu/ttg/unknown_code.h"
 #include "ir/bug_filter.h"
 #include "support/gpu_hardware.h"
 #include "support/target.h"
@@ -27,7 +28,7 @@ static llvm::ArrayRef<Step> stepsUpToSchedule() {
 static bool haveRowsOfPair(tt::FuncOp function) {
   bool hasDot = false;
   auto walk = function.walk([&](Operation *op) {
-    if (isa<tt::ElementwiseInlineAsmOp>(op)) return WalkResult::interrupt();
+    if (ttg::mayDependOnLaunch(op)) return WalkResult::interrupt();
     if (!isa<tt::DotOp, tt::DotScaledOp>(op)) return WalkResult::advance();
     hasDot = true;
     auto tile = cast<RankedTensorType>(op->getResult(0).getType());

@@ -49,7 +49,7 @@ void setStrictRounding(ModuleOp module) {
   for (Operation *op : found)
     replace(op);
   for (auto kernel : module.getOps<tt::FuncOp>())
-    kernel->setAttr(ttg::orderedSumsName, UnitAttr::get(module.getContext()));
+    kernel->setAttr(ttg::strictNumericsName, UnitAttr::get(module.getContext()));
 }
 
 } // namespace tilewright

@@ -78,3 +78,28 @@ tt.func public @lock(%x: !tt.ptr<i32>, %lock: !tt.ptr<i32>, %v: i32) attributes 
   }
   tt.return
 }
+
+// -----
+
+#config = #ttg.config<warps = 4, ctas = 1, stages = 3, maxRegisters = 0, target = "sm_90a">
+
+// The barrier before the partitions is one of all warps. Afterwards each partition orders its own accesses.
+// CHECK-LABEL: tt.func public @partitions
+tt.func public @partitions(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %v: f32) attributes {ttg.config = #config} {
+  // CHECK: tt.store
+  // CHECK-NEXT: ttg.cta_barrier {allWarps}
+  // CHECK-NEXT: ttg.warp_specialize
+  tt.store %x, %v : !tt.ptr<f32>
+  ttg.warp_specialize() attributes {requestedRegisters = array<i32: 24>}
+  default {
+    // CHECK-NOT: cta_barrier
+    ttg.warp_yield
+  }
+  partition0() num_warps(4) {
+    // CHECK: tt.load
+    // CHECK-NOT: cta_barrier
+    %b = tt.load %x : !tt.ptr<f32>
+    ttg.warp_return
+  } : () -> ()
+  tt.return
+}

@@ -5,6 +5,8 @@ import os
 
 import numpy as np
 import pytest
+import tilewright as triton
+import tilewright.language as tl
 from checks import ON_GPU, documented_errors
 from test_libdevice import ONE, TWO, one_kernel, two_kernel
 
@@ -60,3 +62,21 @@ def test_two_arguments(name, engine):
     two_kernel[(1,)](x, y, out, N=N, NAME=name)
     with np.errstate(all="ignore"):
         near(out, TWO[name](x.astype(np.float64), y.astype(np.float64)), BOUNDS[name] if engine in ON_GPU else 4, [x, y])
+
+
+@triton.jit
+def computed_arguments(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.exp(x - 16.0))
+    tl.store(out_ptr + N + i, tl.exp(tl.where(x > 0, 80.0, x + 1.0)))
+
+
+@pytest.mark.parametrize("numerics", ["3.9", "strict"])
+def test_exponentials_of_computed_arguments(numerics, engine):
+    """These sums are exact. Unless numerics are strict, they count as rounded: then the error grows with the argument."""
+    x, out = np.arange(-64, 64).astype(np.float32), np.zeros((2, 128), np.float32)
+    computed_arguments[(1,)](x, out, N=128, numerics=numerics)
+    arguments = np.stack([x - 16.0, np.where(x > 0, 80.0, x + 1.0)]).astype(np.float64)
+    bound = (BOUNDS["exp"] if engine in ON_GPU else 4) + (np.abs(arguments) if numerics != "strict" else 0)
+    near(out.ravel(), np.exp(arguments).ravel(), np.ravel(bound + 0 * arguments), [arguments.ravel()])

@@ -24,8 +24,21 @@ bool dependsOn(Value value, scf::ForOp loop, scf::ForOp tiles) {
   });
 }
 
-/// Returns the persistent loop around such a loop if it is to run twice as a whole, or null. It must not store to memory that it loads, and
-/// its store addresses must not depend on the dots.
+/// True if the address or the mask of a load may depend on the dot of its loop. In fp16, the dot may be infinite where it is a number in
+/// bf16, so the address may be outside of the memory.
+bool dependsOnDot(tt::LoadOp load, tt::DotScaledOp dot, scf::ForOp loop) {
+  SmallVector<Value> values{load.getPtr()};
+  if (load.getMask()) values.push_back(load.getMask());
+  return tt::dependsOn(values, [&](Value source) {
+    Operation *from = source.getDefiningOp();
+    if (from == dot.getOperation()) return tt::Search::found;
+    bool isInside = from ? loop->isProperAncestor(from) : source.getParentBlock() == loop.getBody();
+    return isInside ? tt::Search::follow : tt::Search::skip;
+  });
+}
+
+/// Returns the persistent loop around such a loop if it is to run twice as a whole, or null. It must not store to memory that it loads. The
+/// addresses of its accesses, and what it carries, must not depend on the dots.
 scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumptions &assumptions) {
   constexpr int64_t minElements = 256 * 128; // of a tile whose operands a separate warpgroup dequantizes
   auto tiles = dyn_cast<scf::ForOp>(loop->getParentOp());
@@ -34,11 +47,13 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumption
   SmallVector<tt::LoadOp> loads;
   SmallVector<tt::StoreOp> stores;
   std::vector<LaunchGuard> guards;
+  auto isOfDots = [&](Value value) { return value && dependsOn(value, loop, tiles); };
+  if (llvm::any_of(tiles.getYieldedValues(), isOfDots)) return {};
   for (Operation &each : tiles.getBody()->without_terminator()) {
     if (&each == loop) continue;
     auto load = dyn_cast<tt::LoadOp>(each);
     auto store = dyn_cast<tt::StoreOp>(each);
-    if (load && !tt::isVolatileLoad(load))
+    if (load && !tt::isVolatileLoad(load) && !isOfDots(load.getPtr()) && !isOfDots(load.getMask()))
       loads.push_back(load);
     else if (store)
       stores.push_back(store);
@@ -47,7 +62,7 @@ scf::ForOp repeatableTiles(tt::DotScaledOp op, scf::ForOp loop, const Assumption
   }
   llvm::append_range(loads, loop.getBody()->getOps<tt::LoadOp>());
   for (tt::StoreOp store : stores) {
-    if (dependsOn(store.getPtr(), loop, tiles) || (store.getMask() && dependsOn(store.getMask(), loop, tiles))) return {};
+    if (isOfDots(store.getPtr()) || isOfDots(store.getMask())) return {};
     for (tt::LoadOp load : loads) {
       std::optional<LaunchGuard> guard = assumptions.noAliasGuard(load.getPtr(), store.getPtr());
       if (!guard) return {};
@@ -139,7 +154,8 @@ scf::ForOp scaled_dots::repeatableLoop(tt::DotScaledOp op) {
   for (Operation &each : loop.getBody()->without_terminator()) {
     auto load = dyn_cast<tt::LoadOp>(each);
     dots += isa<tt::DotScaledOp>(each);
-    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || (load && !tt::isVolatileLoad(load)))) return {};
+    bool isRepeatable = load && !tt::isVolatileLoad(load) && !dependsOnDot(load, op, loop);
+    if (each.getNumRegions() != 0 || !(isMemoryEffectFree(&each) || isRepeatable)) return {};
   }
   return dots == 1 ? loop : scf::ForOp();
 }

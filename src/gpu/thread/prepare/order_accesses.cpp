@@ -10,6 +10,7 @@
 #include "gpu/thread/prepare/access_log.h"
 #include "gpu/ttg/ttg.h"
 #include "ir/address/indices.h"
+#include "ir/refusal.h"
 #include "ir/written_arguments.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -88,13 +89,19 @@ public:
     kernel.walk([&](ttg::TmaStoreOp store) { tmaStores.push_back(store); });
   }
 
+  /// Fails if a bug has been reported.
+  LogicalResult run() {
+    visit(kernel.getBody().front());
+    return success(!foundBug);
+  }
+
+private:
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       visit(&op);
     waitBefore(block.getTerminator());
   }
 
-private:
   void visit(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](scf::ForOp loop) { visitLoop(loop); })
@@ -134,8 +141,10 @@ private:
   /// One thread makes the attempts of a spin loop. A barrier follows.
   void visitSpin(scf::WhileOp loop) {
     waitBefore(loop);
-    Operation *attempt = &*llvm::find_if(loop.getBefore().front(), [](Operation &op) { return accessOf(&op).has_value(); });
-    orderAtomic(attempt, loop);
+    Block &test = loop.getBefore().front();
+    auto attempt = llvm::find_if(test, [](Operation &op) { return accessOf(&op).has_value(); });
+    if (attempt == test.end()) return report(loop, "it retries no access");
+    orderAtomic(&*attempt, loop);
     log.clear();
   }
 
@@ -153,6 +162,7 @@ private:
 
   void visitPartitions(ttg::WarpSpecializeOp op) {
     waitBefore(op);
+    orderRegions(op.getPartitions(), op, [](Operation *) { return true; }); // their barriers are not those of other warps
     for (Region &partition : op.getPartitions()) {
       AccessLog::Mark before = log.mark();
       visit(partition.front());
@@ -185,10 +195,17 @@ private:
   /// Inserts a barrier before the loop if an access in it must not overtake one before the loop. In the loop, each iteration would wait.
   /// A result that one thread shares with the others has its own barriers in each iteration.
   void orderLoop(Operation *loop) {
-    loop->walk([&](Operation *op) {
+    orderRegions(loop->getRegions(), loop, [](Operation *op) { return scratchBytes(op) == 0; });
+  }
+
+  /// Inserts a barrier before `around` if an access in one of its regions, and for which `isMeant`, must not overtake one before it.
+  void orderRegions(MutableArrayRef<Region> regions, Operation *around, function_ref<bool(Operation *)> isMeant) {
+    auto order = [&](Operation *op) {
       std::optional<GlobalAccess> access = accessOf(op);
-      return access && scratchBytes(op) == 0 && orderAfterLog(*access, loop) ? WalkResult::interrupt() : WalkResult::advance();
-    });
+      return access && isMeant(op) && orderAfterLog(*access, around) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    for (Region &region : regions)
+      if (region.walk(order).wasInterrupted()) return;
   }
 
   /// Adds the accesses of the loop's body to the log, as if an earlier iteration had made them.
@@ -299,11 +316,18 @@ private:
     ttg::TmaStoreWaitOp::create(b, position->getLoc(), 0, /*untilWritten=*/true);
   }
 
-  /// A barrier of all threads of the program.
+  /// A barrier of all threads of the program; in a partition, of its threads; before partitions, of all warps.
   void barrierBefore(Operation *position) {
+    if (isCluster && position->getParentOfType<ttg::WarpSpecializeOp>())
+      return report(position, "a partition of one CTA cannot wait for all threads of the cluster");
     waitBefore(position);
     b.setInsertionPoint(position);
-    ttg::CtaBarrierOp::create(b, position->getLoc(), /*allWarps=*/false, /*allCtas=*/isCluster);
+    ttg::CtaBarrierOp::create(b, position->getLoc(), /*allWarps=*/isa<ttg::WarpSpecializeOp>(position), /*allCtas=*/isCluster);
+  }
+
+  void report(Operation *op, const std::string &what) {
+    bug(op, what);
+    foundBug = true;
   }
 
   /// All CTAs take part in an exchange. What it leaves for the peers is in use until they have arrived.
@@ -338,14 +362,14 @@ private:
   bool isAfterTmaStore = false;                                           // one of them has been visited
   std::vector<bool> written;                                              // arguments whose memory the kernel writes, once asked for
   bool hasArrived = false;                                                // at the cluster's barrier, without having waited for it
+  bool foundBug = false;
 };
 
 } // namespace
 
 LogicalResult orderAccesses(ModuleOp module) {
   return ttg::onKernelsWithLayouts(module, [](tt::FuncOp kernel, ttg::ConfigAttr config, const GpuTarget &) {
-    AccessOrder(kernel, config.getCtas() != 1).visit(kernel.getBody().front());
-    return success();
+    return AccessOrder(kernel, config.getCtas() != 1).run();
   });
 }
 

@@ -62,7 +62,7 @@ static SmallVector<Run> runsAlong(const Layout &layout, int64_t dim) {
 /// Returns the accumulation in loop-carried value number `carried`, if there is one.
 static std::optional<HoistedReduction> hoistedReduction(scf::ForOp loop, unsigned carried) {
   BlockArgument acc = loop.getRegionIterArg(carried);
-  bool isOrdered = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::orderedSumsName) && isa<FloatType>(getElementTypeOrSelf(acc));
+  bool isOrdered = loop->getParentOfType<tt::FuncOp>()->hasAttr(ttg::strictNumericsName) && isa<FloatType>(getElementTypeOrSelf(acc));
   if (!acc.hasOneUse() || isOrdered) return std::nullopt;
   HoistedReduction sum;
   sum.carried = carried;
