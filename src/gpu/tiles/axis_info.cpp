@@ -464,7 +464,8 @@ static AxisInfo ofIntegerCast(const Transfer &t) {
   AxisInfo info = t.in[0];
   bool narrows = isa<arith::TruncIOp>(t.op);
   if (narrows || (isa<arith::ExtUIOp>(t.op) && info.constant && *info.constant < 0)) info.constant.reset();
-  unsigned bits = std::min(element.getIntOrFloatBitWidth(), getElementTypeOrSelf(t.op->getOperand(0)).getIntOrFloatBitWidth());
+  auto widthOf = [](Type type) { return type.isIndex() ? unsigned(IndexType::kInternalStorageBitWidth) : type.getIntOrFloatBitWidth(); };
+  unsigned bits = std::min(widthOf(element), widthOf(getElementTypeOrSelf(t.op->getOperand(0))));
   if (bits >= 32) return info;
   // Narrow integers wrap around, also before an extension. An aligned group of half of their values does not.
   for (size_t dim = 0; dim < info.rank(); ++dim) {

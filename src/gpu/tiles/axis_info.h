@@ -4,8 +4,8 @@
 //   %o = %i + splat(%pid * 64)                  contiguity 64, divisibility 64
 //   %p = tt.addptr splat(%x), %o                contiguity 64, divisibility 16 bytes, if %x is known to be a multiple of 16
 //   %m = %o < splat(%n), %n a multiple of 16    constancy 16
-// All values are powers of two, so they hold even if the arithmetic wraps around; an extension of narrow integers ends that. Quotients and remainders have contiguity or constancy
-// only for nonnegative dividends. That is proven, or a launch guard checks it.
+// All values are powers of two, so they hold even if the arithmetic wraps around; an extension of narrow integers ends that. Quotients and
+// remainders have contiguity or constancy only for nonnegative dividends. That is proven, or a launch guard checks it.
 #pragma once
 
 #include "ir/address/divisibility.h"

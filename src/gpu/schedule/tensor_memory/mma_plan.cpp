@@ -28,7 +28,8 @@ static Result<void> checkMmaWarp(tt::FuncOp function) {
       return Failure{"a loop with dots is in another one"};
     program.keep(loop);
   }
-  return program.guardsToCompute() ? Result<void>() : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
+  return program.guardsToCompute() ? Result<void>()
+                                   : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
 }
 
 Result<MmaPartitionPlan> planMmaPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {

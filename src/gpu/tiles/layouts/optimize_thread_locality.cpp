@@ -2,9 +2,9 @@
 //   before: for { %s = tt.reduce %x axis 0 : 128x64 -> 64 (over registers, lanes and warps)   %acc += %s }      use %acc
 //   after:  for { %r = tt.reduce %x over registers alone : 128x64 -> 32x64                    %acc += %r }
 //           use init + tt.reduce %acc axis 0
-// The order of additions changes, unless numerics are strict: then sums of floats stay in the loop. A thread carries no more values than without the pass. The
-// shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum that the loop reads or
-// resets is not changed.
+// The order of additions changes, unless numerics are strict: then sums of floats stay in the loop. A thread carries no more values than
+// without the pass. The shuffles, the exchange between warps and its barriers run once after the loop instead of in every iteration. A sum
+// that the loop reads or resets is not changed.
 #include "gpu/passes.h"
 #include "gpu/tiles/layouts/layout_cost.h"
 #include "gpu/ttg/tile_shapes.h"
