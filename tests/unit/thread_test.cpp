@@ -33,7 +33,7 @@ protected:
     if (!module) return nullptr;
     function = *module->getOps<tt::FuncOp>().begin();
     auto config = ttg::ConfigAttr::get(&context, warps, 1, 3, 0, mlir::StringAttr::get(&context, "sm_90a"));
-    auto t = std::make_unique<ThreadContext>(function.getLoc(), KernelProperties{config, *gpuTarget("sm_90a")});
+    auto t = std::make_unique<ThreadContext>(function.getLoc(), KernelProperties{config, *gpuTarget("sm_90a"), /*sharedBytes=*/128});
     mlir::Block &entry = function.getBody().front();
     t->b.setInsertionPoint(entry.getTerminator());
     t->threads.index = ptx::ThreadIdOp::create(t->b, t->b.getI32Type());
@@ -89,11 +89,26 @@ TEST_F(Thread, reductionInOneWarp) {
 TEST_F(Thread, reductionOverWarps) {
   auto t = load(2, "reg [], lane [[1], [2], [4], [8], [16]], warp [[32]]", sum);
   ASSERT_TRUE(t);
+  first<tt::ReduceOp>()->setAttr(ttg::offsetName, t->b.getI64IntegerAttr(0));
   ASSERT_TRUE(mlir::succeeded(lowerOp(*t, first<tt::ReduceOp>())));
+  EXPECT_TRUE(t->isComplete());
   EXPECT_EQ(count<ptx::ShuffleOp>(), 5);
   EXPECT_EQ(count<ptx::StoreSharedOp>(), 1);
   EXPECT_EQ(count<ptx::LoadSharedOp>(), 1); // of both warps' parts
   EXPECT_EQ(count<ptx::BarrierOp>(), 2);
+}
+
+TEST_F(Thread, scratchMemoryThatIsNotAllocated) {
+  for (std::optional<int64_t> offset : {std::optional<int64_t>(), std::optional<int64_t>(128)}) { // none; beyond the end
+    auto t = load(2, "reg [], lane [[1], [2], [4], [8], [16]], warp [[32]]", sum);
+    ASSERT_TRUE(t);
+    if (offset) first<tt::ReduceOp>()->setAttr(ttg::offsetName, t->b.getI64IntegerAttr(*offset));
+    std::string message;
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });
+    EXPECT_TRUE(mlir::succeeded(lowerOp(*t, first<tt::ReduceOp>())));
+    EXPECT_FALSE(t->isComplete());
+    EXPECT_NE(message.find("allocate-shared has reserved no scratch memory for it"), std::string::npos);
+  }
 }
 
 TEST_F(Thread, scanInOneWarp) {
