@@ -19,7 +19,7 @@ PARTITIONS: ttg.tma_load
 PARTITIONS: partition1() num_warps(1)
 PARTITIONS-NOT: tt.load
 PARTITIONS: ttg.tcgen05_mma
-WRITTEN: no warp specialization: the addresses of the loads depend on earlier loads
+WRITTEN: no warp specialization: the producer warp cannot compute the addresses of the loads: tt.load: the loop may write what it reads
 """
 
 import triton

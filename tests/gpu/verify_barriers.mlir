@@ -308,9 +308,9 @@ tt.func public @second_cta(%n: i32) attributes {ttg.config = #config, ttg.warp_s
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @late_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -339,10 +339,10 @@ tt.func public @late_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) at
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @early_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -374,10 +374,10 @@ tt.func public @early_read(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) a
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @valid_passed_on(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %empty = ttg.alloc_barriers {arrivals = 8 : i32} : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -408,9 +408,9 @@ tt.func public @valid_passed_on(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_m
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @first_warp_waits(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -440,9 +440,9 @@ tt.func public @first_warp_waits(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @first_warp_releases(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -472,9 +472,9 @@ tt.func public @first_warp_releases(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tens
 #row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
 #shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
 tt.func public @valid_first_warp(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers : <2>
-  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
@@ -507,9 +507,9 @@ tt.func public @valid_first_warp(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @valid_mma(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -541,9 +541,9 @@ tt.func public @valid_mma(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) at
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @release_before_wait(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -576,9 +576,9 @@ tt.func public @release_before_wait(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tens
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @valid_mma_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -617,9 +617,9 @@ tt.func public @valid_mma_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tens
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @release_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -651,14 +651,14 @@ tt.func public @release_in_flight(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @valid_commit(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
+  %memory = ttg.tensor_alloc 64
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers : <2>
   %done = ttg.alloc_barriers : <1>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %yes = arith.constant true
-  %memory = ttg.tensor_alloc 64
   %sum = ttg.tensor_tile %memory, 0 : <64x64xf32>
   scf.for %i = %c0 to %n step %c1 : i32 {
     %tile = arith.andi %i, %c1 : i32
@@ -686,14 +686,14 @@ tt.func public @valid_commit(%n: i32, %map: !ptx.tensor_map) attributes {ttg.con
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @release_without_commit(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !stages
+  %memory = ttg.tensor_alloc 64
   %full = ttg.alloc_barriers : <2>
   %empty = ttg.alloc_barriers : <2>
   %done = ttg.alloc_barriers : <1>
-  %a = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %yes = arith.constant true
-  %memory = ttg.tensor_alloc 64
   %sum = ttg.tensor_tile %memory, 0 : <64x64xf32>
   scf.for %i = %c0 to %n step %c1 : i32 {
     %tile = arith.andi %i, %c1 : i32
@@ -724,9 +724,9 @@ tt.func public @release_without_commit(%n: i32, %map: !ptx.tensor_map) attribute
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @valid_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %b = ttg.alloc : !stages
   %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %b = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -759,9 +759,9 @@ tt.func public @valid_computed(%n: i32) attributes {ttg.config = #config, ttg.wa
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @early_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %b = ttg.alloc : !stages
   %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %b = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -795,9 +795,9 @@ tt.func public @early_computed(%n: i32) attributes {ttg.config = #config, ttg.wa
 !buffer = !ttg.buffer<1 x f16, #shared>
 !stages = !ttg.buffer<2 x f16, #shared>
 tt.func public @release_computed(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized, ttg.operand_registers = 56 : i32} {
+  %b = ttg.alloc : !stages
   %made = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
   %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
-  %b = ttg.alloc : !stages
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : !tile
@@ -818,5 +818,205 @@ tt.func public @release_computed(%n: i32) attributes {ttg.config = #config, ttg.
     %e = ttg.mma_async_wait 0, %d : !tile -> !tile
     scf.yield %e : !tile
   }
+  tt.return
+}
+
+// -----
+
+// Rule 5: the consumers read a stage that the buffer does not have.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @no_such_stage(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map, %x: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c2 = arith.constant 2 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %beyond = arith.addi %tile, %c2 : i32
+    %other = ttg.stage %a[%beyond] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    // expected-error @+1 {{it names a stage that was not allocated}}
+    %v = ttg.load_shared %other : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %v : tensor<128x!tt.ptr<f32>, #row>
+    ttg.barrier_arrive %empty[%tile] : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// A TMA store reads a stage until the wait for it.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @valid_tma_store(%n: i32, %map: !ptx.tensor_map, %target: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    ttg.tma_store %stage to %target[%c0] : !ttg.buffer<1 x f32, #shared>
+    ttg.tma_store_wait 0
+    ttg.cta_barrier
+    ttg.barrier_arrive %empty[%tile] : <2>
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: the consumers release a stage that a TMA store may still read.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @tma_store_in_flight(%n: i32, %map: !ptx.tensor_map, %target: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    ttg.tma_store %stage to %target[%c0] : !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_arrive %empty[%tile] : <2>
+    ttg.tma_store_wait 0
+  }
+  tt.return
+}
+
+// -----
+
+// Rule 6: with constant bounds of many iterations.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+#row = #ttg.layout<128, reg [], lane [[1], [2], [4], [8], [16]], warp [[32], [64]]>
+#shared = #ttg.shared<128, offset [[1], [2], [4], [8], [16], [32], [64]], 32>
+tt.func public @constant_bounds(%n: i32, %out: !tt.ptr<f32>, %map: !ptx.tensor_map, %x: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %a = ttg.alloc : !ttg.buffer<2 x f32, #shared>
+  %full = ttg.alloc_barriers : <2>
+  %empty = ttg.alloc_barriers {arrivals = 4 : i32} : <2>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c4096 = arith.constant 4096 : i32
+  scf.for %i = %c0 to %c4096 step %c1 : i32 {
+    %tile = arith.andi %i, %c1 : i32
+    %round = arith.shrui %i, %c1 : i32
+    %parity = arith.andi %round, %c1 : i32
+    %before = arith.xori %parity, %c1 : i32
+    %stage = ttg.stage %a[%tile] : !ttg.buffer<2 x f32, #shared> -> !ttg.buffer<1 x f32, #shared>
+    ttg.barrier_wait %empty[%tile], %before {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.barrier_expect %full[%tile], 512 {ttg.partition = #ttg.partition<producer>} : <2>
+    ttg.tma_load %map[%c0] to %stage, %full[%tile] {ttg.partition = #ttg.partition<producer>} : !ttg.buffer<1 x f32, #shared>, !ttg.barriers<2>
+    ttg.barrier_wait %full[%tile], %parity : <2>
+    ttg.barrier_arrive %empty[%tile] : <2>
+    // expected-error @+1 {{it reads a stage that may already be filled again}}
+    %v = ttg.load_shared %stage : !ttg.buffer<1 x f32, #shared> -> tensor<128xf32, #row>
+    %p = tt.splat %out : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>, #row>
+    tt.store %p, %v : tensor<128x!tt.ptr<f32>, #row>
+  }
+  tt.return
+}
+
+// -----
+
+// All warps would run what precedes the last barriers.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @before_barriers(%n: i32, %out: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %c0 = arith.constant 0 : i32
+  // expected-error @+1 {{all warps would run it, because barriers are allocated after it}}
+  ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+  ttg.barrier_wait %full[%c0], %c0 : <1>
+  %more = ttg.alloc_barriers {arrivals = 4 : i32} : <1>
+  ttg.barrier_arrive %more[%c0] : <1>
+  ttg.barrier_wait %more[%c0], %c0 : <1>
+  tt.return
+}
+
+// -----
+
+// All warps would store.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @store_before_barriers(%n: i32, %out: !tt.ptr<i32>) attributes {ttg.config = #config, ttg.warp_specialized} {
+  // expected-error @+1 {{all warps would run it, because barriers are allocated after it}}
+  tt.store %out, %n : !tt.ptr<i32>
+  %full = ttg.alloc_barriers : <1>
+  %c0 = arith.constant 0 : i32
+  ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+  ttg.barrier_wait %full[%c0], %c0 : <1>
+  tt.return
+}
+
+// -----
+
+// expected-error @+2 {{a producer without barriers}}
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @no_barriers(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  tt.return
+}
+
+// -----
+
+// Both the MMA warp and the consumers would allocate tensor memory.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @allocates_twice(%n: i32, %map: !ptx.tensor_map) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %c0 = arith.constant 0 : i32
+  // expected-error @+1 {{a partition would allocate it a second time}}
+  %memory = ttg.tensor_alloc 64
+  ttg.tcgen05_commit %full[%memory] {ttg.partition = #ttg.partition<mmas>} : <1>
+  ttg.barrier_wait %full[%memory], %c0 : <1>
+  tt.return
+}
+
+// -----
+
+// A partition has no while loops.
+#config = #ttg.config<warps = 4, ctas = 1, stages = 2, maxRegisters = 0, target = "sm_100a">
+tt.func public @in_while(%n: i32) attributes {ttg.config = #config, ttg.warp_specialized} {
+  %full = ttg.alloc_barriers : <1>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // expected-error @+1 {{a partition cannot compute its operands: scf.while: only loops and branches are computed again}}
+  %end = scf.while (%t = %c0) : (i32) -> i32 {
+    %more = arith.cmpi slt, %t, %n : i32
+    scf.condition(%more) %t : i32
+  } do {
+  ^bb0(%t: i32):
+    ttg.tcgen05_commit %full[%c0] {ttg.partition = #ttg.partition<mmas>} : <1>
+    %next = arith.addi %t, %c1 : i32
+    scf.yield %next : i32
+  }
+  ttg.barrier_wait %full[%c0], %c0 : <1>
   tt.return
 }

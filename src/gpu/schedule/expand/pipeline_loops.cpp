@@ -13,8 +13,8 @@
 #include "gpu/schedule/loops/persistent_loop.h"
 #include "gpu/schedule/mma_waits.h"
 #include "gpu/schedule/operation_ids.h"
+#include "gpu/schedule/partitions/backward_slice.h"
 #include "gpu/schedule/partitions/operand_partition.h"
-#include "gpu/schedule/partitions/skeleton.h"
 #include "gpu/ttg/written_memory.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -53,7 +53,7 @@ struct ExpandedLoop {
 static FailureOr<ExpandedLoop> pipelineStages(const Expansion &e) {
   scf::ForOp loop = e.schedule.loop;
   OpBuilder b(loop);
-  Skeleton copies(loop->getParentOp());
+  auto copies = BackwardSlice::ofWarp(loop->getParentOp());
   SmallVector<Operation *> work;
   loop.walk([&](Operation *op) {
     if (ttg::partitionOf(op) != ttg::Partition::producer) return;

@@ -23,10 +23,12 @@ bool hasOperandPartition(scf::ForOp loop) {
 
 Operation *firstReaderOfComputed(const LoopSchedule &schedule) {
   scf::ForOp loop = schedule.loop;
-  for (Operation &op : *loop.getBody())
-    for (ttg::StoreSharedOp store : schedule.computed)
-      if (llvm::is_contained(accessesOf(allocOf(store.getBuffer())), &op) && !isa<ttg::StoreSharedOp>(op)) return &op;
-  return loop.getBody()->getTerminator();
+  Block *body = loop.getBody();
+  Operation *first = body->getTerminator();
+  for (ttg::StoreSharedOp store : schedule.computed)
+    for (Operation *access : accessesOf(allocOf(store.getBuffer())))
+      if (access->getBlock() == body && !isa<ttg::StoreSharedOp>(access) && access->isBeforeInBlock(first)) first = access;
+  return first;
 }
 
 ttg::LoadSharedOp lastConsumerRead(const LoopSchedule &schedule) {

@@ -1,7 +1,7 @@
-// Whether a kernel gets a producer warp: a table of what speaks against it. One warpgroup computes or stores while another multiplies: that
-// is the gain, because warpgroups run decoupled. If nothing is computed between MMAs, and all synchronize to store, warp specialization
-// costs a little. If a second CTA fits on an SM, it already fills the gaps. docs/heuristics.md has the numbers (Decisions without a
-// number).
+// Whether a kernel gets a producer warp: a table of what speaks against it. One warp group computes or stores while another multiplies:
+// that is the gain, because warp groups run decoupled. If nothing is computed between MMAs, and all synchronize to store, warp
+// specialization costs a little. If a second CTA fits on an SM, it already fills the gaps. docs/heuristics.md has the numbers (Decisions
+// without a number).
 #include "gpu/schedule/partitions/warp_specialization.h"
 
 #include "gpu/cost_model/accumulators.h"
@@ -9,7 +9,7 @@
 #include "gpu/cost_model/thresholds.h"
 #include "gpu/schedule/loops/multicast.h"
 #include "gpu/schedule/loops/program_order.h"
-#include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/schedule/partitions/backward_slice.h"
 #include "gpu/ttg/demanded_extent.h"
 #include "gpu/ttg/element_sizes.h"
 #include "gpu/ttg/mma_extent.h"
@@ -47,7 +47,7 @@ bool isAskedSomewhere(tt::FuncOp function) {
   return walk.wasInterrupted();
 }
 
-/// The same, of the loop or one around it.
+/// The author has asked for it, of the loop or one around it.
 bool isAsked(const LoopSchedule &schedule) {
   for (Operation *op = schedule.loop; op; op = op->getParentOp())
     if (op->hasAttr(tt::warpSpecializeName)) return true;
@@ -88,7 +88,7 @@ bool needsOverlap(const Kernel &kernel) {
   return !kernel.hasClusters() && !overlapsByMmaWarp && llvm::none_of(kernel.loops, isAsked);
 }
 
-/// The same, if the warp groups do not run decoupled from tile to tile anyway.
+/// True if `needsOverlap`, and the warp groups do not run decoupled from tile to tile anyway.
 bool needsOverlapInTile(const Kernel &kernel) {
   return needsOverlap(kernel) && !kernel.runsDecoupled;
 }
@@ -118,16 +118,18 @@ template <typename Predicate> bool anyBuffer(const Kernel &kernel, Predicate pre
   return llvm::any_of(kernel.loops, [&](const LoopSchedule &schedule) { return llvm::any_of(schedule.circularBuffers, predicate); });
 }
 
-/// True if a producer warp cannot compute what the copies need.
-bool hasComputedAddresses(const Kernel &kernel) {
-  Skeleton producer(kernel.function);
+/// Returns why a producer warp cannot compute what the copies need, if it cannot.
+std::optional<std::string> obstacleToAddresses(const Kernel &kernel) {
+  auto producer = BackwardSlice::ofWarp(kernel.function);
   for (const LoopSchedule &schedule : kernel.loops)
     for (const Copy &copy : schedule.copies()) {
       producer.keep(copy.load->getParentOp());
       for (Value operand : copy.load->getOperands())
         producer.need(operand);
     }
-  return !producer.guardsToCompute();
+  Result<LaunchGuards> guards = producer.guardsToCompute();
+  if (guards) return {};
+  return "the producer warp cannot compute the addresses of the loads: " + guards.error();
 }
 
 /// True if each loop has a tile that all CTAs load.
@@ -195,7 +197,6 @@ constexpr Obstacle ofProducers[] = {
     {[](const Kernel &k) { return anyBuffer(k, [](const CircularBuffer &c) { return !c.tma; }); }, "a loop's tiles are not copied by TMA"},
     {[](const Kernel &k) { return anyBuffer(k, [](const CircularBuffer &c) { return !c.mmasRead && !c.holdsRows(); }); },
      "a loop's tiles are not operands of a warpgroup MMA"},
-    {hasComputedAddresses, "the addresses of the loads depend on earlier loads"},
 };
 
 /// Reasons why a producer would gain nothing. A pair of CTAs needs one in any case.
@@ -232,6 +233,7 @@ std::optional<std::string> warpSpecializationObstacle(ArrayRef<LoopSchedule> loo
   Kernel kernel{scf::ForOp(loops.front().loop)->getParentOfType<tt::FuncOp>(), config, target, loops, runsDecoupled};
   for (ArrayRef<Obstacle> obstacles : {ArrayRef(ofKernels), ArrayRef(ofProducers)})
     if (std::optional<std::string> reason = firstOf(obstacles, kernel)) return reason;
+  if (std::optional<std::string> reason = obstacleToAddresses(kernel)) return reason;
   return isPaired(kernel) ? std::nullopt : firstOf(toGain, kernel);
 }
 

@@ -13,7 +13,7 @@ namespace tilewright::gpu {
 /// warp group waits for another from tile to tile.
 std::optional<std::string> warpSpecializationObstacle(llvm::ArrayRef<LoopSchedule> loops, bool runsDecoupled, ttg::ConfigAttr config,
                                                       const GpuTarget &target);
-/// The same, as far as no schedule decides it.
+/// Returns the first reason against such a warp that holds for every schedule of the kernel; null if there is none.
 std::optional<std::string> warpSpecializationObstacle(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target);
 
 } // namespace tilewright::gpu

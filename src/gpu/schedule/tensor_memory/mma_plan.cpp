@@ -7,7 +7,7 @@
 #include "gpu/schedule/tensor_memory/mma_plan.h"
 
 #include "gpu/schedule/mma_loops.h"
-#include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/schedule/partitions/backward_slice.h"
 
 using namespace mlir;
 
@@ -22,14 +22,15 @@ static Result<void> checkMmaWarp(tt::FuncOp function) {
   if (!inLoops) return Failure{"a dot stands outside a for loop"};
   llvm::SetVector<Operation *> loops = loopsWithMmas(function);
   if (loops.empty()) return Failure{"no loop has a dot"};
-  Skeleton program(function);
+  auto program = BackwardSlice::ofWarp(function);
   for (Operation *loop : loops) {
     if (llvm::any_of(loops, [&](Operation *other) { return other->isProperAncestor(loop); }))
       return Failure{"a loop with dots is in another one"};
     program.keep(loop);
   }
-  return program.guardsToCompute() ? Result<void>()
-                                   : Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop"};
+  Result<LaunchGuards> guards = program.guardsToCompute();
+  if (!guards) return Failure{"one warp alone cannot compute a loop's bounds, or a condition around a loop: " + guards.error()};
+  return {};
 }
 
 Result<MmaPartitionPlan> planMmaPartition(tt::FuncOp function, ttg::ConfigAttr config, const GpuTarget &target) {

@@ -9,22 +9,23 @@ namespace tilewright::gpu {
 
 //===------------------------------------------------------------------------------------------------------------ list of events
 
-/// Returns a barrier of a CTA, or `none` if it was not allocated; nothing if it is not known.
+/// Returns a barrier of a CTA; nothing if it is not known.
 std::optional<size_t> EventList::barrierOf(Value allocated, Integer index, int64_t cta) const {
   auto found = resources.firstBarrier.find(allocated);
   if (!index || found == resources.firstBarrier.end()) return std::nullopt;
   bool exists = *index >= 0 && *index < cast<ttg::BarriersType>(allocated.getType()).getCount();
-  return exists ? found->second + size_t(*index) + resources.arrivals.size() * size_t(cta) : none;
+  return exists ? found->second + size_t(*index) + resources.arrivals.size() * size_t(cta) : notAllocated;
 }
 
-/// Returns the stage of a CTA that a buffer is; `none` if it is not known, or only the consumers fill it.
-size_t EventList::stageOf(Value buffer, int64_t cta) const {
-  if (!resources.hasStages(buffer)) return none;
+/// Returns the stage of a CTA that a buffer is, `noIndex` if only the consumers fill it; nothing if it is not known.
+std::optional<size_t> EventList::stageOf(Value buffer, int64_t cta) const {
+  if (!buffer || !resources.hasStages(buffer)) return noIndex;
   ttg::AllocOp alloc = allocOf(buffer);
   ttg::StageOp stage = gpu::stageOf(buffer);
   Integer index = stage ? scalars.of(stage.getIndex()) : 0;
-  bool exists = index && *index >= 0 && *index < alloc.getType().getDepth();
-  return exists ? resources.firstStage.lookup(alloc) + size_t(*index) + resources.stages * size_t(cta) : none;
+  if (!index) return std::nullopt;
+  bool exists = *index >= 0 && *index < alloc.getType().getDepth();
+  return exists ? resources.firstStage.lookup(alloc) + size_t(*index) + resources.stages * size_t(cta) : notAllocated;
 }
 
 /// A fresh barrier has completed the phase of parity 1. Waits for the same parity one after the other are for the same phase.
@@ -43,11 +44,12 @@ bool EventList::arrive(Operation *op, Value allocated, Integer index, Ctas ctas,
   for (int64_t cta = 0; cta < resources.ctas && *arrives != 0; ++cta) {
     if (ctas != Ctas::all && cta != (ctas == Ctas::own ? group.cta : 0)) continue;
     std::optional<size_t> barrier = barrierOf(allocated, index, cta);
-    if (!barrier) return false;
+    std::optional<size_t> stage = stageOf(arrival.filled, ctas == Ctas::all ? cta : group.cta);
+    if (!barrier || !stage) return false;
     events.push_back({.op = op,
                       .kind = Event::Kind::arrival,
                       .barrier = *barrier,
-                      .stage = arrival.filled ? stageOf(arrival.filled, ctas == Ctas::all ? cta : group.cta) : none,
+                      .stage = *stage,
                       .arrivals = arrival.arrivals,
                       .bytes = arrival.bytes,
                       .isAsync = arrival.isAsync});
@@ -61,15 +63,20 @@ void EventList::waitForGroups(ttg::CtaBarrierOp barrier) {
   events.push_back({.op = barrier, .kind = Event::Kind::wait, .barrier = number, .phases = ++ctaBarriers[number]});
 }
 
-void EventList::read(Operation *op, Event::Kind kind, bool inAllCtas) {
+bool EventList::read(Operation *op, Event::Kind kind, bool inAllCtas) {
   for (Value operand : op->getOperands())
-    for (int64_t cta = 0; cta < resources.ctas; ++cta)
-      if (size_t stage = stageOf(operand, cta); stage != none && (inAllCtas || cta == group.cta))
-        events.push_back({.op = op, .kind = kind, .stage = stage});
+    for (int64_t cta = 0; cta < resources.ctas; ++cta) {
+      std::optional<size_t> stage = stageOf(operand, cta);
+      if (!stage) return false;
+      if (*stage != noIndex && (inAllCtas || cta == group.cta)) events.push_back({.op = op, .kind = kind, .stage = *stage});
+    }
+  return true;
 }
 
-void EventList::write(Operation *op, Value buffer) {
-  if (size_t stage = stageOf(buffer, group.cta); stage != none) events.push_back({.op = op, .kind = Event::Kind::write, .stage = stage});
+bool EventList::write(Operation *op, Value buffer) {
+  std::optional<size_t> stage = stageOf(buffer, group.cta);
+  if (stage && *stage != noIndex) events.push_back({.op = op, .kind = Event::Kind::write, .stage = *stage});
+  return stage.has_value();
 }
 
 void EventList::endReads(size_t first, size_t end, bool isAsync) {
@@ -77,17 +84,22 @@ void EventList::endReads(size_t first, size_t end, bool isAsync) {
     events.push_back({.op = events[read].op, .kind = Event::Kind::endRead, .stage = events[read].stage, .read = read, .isAsync = isAsync});
 }
 
-void EventList::beginMma(Operation *op, bool isAsync, bool inAllCtas) {
+bool EventList::beginAsync(Operation *op, bool inAllCtas) {
   size_t first = size();
-  read(op, Event::Kind::beginRead, inAllCtas);
-  if (isAsync)
-    endReads(first, size(), isAsync);
-  else
-    inFlight.emplace_back(first, size());
+  if (!read(op, Event::Kind::beginRead, inAllCtas)) return false;
+  endReads(first, size(), /*isAsync=*/true);
+  return true;
 }
 
-void EventList::endMmas(size_t pending) {
-  for (; inFlight.size() > pending; inFlight.pop_front())
+bool EventList::begin(Operation *op, Queue queue) {
+  size_t first = size();
+  if (!read(op, Event::Kind::beginRead, /*inAllCtas=*/false)) return false;
+  queues[size_t(queue)].emplace_back(first, size());
+  return true;
+}
+
+void EventList::end(Queue queue, size_t pending) {
+  for (auto &inFlight = queues[size_t(queue)]; inFlight.size() > pending; inFlight.pop_front())
     endReads(inFlight.front().first, inFlight.front().second, /*isAsync=*/false);
 }
 
@@ -97,16 +109,22 @@ namespace {
 
 using Ctas = EventList::Ctas;
 
-bool byAll(Operation *) {
-  return false;
+using Warps = BarrierOperation::Warps;
+
+Warps byAll(Operation *) {
+  return Warps::all;
 }
 
-bool byFirst(Operation *) {
-  return true;
+Warps byFirst(Operation *) {
+  return Warps::first;
 }
 
-template <typename Op> bool ifMarked(Operation *op) {
-  return cast<Op>(op).getFirstWarp();
+template <typename Op> Warps firstIfMarked(Operation *op) {
+  return cast<Op>(op).getFirstWarp() ? Warps::first : Warps::all;
+}
+
+Warps byStoring(Operation *op) {
+  return cast<ttg::TmaStoreOp>(op).getPerWarpGroup() ? Warps::firstOfEachGroup : Warps::first;
 }
 
 template <typename Op> Integer indexOf(const EventList &events, Op op) {
@@ -145,7 +163,7 @@ bool listCommit(EventList &events, ttg::Tcgen05CommitOp commit) {
 }
 
 bool listTcgen05Mma(EventList &events, ttg::Tcgen05MmaOp mma) {
-  events.beginMma(mma, /*isAsync=*/true, /*inAllCtas=*/mma.getPaired());
+  if (!events.beginAsync(mma, /*inAllCtas=*/mma.getPaired())) return false;
   if (!mma.getBarriers()) return true;
   Integer number = events.scalars.of(mma.getIssued());
   if (number) *number &= mma.getBarriers().getType().getCount() - 1;
@@ -165,44 +183,63 @@ bool listCtaBarrier(EventList &events, ttg::CtaBarrierOp barrier) {
 }
 
 template <typename Op> bool listRead(EventList &events, Op op) {
-  events.read(op, Event::Kind::read, /*inAllCtas=*/false);
-  return true;
+  return events.read(op, Event::Kind::read, /*inAllCtas=*/false);
 }
 
 bool listStore(EventList &events, ttg::StoreSharedOp store) {
-  events.write(store, store.getBuffer());
+  return events.write(store, store.getBuffer());
+}
+
+template <typename Op, EventList::Queue queue> bool listBegin(EventList &events, Op op) {
+  return events.begin(op, queue);
+}
+
+template <typename Op, EventList::Queue queue> bool listEnd(EventList &events, Op wait) {
+  events.end(queue, wait.getPending());
   return true;
 }
 
-bool listMma(EventList &events, ttg::MmaAsyncOp mma) {
-  events.beginMma(mma, /*isAsync=*/false, /*inAllCtas=*/false);
-  return true;
+Value filledByCopy(Operation *op) {
+  return cast<ttg::TmaLoadOp>(op).getBuffer();
 }
 
-bool listMmaWait(EventList &events, ttg::MmaAsyncWaitOp wait) {
-  events.endMmas(wait.getPending());
-  return true;
+Value filledByPartition(Operation *op) {
+  return ttg::partitionOf(op) == ttg::Partition::consumers ? Value() : cast<ttg::StoreSharedOp>(op).getBuffer();
 }
 
-template <typename Op, bool (*listOp)(EventList &, Op)> constexpr BarrierOperation row(bool (*byFirstWarp)(Operation *)) {
-  return {[](Operation *op) { return isa<Op>(op); }, byFirstWarp,
-          [](EventList &events, Operation *op) { return listOp(events, cast<Op>(op)); }};
+template <typename Op, bool (*listOp)(EventList &, Op)> constexpr BarrierOperation row(Warps (*by)(Operation *)) {
+  return {[](Operation *op) { return isa<Op>(op); }, by, [](EventList &events, Operation *op) { return listOp(events, cast<Op>(op)); }};
+}
+
+template <typename Op, bool (*listOp)(EventList &, Op)> constexpr BarrierOperation waiting(Warps (*by)(Operation *)) {
+  BarrierOperation waits = row<Op, listOp>(by);
+  waits.waits = true;
+  return waits;
+}
+
+template <typename Op, bool (*listOp)(EventList &, Op)>
+constexpr BarrierOperation filling(Warps (*by)(Operation *), Value (*filled)(Operation *)) {
+  BarrierOperation fills = row<Op, listOp>(by);
+  fills.fills = filled;
+  return fills;
 }
 
 constexpr BarrierOperation table[] = {
-    row<ttg::BarrierWaitOp, listWait>(ifMarked<ttg::BarrierWaitOp>),
-    row<ttg::BarrierArriveOp, listArrive>(ifMarked<ttg::BarrierArriveOp>),
+    waiting<ttg::BarrierWaitOp, listWait>(firstIfMarked<ttg::BarrierWaitOp>),
+    row<ttg::BarrierArriveOp, listArrive>(firstIfMarked<ttg::BarrierArriveOp>),
     row<ttg::BarrierExpectOp, listExpect>(byFirst),
-    row<ttg::TmaLoadOp, listCopy>(byFirst),
+    filling<ttg::TmaLoadOp, listCopy>(byFirst, filledByCopy),
     row<ttg::Tcgen05CommitOp, listCommit>(byFirst),
     row<ttg::Tcgen05MmaOp, listTcgen05Mma>(byFirst),
-    row<ttg::Tcgen05WaitOp, listTcgen05Wait>(byFirst),
+    waiting<ttg::Tcgen05WaitOp, listTcgen05Wait>(byFirst),
     row<ttg::CtaBarrierOp, listCtaBarrier>(byAll),
     row<ttg::LoadSharedOp, listRead<ttg::LoadSharedOp>>(byAll),
     row<ttg::FmaDotOp, listRead<ttg::FmaDotOp>>(byAll),
-    row<ttg::StoreSharedOp, listStore>(byAll),
-    row<ttg::MmaAsyncOp, listMma>(byAll),
-    row<ttg::MmaAsyncWaitOp, listMmaWait>(byAll),
+    filling<ttg::StoreSharedOp, listStore>(byAll, filledByPartition),
+    row<ttg::MmaAsyncOp, listBegin<ttg::MmaAsyncOp, EventList::Queue::mmas>>(byAll),
+    row<ttg::MmaAsyncWaitOp, listEnd<ttg::MmaAsyncWaitOp, EventList::Queue::mmas>>(byAll),
+    row<ttg::TmaStoreOp, listBegin<ttg::TmaStoreOp, EventList::Queue::tmaStores>>(byStoring),
+    row<ttg::TmaStoreWaitOp, listEnd<ttg::TmaStoreWaitOp, EventList::Queue::tmaStores>>(byAll),
 };
 
 } // namespace
@@ -210,6 +247,13 @@ constexpr BarrierOperation table[] = {
 const BarrierOperation *barrierOperation(Operation *op) {
   const BarrierOperation *found = llvm::find_if(table, [&](const BarrierOperation &each) { return each.is(op); });
   return found == std::end(table) ? nullptr : found;
+}
+
+/// Stages, views and addresses access no byte. copy_async fills buffers for the consumers alone, which wait for it without a barrier.
+/// Barriers of clc_program are not verified.
+bool lacksRow(Operation *op) {
+  if (isa<ttg::StageOp, ttg::ViewOp, ttg::LoopVariantZeroOp, ttg::CopyAsyncOp, ttg::ClcProgramOp>(op)) return false;
+  return !barrierOperation(op) && llvm::any_of(op->getOperandTypes(), llvm::IsaPred<ttg::BarriersType, ttg::BufferType>);
 }
 
 } // namespace tilewright::gpu

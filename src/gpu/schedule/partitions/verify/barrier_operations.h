@@ -5,6 +5,7 @@
 #include "gpu/schedule/partitions/verify/events.h"
 #include "gpu/schedule/partitions/verify/launch_scalars.h"
 
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -30,12 +31,15 @@ public:
   bool arrive(mlir::Operation *op, mlir::Value allocated, Integer index, Ctas ctas, const Arrival &arrival);
   void waitForGroups(ttg::CtaBarrierOp barrier);
   /// Reads the stages among the operation's operands, or begins to. `inAllCtas`: those of all CTAs.
-  void read(mlir::Operation *op, Event::Kind kind, bool inAllCtas);
-  void write(mlir::Operation *op, mlir::Value buffer);
-  /// Begins an MMA that reads them. An asynchronous one ends on its own, any other one at a call of `endMmas`.
-  void beginMma(mlir::Operation *op, bool isAsync, bool inAllCtas);
-  /// Ends all MMAs but the latest `pending` ones.
-  void endMmas(size_t pending);
+  bool read(mlir::Operation *op, Event::Kind kind, bool inAllCtas);
+  bool write(mlir::Operation *op, mlir::Value buffer);
+  /// Begins an MMA of the tensor core, which ends on its own.
+  bool beginAsync(mlir::Operation *op, bool inAllCtas);
+  /// Begins an MMA or a TMA store, which a call of `end` with the same queue ends.
+  enum class Queue : uint8_t { mmas, tmaStores };
+  bool begin(mlir::Operation *op, Queue queue);
+  /// Ends all of the queue but the latest `pending` ones.
+  void end(Queue queue, size_t pending);
 
   const WarpGroup &group;
   const Resources &resources;
@@ -43,24 +47,31 @@ public:
 
 private:
   std::optional<size_t> barrierOf(mlir::Value allocated, Integer index, int64_t cta) const;
-  size_t stageOf(mlir::Value buffer, int64_t cta) const;
+  std::optional<size_t> stageOf(mlir::Value buffer, int64_t cta) const;
   void endReads(size_t first, size_t end, bool isAsync);
 
   std::vector<Event> &events;
-  llvm::DenseMap<size_t, int64_t> waited, ctaBarriers; ///< by barrier: the phases of the last wait
-  std::deque<std::pair<size_t, size_t>> inFlight;      ///< of each MMA: its reads among the events
+  llvm::DenseMap<size_t, int64_t> waited, ctaBarriers;         ///< by barrier: the phases of the last wait
+  std::array<std::deque<std::pair<size_t, size_t>>, 2> queues; ///< of each MMA or store in flight: its reads among the events
 };
 
 /// A row of the table.
 struct BarrierOperation {
   bool (*is)(mlir::Operation *op);
-  /// All warps of a partition wait and read. One thread of its first warp starts copies, and MMAs by tcgen05.
-  bool (*byFirstWarp)(mlir::Operation *op);
+  /// All warps of a partition wait and read. One thread of its first warp starts copies, and MMAs by tcgen05. One thread of each warp group
+  /// may start the store of the group's rows.
+  enum class Warps : uint8_t { all, first, firstOfEachGroup };
+  Warps (*by)(mlir::Operation *op);
   /// Adds the operation's events. False if one depends on a value that is not known.
   bool (*list)(EventList &events, mlir::Operation *op);
+  /// Returns the buffer that TMA or a partition fills by the operation; null for other operations.
+  mlir::Value (*fills)(mlir::Operation *op) = nullptr;
+  bool waits = false; ///< at its barrier, for arrivals
 };
 
 /// Null for an operation that has no events.
 const BarrierOperation *barrierOperation(mlir::Operation *op);
+/// True if the operation has a barrier or a buffer, and neither a row nor a reason to have none.
+bool lacksRow(mlir::Operation *op);
 
 } // namespace tilewright::gpu

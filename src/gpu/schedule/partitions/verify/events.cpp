@@ -1,17 +1,11 @@
 #include "gpu/schedule/partitions/verify/events.h"
 
+#include "gpu/schedule/partitions/verify/barrier_operations.h"
 #include "gpu/ttg/buffer_accesses.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-/// Returns the buffer that TMA or a partition fills by this operation; null for any other operation.
-static Value filledBuffer(Operation *op) {
-  if (auto load = dyn_cast<ttg::TmaLoadOp>(op)) return load.getBuffer();
-  auto store = dyn_cast<ttg::StoreSharedOp>(op);
-  return store && ttg::partitionOf(store) != ttg::Partition::consumers ? store.getBuffer() : Value();
-}
 
 Resources::Resources(tt::FuncOp function, ArrayRef<WarpGroup> groups) : ctas(groups.back().cta + 1) {
   function.walk([&](Operation *op) {
@@ -19,10 +13,12 @@ Resources::Resources(tt::FuncOp function, ArrayRef<WarpGroup> groups) : ctas(gro
       firstBarrier[alloc] = arrivals.size();
       arrivals.append(static_cast<size_t>(alloc.getType().getCount()), alloc.getArrivals());
     }
-    Value filled = filledBuffer(op);
+    const BarrierOperation *row = barrierOperation(op);
+    Value filled = row && row->fills ? row->fills(op) : Value();
     ttg::AllocOp alloc = filled ? allocOf(filled) : ttg::AllocOp();
     if (alloc && firstStage.try_emplace(alloc, stages).second) stages += static_cast<size_t>(alloc.getType().getDepth());
   });
+  function.walk([&](ttg::TmaStoreOp store) { tmaStores |= hasStages(store.getBuffer()); });
   ofConsumers = arrivals.size();
   int64_t consumers = llvm::count_if(groups, [](const WarpGroup &group) { return group.partition == ttg::Partition::consumers; });
   arrivals.append({consumers / ctas, static_cast<int64_t>(groups.size()) / ctas});

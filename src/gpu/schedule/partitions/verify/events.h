@@ -15,7 +15,8 @@ struct WarpGroup {
   int64_t number() const { return firstWarp / warpsOfGroup; }
 };
 
-constexpr size_t none = UINT32_MAX;
+constexpr size_t noIndex = UINT32_MAX;          ///< no stage
+constexpr size_t notAllocated = UINT32_MAX - 1; ///< a barrier or a stage that its allocation does not have
 
 /// What a warp group does: it waits for `phases` of a barrier, or arrives there, or reads or fills a stage. An MMA reads for some time.
 struct Event {
@@ -23,8 +24,8 @@ struct Event {
 
   mlir::Operation *op;
   Kind kind;
-  size_t barrier = 0;  ///< of a wait or an arrival; `none`: its index is none of an allocated one
-  size_t stage = none; ///< of a read or a write, or which the copy fills that arrives
+  size_t barrier = 0;     ///< of a wait or an arrival
+  size_t stage = noIndex; ///< of a read or a write, or which the copy fills that arrives
   int64_t phases = 0;
   int64_t arrivals = 0, bytes = 0; ///< the bytes that TMA brings are negative
   size_t read = 0;                 ///< of the end of an MMA's read: the index of the read among the warp group's events
@@ -42,7 +43,8 @@ struct Resources {
   llvm::SmallVector<int64_t> arrivals; ///< of a phase, at each barrier of a CTA
   size_t ofConsumers;                  ///< its cta_barrier
   llvm::DenseMap<mlir::Operation *, size_t> firstStage;
-  size_t stages = 0; ///< in each CTA
+  size_t stages = 0;      ///< in each CTA
+  bool tmaStores = false; ///< TMA stores one of them
 };
 
 } // namespace tilewright::gpu

@@ -1,7 +1,5 @@
 #include "gpu/schedule/partitions/verify/execution.h"
 
-#include "ir/refusal.h"
-
 #include <deque>
 #include <limits>
 
@@ -26,19 +24,21 @@ public:
       group.learned = start;
   }
 
-  /// Returns false once it has reported a broken rule.
+  std::optional<BrokenRule> broken;
+
+  /// Returns false once it has found a broken rule.
   bool runWithLate(size_t late) {
     while (!hasEnded(late) || !groups[late].started.empty()) {
       if (hasEnded(late) || programs[late][groups[late].next].kind != Event::Kind::arrival) advanceOthers(late);
-      if (isBroken) return false;
+      if (broken) return false;
       if (!step(late) && !runTensorCore(late)) return reportDeadlock();
     }
     advanceOthers(late);
-    for (size_t group = 0; group < programs.size() && !isBroken; ++group)
+    for (size_t group = 0; group < programs.size() && !broken; ++group)
       if (!hasEnded(group)) return reportDeadlock();
     for (const Barrier &barrier : barriers)
-      if (!isBroken && (barrier.arrived || barrier.bytes)) report(barrier.last, "the last phase of its barrier stays incomplete");
-    return !isBroken;
+      if (!broken && (barrier.arrived || barrier.bytes)) report(barrier.last, "the last phase of its barrier stays incomplete");
+    return !broken;
   }
 
 private:
@@ -64,6 +64,7 @@ private:
   };
   struct Stage {
     SmallVector<Access, 2> writes, reads; ///< that fill it, and those since
+    bool isRefilled = false;              ///< the latest of `writes` followed others that were over
   };
 
   struct Group {
@@ -86,8 +87,7 @@ private:
   }
 
   bool report(Operation *op, const std::string &what) {
-    bug(op, what);
-    isBroken = true;
+    broken = {op, what};
     return false;
   }
 
@@ -113,10 +113,10 @@ private:
   }
 
   void advanceOthers(size_t late) {
-    for (bool changed = true; changed && !isBroken;) {
+    for (bool changed = true; changed && !broken;) {
       changed = false;
       for (size_t group = 0; group < programs.size(); ++group)
-        while (group != late && !isBroken && (runTensorCore(group) || step(group)))
+        while (group != late && !broken && (runTensorCore(group) || step(group)))
           changed = true;
     }
   }
@@ -126,7 +126,8 @@ private:
     if (hasEnded(group)) return false;
     Group &own = groups[group];
     const Event &event = programs[group][own.next];
-    if (event.barrier == none) return !report(event.op, "it names a barrier that was not allocated");
+    if (event.barrier == notAllocated) return !report(event.op, "it names a barrier that was not allocated");
+    if (event.stage == notAllocated) return !report(event.op, "it names a stage that was not allocated");
     if (event.kind == Event::Kind::wait && event.phases > barriers[event.barrier].phases) return false;
     ++own.next;
     ++own.learned[groupComponent(group)];
@@ -169,7 +170,7 @@ private:
   void read(const Event &event, size_t group) {
     const Clock &known = groups[group].learned;
     Stage &stage = stages[event.stage];
-    bool isFilled = !stage.writes.empty();
+    bool isFilled = stage.isRefilled || llvm::any_of(stage.writes, [&](const Access &write) { return write.isOver(known); });
     for (const Access &write : stage.writes) {
       isFilled &= known[write.component] > 0;
       int64_t waitedFor = write.component < barriers.size() ? barriers[write.component].waitedFor[group] : 0;
@@ -191,13 +192,15 @@ private:
     for (const Access &read : stage.reads)
       if (!read.isOver(known)) return (void)report(read.op, "it reads a stage that may already be filled again");
     stage.reads.clear();
+    size_t before = stage.writes.size();
     llvm::erase_if(stage.writes, [&](const Access &write) { return write.isOver(known); });
+    stage.isRefilled |= stage.writes.size() < before;
     stage.writes.push_back({component, end, event.op, &event});
   }
 
   void arrive(const Event &event, size_t group, const Clock &known) {
     Barrier &barrier = barriers[event.barrier];
-    if (event.stage != none) write(event, known, event.barrier, barrier.phases + 1);
+    if (event.stage != noIndex) write(event, known, event.barrier, barrier.phases + 1);
     barrier.last = event.op;
     barrier.arrived += event.arrivals;
     barrier.bytes += event.bytes;
@@ -218,13 +221,14 @@ private:
   std::vector<Barrier> barriers;
   std::vector<Stage> stages;
   std::vector<Group> groups;
-  bool isBroken = false;
 };
 
 } // namespace
 
-LogicalResult executeWithLate(ArrayRef<std::vector<Event>> programs, const Resources &resources, size_t late) {
-  return success(Execution(programs, resources).runWithLate(late));
+std::optional<BrokenRule> executeWithLate(ArrayRef<std::vector<Event>> programs, const Resources &resources, size_t late) {
+  Execution execution(programs, resources);
+  execution.runWithLate(late);
+  return execution.broken;
 }
 
 } // namespace tilewright::gpu

@@ -33,17 +33,19 @@ static SmallVector<ttg::Partition, 2> partitionsOf(Operation *op) {
   return partitions.takeVector();
 }
 
-/// True if an operation of the table has events. A load or a store does if it accesses a stage. MMAs in a while loop end before an
-/// iteration does (mma_waits.h).
-static bool hasOwnEvents(Operation *op, bool hasStages) {
+/// True if an operation of the table has events. A load or a store does if it accesses a stage. MMAs and TMA stores count among those in
+/// flight without a stage, too; in a while loop they end before an iteration does (mma_waits.h).
+static bool hasOwnEvents(Operation *op, bool hasStages, const Resources &resources) {
+  if (isa<ttg::TmaStoreOp, ttg::TmaStoreWaitOp>(op) && !resources.tmaStores) return false;
   if (isa<ttg::LoadSharedOp, ttg::FmaDotOp, ttg::StoreSharedOp>(op)) return hasStages;
-  if (isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp>(op)) return hasStages || !op->getParentOfType<scf::WhileOp>();
+  if (isa<ttg::MmaAsyncOp, ttg::MmaAsyncWaitOp, ttg::TmaStoreOp, ttg::TmaStoreWaitOp>(op))
+    return hasStages || !op->getParentOfType<scf::WhileOp>();
   return true;
 }
 
 RelevantOperations::RelevantOperations(tt::FuncOp function, const Resources &resources) {
   function.walk([&](Operation *op) {
-    if (!barrierOperation(op) || !hasOwnEvents(op, passStages(op, resources))) return;
+    if (!barrierOperation(op) || !hasOwnEvents(op, passStages(op, resources), resources)) return;
     if (isa<ttg::LoadSharedOp>(op)) readers[op] = partitionsOf(op);
     for (Operation *outer = op; outer != function && decides.insert(outer).second; outer = outer->getParentOp())
       needOperands(outer);

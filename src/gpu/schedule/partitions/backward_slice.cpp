@@ -1,4 +1,4 @@
-#include "gpu/schedule/partitions/skeleton.h"
+#include "gpu/schedule/partitions/backward_slice.h"
 
 #include "gpu/schedule/program_loop.h"
 #include "gpu/ttg/written_memory.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-void Skeleton::keep(Operation *op) {
+void BackwardSlice::keep(Operation *op) {
   if (op == within || !within->isAncestor(op) || !included.insert(op).second) return;
   keep(op->getParentOp());
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -19,14 +19,14 @@ void Skeleton::keep(Operation *op) {
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     need(branch.getCondition());
   } else if (op->getNumRegions() != 0) {
-    computable = false;
+    cannotCompute(op, "only loops and branches are computed again");
   } else {
     for (Value operand : op->getOperands())
       need(operand);
   }
 }
 
-void Skeleton::need(Value value) {
+void BackwardSlice::need(Value value) {
   if (!needed.insert(value).second) return;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *around = argument.getOwner()->getParentOp();
@@ -34,7 +34,7 @@ void Skeleton::need(Value value) {
     keep(around);
     auto loop = dyn_cast<scf::ForOp>(around);
     if (!loop) {
-      computable = false;
+      cannotCompute(around, "only a for loop passes values to the next iteration of a partition");
     } else if (argument != loop.getInductionVar()) {
       need(loop.getTiedLoopInit(argument)->get());
       need(loop.getTiedLoopYieldedValue(argument)->get());
@@ -51,33 +51,50 @@ void Skeleton::need(Value value) {
     need(branch.thenYield().getOperand(number));
     need(branch.elseYield().getOperand(number));
   } else {
-    computable &= canCompute(value);
+    checkComputable(value);
     keep(op);
   }
 }
 
-/// A warpgroup also loads tiles.
-bool Skeleton::canCompute(Value result) {
-  Operation *op = result.getDefiningOp();
-  if (!tiles && isa<RankedTensorType>(result.getType())) return false;
-  if (auto load = dyn_cast<tt::LoadOp>(op)) return loads.push_back(load), true;
-  return isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op) ||
-         (tiles && isa<ttg::LoadSharedOp>(op));
+void BackwardSlice::cannotCompute(Operation *op, const char *reason) {
+  if (notComputable) return;
+  notComputable = op;
+  why = reason;
 }
 
-std::optional<LaunchGuards> Skeleton::guardsToCompute() const {
-  if (!computable) return std::nullopt;
+/// Buffers and barriers are not computed: specialize-warps leaves them before the partitions.
+void BackwardSlice::checkComputable(Value result) {
+  Operation *op = result.getDefiningOp();
+  bool oneWarp = runner == Runner::warp;
+  if (oneWarp && isa<RankedTensorType>(result.getType())) return cannotCompute(op, "one warp holds no tiles");
+  if (auto load = dyn_cast<tt::LoadOp>(op)) return loads.push_back(load);
+  if (isMemoryEffectFree(op) || isa<ttg::AllocOp, ttg::AllocBarriersOp, ttg::TensorAllocOp, ttg::ClcProgramOp>(op)) return;
+  if (oneWarp || !isa<ttg::LoadSharedOp>(op)) cannotCompute(op, "it has effects");
+}
+
+Result<LaunchGuards> BackwardSlice::guardsOf(tt::LoadOp load) const {
+  return runner == Runner::warpGroup ? ttg::unwrittenBeforeGuards(load) : ttg::unwrittenGuards(load, load->getParentOfType<tt::FuncOp>());
+}
+
+Operation *BackwardSlice::obstacle() const {
+  if (notComputable) return notComputable;
+  auto found = llvm::find_if(loads, [&](tt::LoadOp load) { return !guardsOf(load); });
+  return found == loads.end() ? nullptr : tt::LoadOp(*found).getOperation();
+}
+
+Result<LaunchGuards> BackwardSlice::guardsToCompute() const {
+  auto failure = [](Operation *op, StringRef reason) { return Failure{(op->getName().getStringRef() + ": " + reason).str()}; };
+  if (notComputable) return failure(notComputable, why);
   LaunchGuards all;
   for (tt::LoadOp load : loads) {
-    Result<LaunchGuards> guards =
-        tiles ? ttg::unwrittenBeforeGuards(load) : ttg::unwrittenGuards(load, load->getParentOfType<tt::FuncOp>());
-    if (!guards) return std::nullopt;
+    Result<LaunchGuards> guards = guardsOf(load);
+    if (!guards) return failure(load, guards.error());
     llvm::append_range(all, *guards);
   }
   return all;
 }
 
-void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {
+void BackwardSlice::clone(Block &from, OpBuilder &b, IRMapping &map) const {
   for (Operation &op : from.without_terminator()) {
     if (!included.contains(&op)) continue;
     if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -89,7 +106,7 @@ void Skeleton::clone(Block &from, OpBuilder &b, IRMapping &map) const {
   }
 }
 
-scf::ForOp Skeleton::clone(scf::ForOp loop, OpBuilder &b, IRMapping &map) const {
+scf::ForOp BackwardSlice::clone(scf::ForOp loop, OpBuilder &b, IRMapping &map) const {
   SmallVector<BlockArgument> carried =
       llvm::filter_to_vector(loop.getRegionIterArgs(), [&](BlockArgument argument) { return needed.contains(argument); });
   auto mapped = [&](auto tied) {
@@ -112,7 +129,7 @@ scf::ForOp Skeleton::clone(scf::ForOp loop, OpBuilder &b, IRMapping &map) const 
   return fresh;
 }
 
-void Skeleton::clone(scf::IfOp branch, OpBuilder &b, IRMapping &map) const {
+void BackwardSlice::clone(scf::IfOp branch, OpBuilder &b, IRMapping &map) const {
   SmallVector<OpResult> results = llvm::filter_to_vector(branch->getResults(), [&](OpResult result) { return needed.contains(result); });
   auto fresh = scf::IfOp::create(b, branch.getLoc(), TypeRange(llvm::map_to_vector(results, [](OpResult each) { return each.getType(); })),
                                  map.lookupOrDefault(branch.getCondition()), !branch.getElseRegion().empty());
