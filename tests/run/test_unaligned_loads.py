@@ -78,23 +78,23 @@ def test_other_tiles(dtype, block, warps):
 
 
 @triton.jit
-def narrow_indices(x, w, out, stride, FIRST: tl.constexpr, INDEX: tl.constexpr, STEPS: tl.constexpr):
+def narrow_indices(x, w, out, start, stride, FIRST: tl.constexpr, INDEX: tl.constexpr, STEPS: tl.constexpr):
     m, n, i = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 256)
     columns = ((i + FIRST).to(INDEX) if STEPS == 0 else i.to(INDEX) + STEPS).to(tl.int32)
     total = tl.zeros((64, 64), tl.float32)
     for k in range(2):
-        a = tl.load(x + k * 256 + m[:, None] * stride + columns[None, :])
+        a = tl.load(x + start + k * 256 + m[:, None] * stride + columns[None, :])
         total = tl.dot(a, tl.load(w + i[:, None] * 64 + n[None, :]), total)
     tl.store(out + m[:, None] * 64 + n[None, :], total)
 
 
 @pytest.mark.parametrize("index", [tl.uint8, tl.int8, tl.int16])
-@pytest.mark.parametrize("first, steps", [(1, 0), (8, 0), (64, 0), (0, 3), (0, 128)])
+@pytest.mark.parametrize("first, steps", [(1, 0), (8, 0), (64, 0), (0, 3), (0, 100)])
 def test_indices_that_wrap_around(index, first, steps):
     """Columns 0 to 255, counted from `first` or moved by `steps`, in a narrow type: some of adjacent columns are not adjacent in memory."""
     memory = (np.arange(257 * 64 + 4096) % 61).astype(np.float16)
-    x, weights, out = memory[512:], np.eye(256, 64, k=-192).astype(np.float16), np.zeros((64, 64), np.float32)
-    narrow_indices[(1,)](x, weights, out, 257, first, index, steps)
+    weights, out = np.eye(256, 64, k=-192).astype(np.float16), np.zeros((64, 64), np.float32)
+    narrow_indices[(1,)](memory, weights, out, 512, 257, first, index, steps)
     dtype = getattr(np, str(index))
     columns = (np.arange(256) + first + steps).astype(dtype).astype(np.int64)[192:]
     rows = 512 + 257 * np.arange(64)[:, None] + columns[None, :]

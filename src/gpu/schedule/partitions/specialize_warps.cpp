@@ -107,22 +107,40 @@ static bool isBefore(Operation *op, Operation *point) {
   return point->getBlock()->findAncestorOpInBlock(*op)->isBeforeInBlock(point);
 }
 
-/// True if all that is computed from the operation is used from `point` on, or computes only such numbers.
-static bool isUsedFrom(Operation *point, Operation &op) {
-  return computesNumbers(op) &&
-         llvm::all_of(op.getUsers(), [&](Operation *user) { return !isBefore(user, point) || isUsedFrom(point, *user); });
-}
+namespace {
+/// Whether operations may move to a point after a loop. Each question is asked once for each operation.
+class Sinking {
+public:
+  explicit Sinking(Operation *point) : point(point) {}
 
-/// True if the operation needs no tile to live until `point` that would otherwise be dead there: its operands are scalars, constants, used
-/// there anyway, or computed from such values for what is used there.
-static bool isFreeToSink(Operation &op, Operation *point) {
-  return llvm::all_of(op.getOperands(), [&](Value operand) {
-    if (!isa<RankedTensorType>(operand.getType()) || matchPattern(operand, m_Constant())) return true;
-    if (llvm::any_of(operand.getUsers(), [&](Operation *user) { return !isBefore(user, point); })) return true;
-    Operation *from = operand.getDefiningOp();
-    return from && from->getBlock() == op.getBlock() && isUsedFrom(point, *from) && isFreeToSink(*from, point);
-  });
-}
+  /// True if the operation needs no tile to live until the point that would otherwise be dead there: its operands are scalars, constants,
+  /// used there anyway, or computed from such values for what is used there.
+  bool isFree(Operation *op) {
+    auto known = free.find(op);
+    if (known != free.end()) return known->second;
+    bool isFreeOp = llvm::all_of(op->getOperands(), [&](Value operand) {
+      if (!isa<RankedTensorType>(operand.getType()) || matchPattern(operand, m_Constant())) return true;
+      if (llvm::any_of(operand.getUsers(), [&](Operation *user) { return !isBefore(user, point); })) return true;
+      Operation *from = operand.getDefiningOp();
+      return from && from->getBlock() == op->getBlock() && isUsedLater(from) && isFree(from);
+    });
+    return free[op] = isFreeOp;
+  }
+
+private:
+  /// True if all that is computed from the operation is used from the point on, or computes only such numbers.
+  bool isUsedLater(Operation *op) {
+    auto known = usedLater.find(op);
+    if (known != usedLater.end()) return known->second;
+    bool isLater =
+        computesNumbers(*op) && llvm::all_of(op->getUsers(), [&](Operation *user) { return !isBefore(user, point) || isUsedLater(user); });
+    return usedLater[op] = isLater;
+  }
+
+  Operation *point;
+  llvm::DenseMap<Operation *, bool> free, usedLater;
+};
+} // namespace
 
 /// Addresses and masks that are computed before a loop and used after it alone, by stores, are computed there: before it, they
 /// would take registers next to the accumulators.
@@ -134,7 +152,7 @@ static void sinkAfterLoops(Block &block) {
       if (Operation *around = block.findAncestorOpInBlock(*user); !first || around->isBeforeInBlock(first)) first = around;
     bool isAfterLoop =
         std::any_of(std::next(op.getIterator()), first->getIterator(), [](Operation &between) { return isa<scf::ForOp>(between); });
-    if (isAfterLoop && isFreeToSink(op, first)) op.moveBefore(first);
+    if (isAfterLoop && Sinking(first).isFree(&op)) op.moveBefore(first);
   }
 }
 

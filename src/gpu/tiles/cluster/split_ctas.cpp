@@ -225,6 +225,13 @@ private:
     return isa<tt::ElementwiseInlineAsmOp, tt::ExternElementwiseOp>(op) && !isMemoryEffectFree(op);
   }
 
+  Value zeroOf(Type type) {
+    if (!isa<tt::PointerType>(getElementTypeOrSelf(type))) return arith::ConstantOp::create(b, b.getZeroAttr(type));
+    auto tile = dyn_cast<RankedTensorType>(type);
+    Type bits = tile ? Type(tile.clone(b.getI64Type())) : b.getI64Type();
+    return tt::IntToPtrOp::create(b, type, arith::ConstantOp::create(b, b.getZeroAttr(bits)));
+  }
+
   /// Moves the operation into a branch that only the first CTA takes. Returns its results after the branch; 0 in the other CTAs.
   SmallVector<Value> onlyInFirst(Operation *op) {
     bool isUsed = !op->use_empty();
@@ -240,9 +247,7 @@ private:
     b.setInsertionPointToEnd(branch.thenBlock());
     scf::YieldOp::create(b, op->getResults());
     b.setInsertionPointToStart(branch.elseBlock());
-    SmallVector<Value> zeros =
-        llvm::map_to_vector(op->getResultTypes(), [&](Type type) -> Value { return arith::ConstantOp::create(b, b.getZeroAttr(type)); });
-    scf::YieldOp::create(b, zeros);
+    scf::YieldOp::create(b, llvm::map_to_vector(op->getResultTypes(), [&](Type type) { return zeroOf(type); }));
     for (Value result : branch.getResults())
       current[result] = replicated;
     return SmallVector<Value>(branch.getResults());

@@ -40,11 +40,13 @@ static Value maskBits(ImplicitLocOpBuilder &b, Value tile, uint32_t mask) {
   return tt::BitcastOp::create(b, tile.getType(), arith::AndIOp::create(b, tt::BitcastOp::create(b, bits, tile), kept));
 }
 
-/// Rounds numbers toward zero to tf32.
+/// Rounds numbers toward zero to tf32. Tensor cores do not read the other bits, which may be all that a NaN has.
 static Value toTf32(ImplicitLocOpBuilder &b, Value tile) {
   constexpr uint32_t tf32Bits = 0xffffe000;
+  auto type = cast<RankedTensorType>(tile.getType());
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, tile, tile);
-  return arith::SelectOp::create(b, isNumber, maskBits(b, tile, tf32Bits), tile);
+  Value nan = constantTile(b, type, b.getFloatAttr(type.getElementType(), APFloat::getQNaN(APFloat::IEEEsingle())));
+  return arith::SelectOp::create(b, isNumber, maskBits(b, tile, tf32Bits), nan);
 }
 
 /// Rounds numbers toward zero that are finite, but would be infinite in bf16.
