@@ -23,8 +23,8 @@ static llvm::ArrayRef<Step> stepsUpToSchedule() {
   return later.drop_back(later.size() - later.take_until(isNamed("schedule-loops")).size() - 1);
 }
 
-/// True if all dots of a kernel have so many rows that each CTA of a pair would have whole MMAs of 128. Inline assembly may depend on the
-/// requested number of threads.
+/// True if all dots of a kernel have so many rows that each CTA of a pair would have whole MMAs of 128, and no operation
+/// depends on how many CTAs the launch asks for.
 static bool haveRowsOfPair(tt::FuncOp function) {
   bool hasDot = false;
   auto walk = function.walk([&](Operation *op) {

@@ -77,7 +77,7 @@ constexpr int64_t clusterExchangeCost = 500; ///< an exchange: two cluster barri
 constexpr int64_t clusterElementCost = 16;   ///< an element that is exchanged
 constexpr int64_t clusterAccessCost = 16;    ///< an element that is loaded or stored
 constexpr int64_t clusterSliceCost = 10;     ///< a slice of a tile that a CTA holds
-constexpr int64_t maxMovedClasses = 16;      ///< layout classes whose splits change together, at most
+constexpr int64_t maxMovedClasses = 16;      ///< classes of tiles whose splits change together, at most
 constexpr int64_t maxSplitSweeps = 8;        ///< sweeps over all classes that improve their splits, at most
 
 // ---- the code of a thread
